@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from wire.batch.outcome import Usage
+from wire.batch.outcome import Usage  # noqa: TC001  (msgspec reads the annotations)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from agent.options import RunRequest
 
 Workspace = Literal["shared", "copy"]
-StopReason = Literal["done", "drained", "stopped", "budget", "deadline", "failures"]
+StopReason = Literal["done", "drained", "stopped", "budget", "deadline", "failures", "failed"]
+"""`failed`: the files of the batch cannot be written."""
 
 
 class BatchRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +44,8 @@ class BatchRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Tasks that end finally with another status than `ok`, in this start of the batch."""
     deadline: float | None = None
     """Since the start of the batch process."""
+    redo: tuple[str, ...] = ()
+    """Tasks that are run again although they are done: ids, or `failed`, `changed`, `all`."""
 
 
 class RunState(Enum):

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from agent.model.access import Access
     from agent.model.provider import Line
     from supervisor.loop.loop import Loop
-    from supervisor.process.child import Child
-    from supervisor.process.teardown import Stoppable
+    from supervisor.process.teardown import Stoppable, StoppableProcess
 
 
 class AnthropicProvider:
@@ -71,7 +70,7 @@ class AnthropicProvider:
             self._refusal = str(error)
 
     @property
-    def child(self) -> Child | None:
+    def child(self) -> StoppableProcess | None:
         return None if self._worker is None else self._worker.child
 
     @property

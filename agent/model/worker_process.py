@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agent.model.provider import Line
     from supervisor.loop.loop import Loop
     from supervisor.process.child import ExitStatus
+    from supervisor.template.forked_child import ForkedChild
 
 WORKER = Path(__file__).with_name("worker_main.py")
 MAX_RETRIES = 2
@@ -52,7 +53,12 @@ class StartWorker(Protocol):
         on_stderr: Callable[[bytes], None],
         on_exit: Callable[[ExitStatus], None],
         outbox_limit: int,
-    ) -> Child: ...
+    ) -> Child | ForkedChild: ...
+
+
+def worker_environment(provider: str) -> dict[str, str]:
+    """Of a worker for this provider."""
+    return child_environment(*((CUSTOM_HEADERS,) if provider == ANTHROPIC.name else ()))
 
 
 def program_starter(loop: Loop) -> StartWorker:
@@ -70,7 +76,7 @@ def program_starter(loop: Loop) -> StartWorker:
             loop,
             [sys.executable, "-P", str(WORKER)],
             cwd="/",
-            env=child_environment(*((CUSTOM_HEADERS,) if provider == ANTHROPIC.name else ())),
+            env=worker_environment(provider),
             on_stdout=on_stdout,
             on_stderr=on_stderr,
             on_exit=on_exit,

@@ -32,9 +32,12 @@ def environment_of(pid: int) -> bytes:
 
 
 def bears_token(environment: bytes, token: str) -> bool:
-    """Whether this environment contains the host token `token`."""
+    """Whether this environment contains the host token `token`, or one that begins with it and a dot: the token of a
+    part of that host, such as a run of a batch."""
     mark = f"{TOKEN}={token}".encode()
-    return mark in environment and mark in environment.split(b"\0")
+    if mark not in environment:
+        return False
+    return any(entry == mark or entry.startswith(mark + b".") for entry in environment.split(b"\0"))
 
 
 def _environment_portable(pid: int) -> bytes:

@@ -62,7 +62,8 @@ class Child:
     child. `on_exit` is called once, after all output of the child is delivered. A grandchild may hold standard error
     open for longer: nobody waits for that. With `linger`, standard output stays open after the exit, so that background
     processes of the child can go on writing: a closed pipe would kill them. `pass_fds` have the
-    same numbers in the child. Raises `SpawnError` if the program cannot be started.
+    same numbers in the child. Without `on_stderr`, standard error goes to the descriptor `stderr`, or where standard
+    output goes. Raises `SpawnError` if the program cannot be started.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Child:
         linger: bool = False,
         outbox_limit: int = OUTBOX_LIMIT,
         pass_fds: Sequence[int] = (),
+        stderr: int = subprocess.STDOUT,
     ) -> None:
         self._loop = loop
         self._linger = linger
@@ -90,7 +92,7 @@ class Child:
             # The pipes come first: if no descriptors are left, the start fails before the process exists.
             child_in, to_child = _pipe(opened) if stdin else (subprocess.DEVNULL, -1)
             from_child, child_out = _pipe(opened)
-            errors, child_err = _pipe(opened) if on_stderr else (-1, subprocess.STDOUT)
+            errors, child_err = _pipe(opened) if on_stderr else (-1, stderr)
             self._process = _start(argv, cwd, env, child_in, child_out, child_err, pass_fds)
         except (OSError, ValueError) as error:
             for fd in opened:
@@ -99,7 +101,7 @@ class Child:
             failed.may_pass = isinstance(error, OSError) and error.errno in PASSING
             raise failed from error
         for fd in (child_in, child_out, child_err):
-            if fd >= 0:
+            if fd in opened:
                 os.close(fd)
         own = read_process(os.getpid())
         self._host_rss = own.rss + RSS_SLACK if own else 0

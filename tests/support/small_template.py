@@ -86,6 +86,11 @@ def copies(_argument: bytes) -> None:
         sys.stdout.flush()
 
 
+def says_later(_argument: bytes) -> None:
+    """Leaves a line in its buffer."""
+    sys.stdout.write(sys.stdin.readline())
+
+
 def appends(argument: bytes) -> None:
     """Adds a line to the file that the argument names; a fork that has run can be seen by it."""
     path, _, line = argument.partition(b" ")
@@ -126,7 +131,7 @@ def uses(argument: bytes) -> int:
 
 ENTRIES = {
     function.__name__: function
-    for function in (facts, returns, waits, stubborn, copies, appends, forks, closes_everything, uses)
+    for function in (facts, returns, waits, stubborn, copies, says_later, appends, forks, closes_everything, uses)
 }
 
 

@@ -1,12 +1,14 @@
 """The lines of a batch's journal, `RUNDIR/journal.jsonl`. One JSON object per line; each ends in `"crc":"xxxxxxxx"}`.
 
-`seq` counts the lines from 1 without a gap. `crc` is the CRC-32, in hex, of the bytes before `,"crc":`.
+`seq` counts the lines from 1 without a gap. `crc` is the CRC-32, in hex, of the bytes before `,"crc":`. Lines of one
+moment are written and synced together: that is a commit, and `commit` is the `seq` of its first line. So a line tells
+which lines were safe on the disk before it was written: all before its `commit`.
 """
 
 from __future__ import annotations
 
 import zlib
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -23,6 +25,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="state"):
 
     v: int = VERSION
     seq: int
+    commit: int = 0
+    """The `seq` of the first line that was written together with this one; 0 for a line that was written alone."""
     t: float
     """Seconds since 1970."""
 
@@ -91,21 +95,67 @@ class JournalLineError(ValueError):
     """A line is damaged; the text says how."""
 
 
+class UnknownLineError(ValueError):
+    """A line is whole, but its content is none that this version knows; the text says which."""
+
+
 def encode_line(line: AnyLine) -> bytes:
-    """One line with its checksum, LF included."""
-    body = _encoder.encode(line)[:-1]
+    """One line with its checksum, LF included. What cannot be written as UTF-8 becomes U+FFFD."""
+    try:
+        body = _encoder.encode(line)[:-1]
+    except UnicodeEncodeError:
+        body = _encoder.encode(_writable(msgspec.to_builtins(line)))[:-1]
+    if b"\n" in body:  # between the tokens of an `answer`: within strings it is escaped
+        body = body.replace(b"\n", b" ")
     return b'%s%s%08x"}\n' % (body, _CRC, zlib.crc32(body))
 
 
+def is_whole(text: bytes) -> bool:
+    """Whether the checksum of a line, without its LF, is there and is right."""
+    return text.endswith(b',"crc":"%08x"}' % zlib.crc32(text[:-_TAIL]))
+
+
 def decode_line(text: bytes) -> AnyLine:
-    """`text` is one line without its LF. Raises `JournalLineError`."""
-    body, tail = text[:-_TAIL], text[-_TAIL:]
-    if not (tail.startswith(_CRC) and tail.endswith(b'"}')):
-        raise JournalLineError("it has no checksum at its end")
-    if tail[len(_CRC) : -2] != b"%08x" % zlib.crc32(body):
-        raise JournalLineError("its checksum is wrong")
-    try:
-        line: AnyLine = _decoder.decode(body + b"}")
-    except UNREADABLE as error:
-        raise JournalLineError(str(error)) from None
+    """`text` is one line without its LF. Raises `JournalLineError` for a damaged line, and `UnknownLineError` for one
+    of a newer version."""
+    line: AnyLine = decode_with(_decoder, text)
     return line
+
+
+def decode_with(decoder: msgspec.json.Decoder[Any], text: bytes) -> Any:
+    """As `decode_line`, with a decoder of lines that leaves out what its user does not need."""
+    if not is_whole(text):
+        has_checksum = text[-_TAIL:].startswith(_CRC) and text.endswith(b'"}')
+        raise JournalLineError("its checksum is wrong" if has_checksum else "it has no checksum at its end")
+    try:
+        line = decoder.decode(text)
+    except UNREADABLE as error:
+        raise UnknownLineError(f"{_version(text)}{error}") from None
+    if line.v > VERSION:
+        raise UnknownLineError(_version(text).removesuffix(": "))
+    return line
+
+
+def _version(text: bytes) -> str:
+    """`version 2: ` of a line that is newer than this module, else ""."""
+    try:
+        version = msgspec.json.decode(text, type=_Version).v
+    except UNREADABLE:
+        return ""
+    return f"version {version}: " if version > VERSION else ""
+
+
+class _Version(msgspec.Struct):
+    v: int
+
+
+def _writable(value: Any) -> Any:
+    """The same JSON value, with U+FFFD for each half of a surrogate pair."""
+    match value:
+        case str():
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case dict():
+            return {_writable(key): _writable(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_writable(item) for item in value]
+    return value

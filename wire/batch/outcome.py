@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw
+from msgspec.structs import replace
 
 from wire.events import Cost  # noqa: TC001  (msgspec reads the annotations)
 
@@ -41,7 +42,7 @@ RETRYABLE = frozenset({TaskStatus.CRASHED, TaskStatus.ERROR, TaskStatus.RATE_LIM
 """What may pass when it is done once more. All others would end in the same way, or have been paid for."""
 
 
-class Usage(msgspec.Struct, frozen=True):
+class Usage(msgspec.Struct, frozen=True, gc=False):
     """Tokens of all requests of an attempt."""
 
     input: int = 0
@@ -76,12 +77,17 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     """The final text, as in the `result` record. Cut to `TEXT_KEPT` bytes; the events have all of it."""
     is_cut: bool = False
+    """Whether the text was longer, or the answer was, which is then left out."""
     answer: Raw | msgspec.UnsetType = msgspec.UNSET
     """With `output_schema`: the JSON of the final text, if it fits."""
     steps: int = 0
     usage: Usage = Usage()
     cost_usd: float | None = None
     """Null when it is not known, as after a crash in the middle of a request."""
+    known_cost_usd: float = 0.0
+    """US dollars of the requests whose cost is known."""
+    reserved_usd: float = 0.0
+    """The most that the others can have cost, as far as that can be said; 0 if the cost is known."""
     duration_ms: int = 0
     """From the start of the run to its end, `paused_ms` included."""
     paused_ms: int = 0
@@ -114,3 +120,16 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 TEXT_KEPT = 64 * 1024
 """Bytes of the text that the journal keeps of each attempt."""
+
+
+def bounded(outcome: Outcome) -> Outcome:
+    """The outcome with at most `TEXT_KEPT` bytes of its text, and without an `answer` that is longer."""
+    if len(outcome.text) * 4 <= TEXT_KEPT and isinstance(outcome.answer, msgspec.UnsetType):
+        return outcome
+    text = outcome.text.encode("utf-8", "replace")
+    is_cut = len(text) > TEXT_KEPT
+    if is_cut:
+        outcome = replace(outcome, text=text[:TEXT_KEPT].decode("utf-8", "ignore"), is_cut=True)
+    if not isinstance(outcome.answer, msgspec.UnsetType) and len(bytes(outcome.answer)) > TEXT_KEPT:
+        outcome = replace(outcome, answer=msgspec.UNSET, is_cut=True)
+    return outcome

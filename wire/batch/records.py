@@ -68,7 +68,8 @@ class TaskEnd(Record, frozen=True, kw_only=True, tag="task_end"):
 class BatchEnd(Record, frozen=True, kw_only=True, tag="batch_end"):
     """The last record."""
 
-    reason: Literal["done", "drained", "stopped", "budget", "deadline", "failures"]
+    reason: Literal["done", "drained", "stopped", "budget", "deadline", "failures", "failed"]
+    """failed: the files of the batch could not be written."""
     exit_code: int
     tasks: int
     statuses: dict[str, int]

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop, Timer
     from supervisor.process.child import Child
     from supervisor.process.teardown import Stoppable
+    from supervisor.template.forked_child import ForkedChild
     from wire.batch.link import Request
 
 TELL_AFTER_S = 0.2
@@ -167,7 +168,7 @@ class ModelPool:
     def answers(self) -> int:
         return sum(queue.throttle.answers for queue in self._queues.values())
 
-    def children(self) -> list[Child]:
+    def children(self) -> list[Child | ForkedChild]:
         """The processes of all workers."""
         return [worker.child for worker in self._workers.all]
 

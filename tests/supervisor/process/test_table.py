@@ -54,7 +54,8 @@ def test_both_readers_agree(tree: tuple[int, int, int]):
         assert ours.threads == theirs.threads
         assert ours.is_zombie is theirs.is_zombie is False
         assert ours.cpu_s == pytest.approx(theirs.cpu_s, abs=1.0)
-        assert ours.rss == pytest.approx(theirs.rss, rel=0.2, abs=1024 * 1024)
+        if pid in (os.getpid(), tree[0]):  # the kernel may still load the others, which grow between the two reads
+            assert ours.rss == pytest.approx(theirs.rss, rel=0.2, abs=1024 * 1024)
     assert set(ProcessTable.read().by_pid) >= set(tree)
 
 

@@ -1,0 +1,334 @@
+"""Runs a batch: starts what may start, records what ends, and stops when it is told to.
+
+`schedule`, `budget` and `retry` decide, `attempts` has what is under way.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from typing import TYPE_CHECKING
+
+from agent.batch import records_of, schedule
+from agent.batch.attempts import Attempts
+from agent.batch.budget import Spent, Stop, used_up
+from agent.batch.journal.errors import FolderError, JournalError
+from agent.batch.journal.folder import RunFolder
+from agent.batch.journal.results import write_results
+from agent.batch.journal.writer import Journal
+from agent.batch.log import BatchLog
+from agent.batch.opening import Opening, open_batch
+from agent.batch.orders import Orders
+from agent.batch.pool.jobs import available_memory, cores, default_jobs
+from agent.batch.pool.processes import Processes
+from agent.batch.redo import RedoError
+from agent.batch.request import BatchControls
+from agent.batch.tally import Tally, spent_by, spent_in
+from agent.batch.time_text import utc_now
+from supervisor.home.runtime_dir import runtime_dir
+from supervisor.home.zot_home import zot_home
+from supervisor.loop.loop import Loop
+from supervisor.process import fd_limit
+from wire.batch import records
+from wire.batch.outcome import Outcome, TaskStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from agent.batch.attempts import Active
+    from agent.batch.request import BatchRequest, BatchView, StopReason
+    from wire.batch.task import Task
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+TICK_S = 1.0
+PAUSED = "paused by the user"
+STOPPED = "the batch was stopped"
+
+
+class BatchError(Exception):
+    """The batch cannot begin; the text says why and what to do."""
+
+
+class Batch:
+    """One start of a batch. Make it, then call `run` once. `controls` may be changed at any time, from the loop.
+
+    `tell` gets the batch's records, `on_event` each line of each run's event stream, LF included, and `say` lines for
+    the user. `is_full` says that whoever is told is behind: then nothing new is started.
+    """
+
+    def __init__(
+        self,
+        request: BatchRequest,
+        tasks: Sequence[Task],
+        *,
+        version: str,
+        tell: Callable[[records.AnyRecord], None] | None = None,
+        on_event: Callable[[str, int, bytes], None] | None = None,
+        say: Callable[[str], None],
+        is_full: Callable[[], bool] | None = None,
+        owns_process: bool = True,
+        has_template: bool | None = None,
+        run_program: Path | None = None,
+    ) -> None:
+        """With `owns_process` every descendant of this process is ended with the batch. `has_template` None: if the
+        system can have one; `run_program` takes the place of the runs' program, without a template. Tasks have unique
+        ids and absolute paths."""
+        self.controls = BatchControls()
+        self.loop = Loop()
+        self._request = request
+        self._tasks = list(tasks)
+        self._version = version
+        self._tell = tell or _nobody
+        self._say = say
+        self._is_full = is_full or _never
+        self._folder = RunFolder(request.folder)
+        home = request.run.home or zot_home()
+        self._processes = Processes(
+            self.loop, runtime_folder=runtime_dir(home), version=version, say=self._notice, owns_process=owns_process,
+            has_template=has_template, run_program=run_program,
+        )  # fmt: skip
+        self.jobs = request.jobs or default_jobs(cores(), available_memory(), request.run_memory)
+        self._log = BatchLog(self._folder.log)
+        self._attempts = Attempts(
+            self.loop, request, folder=request.folder, jobs=self.jobs, processes=self._processes,
+            orders=Orders(request, self._folder, version=version, token=self._processes.token), log=self._log,
+            tell=self._tell, on_event=on_event, on_over=self._on_over, on_failure=self._fail,
+        )  # fmt: skip
+        self._tally = Tally(self.loop.clock())
+        self._journal: Journal | None = None
+        self._waiting: deque[Task] = deque()
+        self._retries: deque[Task] = deque()
+        self._digests: dict[str, str] = {}
+        self._limit: Stop | None = None
+        self._signals = 0
+        self._failure = ""
+        """Why the files of the batch cannot be written."""
+        self._was_stopping = self._was_paused = False
+
+    # --- what it does ---------------------------------------------------------------------------------------
+
+    @property
+    def token(self) -> str:
+        """In the environment of every process of the batch."""
+        return self._processes.token
+
+    def view(self) -> BatchView:
+        return self._tally.view(
+            self.loop.clock(),
+            tasks=len(self._tasks),
+            waiting=len(self._waiting),
+            runs=self._attempts.views(),
+            jobs=self.jobs,
+            controls=self.controls,
+            is_draining=self.controls.is_draining or self.controls.is_stopping or self._limit is not None,
+            spent=self._spent(),
+            why_paused=PAUSED if self.controls.is_paused else self._attempts.models.why_paused(),
+            memory_bytes=self._attempts.memory_bytes(),
+            rate_limited=self._attempts.models.rate_limited,
+        )
+
+    def _spent(self) -> Spent:
+        ended = Spent() if self._journal is None else spent_in(self._journal.state)
+        return ended + spent_by(self._attempts.runs)
+
+    # --- from the beginning to the end ------------------------------------------------------------------------
+
+    def run(self) -> records.BatchEnd:
+        """Runs the batch until nothing is left to do or it is stopped. By then all results are on disk, and every
+        process that it has started has ended. Raises `BatchError` if it cannot begin."""
+        heeded = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        with self.loop.signals(heeded, self._on_signal):
+            try:
+                opening = self._open()
+            except (JournalError, FolderError, RedoError, OSError) as error:
+                raise BatchError(str(error)) from None
+            try:
+                self._processes.open()
+                self._begin(opening)
+                self.loop.run_until(self._is_over)
+                end = self._end()
+            finally:
+                self._attempts.kill("the batch has failed")
+                self._processes.close(self._attempts.models.stoppables())
+                if self._journal is not None:
+                    self._journal.close()
+                self._log.close()
+        self._tell(end)
+        self.loop.close()
+        return end
+
+    def _open(self) -> Opening:
+        fd_limit.provide(self.jobs)
+        self._journal = Journal.open(self._folder.path, self.loop, on_failure=self._on_journal_failure)
+        try:
+            opening = open_batch(self._request, self._tasks, self._folder, self._journal, version=self._version)
+        except BaseException:
+            self._journal.close()
+            raise
+        self._log.open()
+        return opening
+
+    def _begin(self, opening: Opening) -> None:
+        journal = self._opened()
+        for line in opening.notices:
+            self._notice(line)
+        self._digests = opening.digests
+        self._waiting.extend(opening.to_run)
+        self._tally.begin(journal.state, opening.done.values())
+        journal.opened(version=self._version, tasks=len(self._tasks), jobs=self.jobs)
+        self._log.info(
+            "batch started", version=self._version, tasks=len(self._tasks), done=len(opening.done), jobs=self.jobs
+        )
+        self._tell(
+            records.BatchStart(
+                zot_version=self._version, folder=str(self._folder.path), tasks=len(self._tasks),
+                done=len(opening.done), jobs=self.jobs, time=utc_now(),
+            )
+        )  # fmt: skip
+        if self._request.deadline is not None:
+            self.loop.call_at(self._tally.began + self._request.deadline, _wake)
+        self._attempts.begin(journal)
+        self._tick()
+
+    def _end(self) -> records.BatchEnd:
+        journal, tally = self._opened(), self._tally
+        journal.sync()
+        reason: StopReason = schedule.stop_reason(self._situation(), was_interrupted=self._attempts.was_interrupted)
+        if self._failure:
+            reason = "failed"
+        spent = spent_in(journal.state)
+        end = records_of.batch_end(
+            reason,
+            self._signals,
+            tally,
+            tasks=len(self._tasks),
+            spent=spent,
+            duration_s=self.loop.clock() - tally.began,
+        )
+        if reason != "failed":
+            journal.closed(reason)
+            journal.sync()
+            try:
+                write_results(self._folder, journal.state)
+            except (OSError, JournalError, FolderError) as error:
+                self._say(f"zot batch: {self._folder.results_file} cannot be written ({error}); the journal has all")
+        self._log.info("batch ended", reason=reason, exit_code=end.exit_code, statuses=end.statuses)
+        return end
+
+    def _notice(self, line: str) -> None:
+        self._say(f"zot batch: {line}")
+        self._log.warning("notice", message=line)
+
+    def _opened(self) -> Journal:
+        assert self._journal is not None
+        return self._journal
+
+    # --- what is next: called after each pass of the loop -------------------------------------------------------
+
+    def _situation(self) -> schedule.Situation:
+        controls = self.controls
+        return schedule.Situation(
+            jobs=self.jobs,
+            busy=self._attempts.count,
+            retries=len(self._retries),
+            waiting=len(self._waiting),
+            is_paused=controls.is_paused or self._is_full(),
+            is_draining=controls.is_draining,
+            is_stopping=controls.is_stopping or bool(self._failure),
+            limit=None if self._limit is None else self._limit.reason,
+        )
+
+    def _is_over(self) -> bool:
+        if (self.controls.is_stopping or self._failure) and not self._was_stopping:
+            self._was_stopping = True
+            self._attempts.stop(self._failure or STOPPED)
+        if self.controls.is_paused != self._was_paused:
+            self._pause_or_resume()
+        while True:
+            situation = self._situation()
+            step = schedule.next_step(situation)
+            if step in (schedule.Step.RETRY, schedule.Step.NEW) and self._is_used_up():
+                continue
+            if step is schedule.Step.RETRY:
+                self._start(self._retries.popleft())
+            elif step is schedule.Step.NEW:
+                self._start(self._waiting.popleft())
+            else:
+                return step is schedule.Step.END
+
+    def _start(self, task: Task) -> None:
+        self._attempts.start(task, self._digests.get(task.id, ""))
+
+    def _pause_or_resume(self) -> None:
+        self._was_paused = self.controls.is_paused
+        self._log.info("paused by the user" if self._was_paused else "resumed by the user")
+        if self._was_paused:
+            self._attempts.models.pause(PAUSED)
+        else:
+            self._attempts.models.resume()
+
+    def _is_used_up(self) -> bool:
+        """Whether a limit of the batch forbids the next start. Says so once."""
+        elapsed = self.loop.clock() - self._tally.began
+        self._limit = used_up(self._request, self._spent(), self._tally.failures, elapsed)
+        if self._limit is None:
+            return False
+        left = len(self._waiting) + len(self._retries)
+        self._say(f"zot batch: {self._limit.words}: {left} tasks are not started; running ones end")
+        self._log.warning("limit", reason=self._limit.reason, message=self._limit.words, not_started=left)
+        return True
+
+    # --- what has ended -----------------------------------------------------------------------------------------
+
+    def _on_over(self, active: Active, outcome: Outcome, final: bool) -> None:
+        if final:
+            self._tally.task_ended(outcome.status)
+        elif outcome.status is not TaskStatus.INTERRUPTED or active.is_to_go_on:
+            self._tally.retried += not active.is_to_go_on
+            self._retries.append(active.task)
+
+    def _tick(self) -> None:
+        self._tally.note_tokens(self.loop.clock(), self._spent().usage.total)
+        if self._processes.replaced_template():
+            self._notice("the template has died; its runs go on, and a new one is started")
+        self.loop.call_later(TICK_S, self._tick)
+
+    # --- the end ----------------------------------------------------------------------------------------------
+
+    def _on_signal(self, number: signal.Signals) -> None:
+        self._signals += 1
+        running = self._attempts.count
+        self._log.warning("signal", signal=number.name, count=self._signals)
+        if self._signals == 1 and running:
+            self._say(f"zot batch: {number.name}: no new tasks start; {running} end first. Once more stops them")
+        if self._signals == 1:
+            self.controls.is_draining = True
+        elif self._signals == 2:
+            self._say(f"zot batch: {number.name}: {running} running tasks are stopped. Once more kills them")
+            self.controls.is_stopping = True
+        else:
+            self._attempts.kill("the batch was killed")
+
+    def _on_journal_failure(self, reason: str) -> None:
+        self._fail(reason)
+        self._attempts.lose_journal()
+
+    def _fail(self, reason: str) -> None:
+        """The folder of the batch cannot be written: everything stops."""
+        if not self._failure:
+            self._failure = reason
+            self._say(f"zot batch: {reason}; all runs are stopped: make room, and start the batch again to go on")
+            self._log.error("batch failed", message=reason)
+
+
+def _nobody(_record: records.AnyRecord) -> None:
+    """Nobody is told."""
+
+
+def _never() -> bool:
+    return False
+
+
+def _wake() -> None:
+    """The pass of the loop that follows looks at the time."""

@@ -1,0 +1,177 @@
+"""RUNDIR, the folder of one batch: where its files lie, and what the batch is.
+
+batch.json        what this batch is (`BatchFile`)
+tasks.jsonl       its tasks, as they were taken: one `wire.batch.task.Task` a line
+journal.jsonl     what was done (`wire.batch.journal_lines`); journal.torn has what was cut off it
+results.jsonl     the final outcome of each task, in the order of the tasks, as the last start has left them
+batch.log         the batch's own log
+runs/NAME/        N.events.jsonl and N.stderr of each attempt N; NAME is made of the task's id
+diffs/NAME.diff   what a task has changed; workspaces/NAME its copy of the project
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from agent.batch.journal.disk import replacing
+from agent.batch.journal.errors import FolderError, JournalError
+from agent.batch.journal.lock import is_locked
+from agent.batch.journal.reader import read_journal
+from agent.batch.journal.writer import JOURNAL
+from wire.batch.task import TaskError, decode_task, encode_task, safe_name
+from wire.lenient_json import UNREADABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from wire.batch.task import Task
+
+VERSION = 1
+BATCH = "batch.json"
+OWN_NAMES = frozenset(
+    {BATCH, "tasks.jsonl", JOURNAL, "journal.torn", "journal.lock", "results.jsonl", "batch.log"}
+    | {"runs", "diffs", "workspaces"}
+)
+"""Of a batch folder; other files in it are left alone."""
+
+
+class BatchFile(msgspec.Struct, frozen=True, kw_only=True):
+    """`batch.json`."""
+
+    kind: Literal["zot batch"] = "zot batch"
+    v: int = VERSION
+    version: str
+    """Of zot, which made the folder."""
+    created: str
+    """RFC 3339, UTC."""
+    tasks: int
+    tasks_digest: str = ""
+    """Hash of `tasks.jsonl`."""
+    settings: dict[str, Any] = {}
+    """The flags on which the results depend."""
+    merged_from: tuple[str, ...] = ()
+    """The folders that this one was merged from."""
+
+
+class RunFolder:
+    """The paths of one batch. It reads and writes nothing but what a method says."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.batch_file = path / BATCH
+        self.tasks_file = path / "tasks.jsonl"
+        self.journal = path / JOURNAL
+        self.results_file = path / "results.jsonl"
+        self.log = path / "batch.log"
+        self.runs = path / "runs"
+        self.diffs = path / "diffs"
+        self.workspaces = path / "workspaces"
+
+    @classmethod
+    def for_batch(cls, path: Path) -> RunFolder:
+        """A folder to run a batch in: one that has a batch, is empty, or does not exist. Makes nothing. Raises
+        `FolderError` for a folder with other things in it."""
+        folder = cls(path)
+        try:
+            names = {name.removeprefix(".").removesuffix(".new") for name in os.listdir(path)}
+        except FileNotFoundError:
+            return folder
+        except OSError as error:
+            raise FolderError(f"{path}: cannot be used as the folder of a batch: {error.strerror}") from None
+        if foreign := "" if BATCH in names else min(names - OWN_NAMES, default=""):
+            raise FolderError(
+                f"{path}: is no folder of a batch and not empty (it has {foreign}); name a new folder with -o"
+            )
+        return folder
+
+    @classmethod
+    def existing(cls, path: Path) -> RunFolder:
+        """The folder of a batch that was begun. Raises `FolderError`."""
+        folder = cls(path)
+        if folder.read_batch() is None:
+            what = "has no batch.json: it is no folder of a batch" if path.is_dir() else "there is no such folder"
+            raise FolderError(f"{path}: {what}; name the one that was given to zot batch with -o")
+        return folder
+
+    # --- what it is ---------------------------------------------------------------------------------------
+
+    def read_batch(self) -> BatchFile | None:
+        """None if there is no such file. Raises `FolderError` for one that is damaged or of a newer version."""
+        try:
+            text = self.batch_file.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise FolderError(f"{self.batch_file}: cannot be read: {error.strerror}") from None
+        try:
+            version = msgspec.json.decode(text, type=_Version).v
+            if version > VERSION:
+                raise FolderError(
+                    f"{self.batch_file}: a newer version of zot has made this folder (version {version}); use that one"
+                )
+            return msgspec.json.decode(text, type=BatchFile)
+        except UNREADABLE as error:
+            raise FolderError(f"{self.batch_file}: is not what zot batch has written: {error}") from None
+
+    def write_batch(self, batch: BatchFile) -> None:
+        """Raises `OSError`."""
+        with replacing(self.batch_file) as file:
+            file.write(msgspec.json.format(msgspec.json.encode(batch), indent=2) + b"\n")
+
+    def write_tasks(self, tasks: Iterable[Task]) -> None:
+        """Raises `OSError`."""
+        with replacing(self.tasks_file) as file:
+            file.writelines(map(encode_task, tasks))
+
+    def read_tasks(self) -> Iterator[Task]:
+        """In their order. Raises `FolderError`."""
+        try:
+            with open(self.tasks_file, "rb") as file:
+                for number, line in enumerate(file, 1):
+                    try:
+                        yield decode_task(line)
+                    except TaskError as error:
+                        raise FolderError(f"{self.tasks_file}, line {number}: {error}") from None
+        except OSError as error:
+            raise FolderError(f"{self.tasks_file}: cannot be read: {error.strerror}") from None
+
+    def running(self) -> tuple[bool, int | None]:
+        """Whether a batch process works on the folder now, and its pid if that is known. Takes no lock where the system
+        lists them."""
+        try:
+            is_running, pid = is_locked(self.journal)
+        except OSError:
+            return False, None
+        if is_running and pid is None:
+            try:
+                opened = read_journal(self.journal).state.opened
+            except JournalError:
+                return True, None
+            pid = opened.pid if opened else None
+        return is_running, pid
+
+    # --- files of one task --------------------------------------------------------------------------------
+
+    def run(self, task: str) -> Path:
+        """The folder with the files of its attempts."""
+        return self.runs / safe_name(task)
+
+    def events(self, task: str, attempt: int) -> Path:
+        return self.run(task) / f"{attempt}.events.jsonl"
+
+    def stderr(self, task: str, attempt: int) -> Path:
+        return self.run(task) / f"{attempt}.stderr"
+
+    def diff(self, task: str) -> Path:
+        return self.diffs / f"{safe_name(task)}.diff"
+
+    def workspace(self, task: str) -> Path:
+        return self.workspaces / safe_name(task)
+
+
+class _Version(msgspec.Struct):
+    v: int = VERSION

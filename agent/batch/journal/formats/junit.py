@@ -1,0 +1,75 @@
+"""Results as JUnit XML, for a CI server: a batch is a test suite, a task a test case. Valid against the schema
+`junit-10.xsd` of Jenkins.
+
+A task that is `ok` has passed. `FAILURES` are the ends in which the agent did its work and the task was not solved;
+every other one is an error: something broke, or was set up wrongly. A task without a final outcome is skipped.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING
+
+from wire.batch.outcome import TaskStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.batch.journal.results import BatchResults
+    from wire.batch.outcome import Outcome
+
+FAILURES = frozenset(
+    {
+        *(TaskStatus.BLOCKED, TaskStatus.MAX_STEPS, TaskStatus.BUDGET, TaskStatus.TIMEOUT),
+        *(TaskStatus.INVALID_ANSWER, TaskStatus.CHECK_FAILED),
+    }
+)
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_LINE_BREAKS = {ord("\r"): "&#13;", ord("\n"): "&#10;", ord("\t"): "&#9;"}
+
+
+def junit_lines(results: BatchResults) -> Iterator[str]:
+    """The document, a few lines at once. It reads the journal twice: the suite begins with its sums."""
+    name = attribute(results.folder.path.name or "batch")
+    statuses = results.state.statuses()
+    failures = sum(statuses.get(status.value, 0) for status in FAILURES)
+    errors = len(results.done) - failures - statuses.get(TaskStatus.OK.value, 0)
+    seconds, began = 0.0, ""
+    for outcome in results.outcomes():
+        seconds += outcome.duration_ms / 1000
+        began = min(began or outcome.started, outcome.started)
+    total = len(results.done) + len(results.not_run)
+    counts = f'tests="{total}" failures="{failures}" errors="{errors}"'
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield f'<testsuites name="{name}" {counts} time="{seconds:.3f}">\n'
+    yield f'<testsuite name="{name}" {counts} skipped="{len(results.not_run)}" time="{seconds:.3f}"'
+    yield f' timestamp="{attribute(began)}">\n' if began else ">\n"
+    for outcome in results.outcomes():
+        yield _case(outcome, name)
+    for task in results.not_run:
+        yield f'<testcase classname="{name}" name="{attribute(task)}"><skipped message="not run"/></testcase>\n'
+    yield "</testsuite>\n</testsuites>\n"
+
+
+def _case(one: Outcome, suite: str) -> str:
+    parts = [f'<testcase classname="{suite}" name="{attribute(one.id)}" time="{one.duration_ms / 1000:.3f}">']
+    if one.status is not TaskStatus.OK:
+        tag = "failure" if one.status in FAILURES else "error"
+        message = one.reason or one.status.value
+        parts.append(f'<{tag} type="{one.status.value}" message="{attribute(message)}">{content(message)}</{tag}>')
+    if one.text:
+        parts.append(f"<system-out>{content(one.text)}</system-out>")
+    if output := "".join(end.output for end in (one.setup, one.check) if end is not None):
+        parts.append(f"<system-err>{content(output)}</system-err>")
+    return "".join(parts) + "</testcase>\n"
+
+
+def content(text: str) -> str:
+    """The text of an element. XML has no place for most control characters: U+FFFD stands for them."""
+    return html.escape(_NOT_IN_XML.sub("\ufffd", text), quote=False).replace("\r", "&#13;")
+
+
+def attribute(text: str) -> str:
+    """The text of an attribute, in which a reader would make spaces of line breaks."""
+    return html.escape(_NOT_IN_XML.sub("\ufffd", text)).translate(_LINE_BREAKS)

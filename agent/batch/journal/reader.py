@@ -1,0 +1,156 @@
+"""Reads a journal line by line, and tells a torn end from damage.
+
+A batch that is killed, or a machine that loses its power, can leave the last commit in pieces: lines that are cut, NUL
+bytes, lines that are missing. All that is the *torn tail*: it was told to nobody, and is cut aside by the next start.
+A bad line with lines after it that were written when it was on the disk already is damage: no crash leaves that.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+
+import msgspec
+
+from agent.batch.journal.errors import DamagedError, JournalError, NewerError
+from agent.batch.journal.glance import GlancedLine, glance_decoder
+from agent.batch.journal.state import BatchState
+from wire.batch.journal_lines import JournalLineError, UnknownLineError, decode_with
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+CHUNK = 1 << 20
+"""Bytes read at once."""
+LINE_LIMIT = 64 << 20
+"""Bytes. A longer line is none of ours; it is not kept in memory."""
+
+AnyJournalLine = TypeVar("AnyJournalLine")
+
+
+class TornTail(msgspec.Struct, frozen=True):
+    """What a crash has left after the last good line."""
+
+    line: int
+    """Number of its first line, from 1."""
+    offset: int
+    """Where it begins, in bytes."""
+    size: int
+    """Bytes."""
+    reason: str
+
+
+class JournalReader(Generic[AnyJournalLine]):
+    """Reads the lines of one file, once. Its memory does not grow with the file.
+
+    Iterating gives each good line with the byte where it begins. It ends before the torn tail, if there is one, and
+    raises `DamagedError`, `NewerError`, or `OSError`.
+    """
+
+    def __init__(self, path: Path, fd: int, decoder: msgspec.json.Decoder[AnyJournalLine]) -> None:
+        """Reads from the start of the file, whatever the position of the descriptor is."""
+        self._path = path
+        self._fd = fd
+        self._decoder: msgspec.json.Decoder[Any] = decoder
+        self.lines = 0
+        """Good lines so far; also the `seq` of the last one."""
+        self.end = 0
+        """Where the last good line ends, in bytes."""
+        self.torn: TornTail | None = None
+        """Known after the iteration."""
+
+    def __iter__(self) -> Iterator[tuple[AnyJournalLine, int]]:
+        torn_offset, reason = -1, ""
+        number, offset = 0, 0
+        decoder = self._decoder
+        for text, size in self._texts():
+            number += 1
+            start, offset = offset, offset + size
+            try:
+                if size == len(text):
+                    raise JournalLineError("it has no line feed at its end")
+                line = decode_with(decoder, text)
+            except JournalLineError as error:
+                if torn_offset < 0:
+                    torn_offset, reason, torn_line = start, str(error), number
+                continue
+            except UnknownLineError as error:
+                self._refuse_unknown(number, error)
+            if torn_offset < 0 and line.seq == self.lines + 1:
+                self.lines, self.end = line.seq, offset
+                yield line, start
+                continue
+            if torn_offset < 0:
+                torn_offset, torn_line = start, number
+                reason = f"its seq is {line.seq}, and that of the line before is {self.lines}"
+            if line.seq <= self.lines or (line.commit or line.seq) > self.lines + 1:
+                self._refuse_damage(torn_line, reason)
+        if torn_offset >= 0:
+            self.torn = TornTail(torn_line, torn_offset, offset - torn_offset, reason)
+
+    def _texts(self) -> Iterator[tuple[bytes, int]]:
+        """Each line without its LF, and its bytes in the file, LF included. One that is too long is empty."""
+        pieces: list[bytes] = []
+        kept, position = 0, 0
+        while chunk := os.pread(self._fd, CHUNK, position):
+            position += len(chunk)
+            first, *rest = chunk.split(b"\n")
+            pieces.append(first)
+            kept += len(first)
+            if kept > LINE_LIMIT:
+                pieces.clear()
+            if not rest:
+                continue
+            yield b"".join(pieces), kept + 1
+            last = rest.pop()
+            for text in rest:
+                yield text, len(text) + 1
+            pieces, kept = [last], len(last)
+        if kept:
+            yield b"".join(pieces), kept
+
+    def _refuse_unknown(self, number: int, error: UnknownLineError) -> NoReturn:
+        raise NewerError(
+            f"{self._path}, line {number}: this version of zot does not know such a line, a newer one has written it "
+            f"({error}); go on with that version, or begin a new batch in another folder"
+        )
+
+    def _refuse_damage(self, number: int, reason: str) -> NoReturn:
+        raise DamagedError(
+            f"{self._path}, line {number} is damaged: {reason}. Lines after it are good, so no crash has done this: "
+            "the file was changed, or the disk has lost a part of it. Restore the file from a copy; or, to go on with "
+            f"what was done before that line: mv journal.jsonl journal.damaged && head -n {number - 1} journal.damaged "
+            "> journal.jsonl",
+            number,
+        )
+
+
+class JournalContents(msgspec.Struct, frozen=True):
+    """A journal in short."""
+
+    state: BatchState
+    lines: int
+    """Good lines; also the `seq` of the last one."""
+    end: int
+    """Where the last good line ends, in bytes."""
+    torn: TornTail | None
+
+
+def read_journal(path: Path, fd: int | None = None) -> JournalContents:
+    """Folds the lines of a journal, without the texts. `fd` is an open descriptor of it, if there is one. A torn tail
+    is left as it is: the writer may be at work. Raises `JournalError`."""
+    try:
+        own = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if fd is None else fd
+        try:
+            reader = JournalReader[GlancedLine](path, own, glance_decoder)
+            state = BatchState()
+            take = state.take
+            for line, offset in reader:
+                take(line, offset)
+        finally:
+            if fd is None:
+                os.close(own)
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
+    return JournalContents(state, reader.lines, reader.end, reader.torn)

@@ -1,0 +1,171 @@
+"""What the lines of a journal amount to: what is done, what was interrupted, what all attempts have cost. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agent.batch.journal.glance import FinishedGlance, JournalLine
+from wire.batch.journal_lines import Closed, Finished, Opened, Paused, Reopened, Started
+from wire.batch.outcome import TaskStatus, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.batch.journal.glance import OutcomeGlance
+    from wire.batch.outcome import Outcome
+
+
+class TaskHistory(msgspec.Struct, gc=False):
+    """What is known of one task."""
+
+    attempts: int = 0
+    """The highest number of an attempt so far. The next one is higher, also after a restart or a `Reopened`."""
+    running: int = 0
+    """The attempt that has started and not finished; 0 for none. In a journal without a batch process: interrupted."""
+    failed: int = 0
+    """Attempts that ended without being final and were not interrupted, since the task was reopened last: the retries
+    that it has used."""
+    reopened_at: int = 0
+    """`attempts` when it was reopened last: results of these attempts count no more."""
+    status: TaskStatus | None = None
+    """Of the final outcome; None while the task is not done."""
+    attempt: int = 0
+    """The attempt of the final outcome."""
+    offset: int = -1
+    """Byte of the journal where the line of the final outcome begins."""
+    digest: str = ""
+    """Of the task as it was when the final attempt ran; while it is not done, when the last attempt started."""
+
+    @property
+    def is_done(self) -> bool:
+        return self.status is not None
+
+    @property
+    def is_interrupted(self) -> bool:
+        return self.running > 0 and self.status is None
+
+
+class BatchState:
+    """A fold over the lines of one journal. Each task has at most one final outcome: the first one, since it was
+    reopened last."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[str, TaskHistory] = {}
+        """By id; without those that have no line."""
+        self.known_cost_usd = 0.0
+        """Of all requests whose cost is known."""
+        self.reserved_usd = 0.0
+        """The most that the other requests can have cost, as far as that can be said."""
+        self.unknown_costs = 0
+        """Attempts whose cost is not known."""
+        self.attempts = 0
+        """That have ended, those of every start and those that do not count any more included."""
+        self.stragglers = 0
+        """Lines of attempts that came when the task was done already, or belong to a result that counts no more."""
+        self.pauses = 0
+        self.opened: Opened | None = None
+        """The last start of the batch."""
+        self.starts = 0
+        """Of the batch."""
+        self.closed: Closed | None = None
+        """How the last start ended; None if it was killed, or has not ended yet."""
+        self._input = self._output = self._cache_read = self._cache_write = 0
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of all attempts that have ended."""
+        return Usage(self._input, self._output, self._cache_read, self._cache_write)
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Of all attempts that have ended. None if that of one of them is not known."""
+        return None if self.unknown_costs else self.known_cost_usd
+
+    def history(self, task: str) -> TaskHistory:
+        """What is known of a task; without a line nothing. Not to be changed."""
+        return self.tasks.get(task) or TaskHistory()
+
+    def interrupted(self) -> Iterator[str]:
+        """Ids of tasks with an attempt that has started and not finished."""
+        return (task for task, history in self.tasks.items() if history.is_interrupted)
+
+    def statuses(self) -> dict[str, int]:
+        """How many tasks are done with each status, by its word."""
+        counts: dict[str, int] = {}
+        for history in self.tasks.values():
+            if history.status is not None:
+                counts[history.status.value] = counts.get(history.status.value, 0) + 1
+        return counts
+
+    def take(self, line: JournalLine, offset: int) -> None:
+        """The next line; `offset` is the byte of the journal where it begins."""
+        if isinstance(line, FinishedGlance):
+            self._finished(line, offset)
+        elif isinstance(line, Started):
+            self._started(line)
+        elif isinstance(line, Finished):
+            self._finished(line, offset)
+        elif isinstance(line, Paused):
+            self.pauses += 1
+        elif isinstance(line, Reopened):
+            self._reopened(line)
+        elif isinstance(line, Opened):
+            self.opened, self.closed = line, None
+            self.starts += 1
+        elif isinstance(line, Closed):
+            self.closed = line
+
+    def _of(self, task: str) -> TaskHistory:
+        history = self.tasks.get(task)
+        if history is None:
+            history = self.tasks[task] = TaskHistory()
+        return history
+
+    def _started(self, line: Started) -> None:
+        history = self._of(line.task)
+        if line.attempt > history.attempts:
+            history.attempts = line.attempt
+        if history.status is not None or line.attempt <= history.reopened_at:
+            self.stragglers += 1
+            return
+        history.running = line.attempt
+        history.digest = line.digest
+
+    def _finished(self, line: FinishedGlance | Finished, offset: int) -> None:
+        history, outcome, attempt = self._of(line.task), line.outcome, line.attempt
+        self._pay(outcome)
+        if attempt > history.attempts:
+            history.attempts = attempt
+        if history.status is not None or attempt <= history.reopened_at:
+            self.stragglers += 1
+            return
+        if history.running == attempt:
+            history.running = 0
+        if line.final:
+            history.running = 0
+            history.status, history.attempt, history.offset = outcome.status, attempt, offset
+            history.digest = outcome.digest or history.digest
+        elif outcome.status is not TaskStatus.INTERRUPTED:
+            history.failed += 1
+
+    def _pay(self, outcome: OutcomeGlance | Outcome) -> None:
+        usage = outcome.usage
+        self.attempts += 1
+        self._input += usage.input
+        self._output += usage.output
+        self._cache_read += usage.cache_read
+        self._cache_write += usage.cache_write
+        if outcome.cost_usd is None:
+            self.unknown_costs += 1
+            self.known_cost_usd += outcome.known_cost_usd
+            self.reserved_usd += outcome.reserved_usd
+        else:
+            self.known_cost_usd += outcome.cost_usd
+
+    def _reopened(self, line: Reopened) -> None:
+        history = self._of(line.task)
+        history.status, history.attempt, history.offset, history.digest = None, 0, -1, ""
+        history.running = history.failed = 0
+        history.reopened_at = history.attempts

@@ -1,0 +1,284 @@
+"""Writes a journal: what is appended in one turn of the loop is written and synced once, at the end of the turn.
+
+Nothing is told before it is safe: `when_durable` calls back after the sync. A write that fails ends the journal for
+good, and what was not safe by then is told to nobody.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Literal
+
+from agent.batch.journal.disk import make_folder, sync, sync_folder, write_all
+from agent.batch.journal.errors import JournalError
+from agent.batch.journal.lock import Lock
+from agent.batch.journal.reader import TornTail, read_journal
+from agent.batch.journal.torn import cut_aside
+from wire.batch.journal_lines import (
+    AnyLine,
+    Closed,
+    Finished,
+    Opened,
+    Paused,
+    Reopened,
+    Resumed,
+    Started,
+    encode_line,
+)
+from wire.batch.outcome import bounded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from agent.batch.journal.state import BatchState
+    from supervisor.loop.loop import Loop
+    from wire.batch.outcome import Outcome
+
+JOURNAL = "journal.jsonl"
+NO_LOCKS_NOTE = "the file system has no locks: {} marks the folder as in use; another machine cannot be asked"
+
+
+class JournalState(Enum):
+    """Of a `Journal`."""
+
+    OPEN = "open"
+    FAILED = "failed"
+    """A write failed. Nothing is written any more, and no callback is called."""
+    CLOSED = "closed"
+
+
+class Journal:
+    """The journal of one batch folder, locked for this process from `open` to `close`.
+
+    `append` and the methods that are named after lines only take the line; the pass of the loop in which they are
+    called ends with the write and the sync. `state` has the lines that are safe.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        fd: int,
+        lock: Lock,
+        loop: Loop,
+        on_failure: Callable[[str], None],
+        clock: Callable[[], float],
+    ) -> None:
+        """For `open`."""
+        self.path = path
+        self.state: BatchState
+        """What the lines that are safe on the disk amount to."""
+        self.torn: TornTail | None = None
+        """What was cut aside when the journal was opened."""
+        self.notices: list[str] = []
+        """What its user should be told about the opening; one sentence each."""
+        self.commits = 0
+        """Writes with their syncs, since it was opened."""
+        self._fd = fd
+        self._lock = lock
+        self._loop = loop
+        self._on_failure = on_failure
+        self._clock = clock
+        self._life = JournalState.OPEN
+        self._seq = 0
+        self._size = 0
+        """Bytes that are safe on the disk; the file has no more between two writes."""
+        self._commit = 0
+        """The `seq` of the first line that waits."""
+        self._waiting: list[tuple[AnyLine, bytes]] = []
+        self._callbacks: list[Callable[[], None]] = []
+        self._is_unsafe = False
+        """Whether bytes were written that are not synced."""
+        self._is_armed = False
+        self._is_flushing = False
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        loop: Loop,
+        *,
+        on_failure: Callable[[str], None],
+        clock: Callable[[], float] = time.time,
+    ) -> Journal:
+        """Takes the folder for this process, makes what is missing of it, and reads what is there; a torn tail is cut
+        aside to `journal.torn`. `on_failure` gets the reason once if a write fails later. `clock` gives seconds since
+        1970. Raises `BusyError`, `DamagedError`, `NewerError`, `JournalError`."""
+        path = folder / JOURNAL
+        try:
+            make_folder(folder)
+            is_new = not path.exists()
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOCTTY | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            where = error.filename or path
+            raise JournalError(f"{where}: cannot be opened for writing: {error.strerror}") from None
+        try:
+            lock = Lock.take(path, fd, lambda: _last_pid(path, fd))
+        except BaseException as error:
+            os.close(fd)
+            if isinstance(error, OSError):
+                raise JournalError(f"{path}: cannot be locked: {error.strerror}") from None
+            raise
+        journal = cls(path, fd, lock, loop, on_failure, clock)
+        try:
+            if is_new:
+                sync_folder(folder)
+            journal._read()
+        except BaseException as error:
+            lock.release(fd)
+            if isinstance(error, OSError):
+                raise JournalError(f"{path}: cannot be written: {error.strerror}") from None
+            raise
+        return journal
+
+    @property
+    def life(self) -> JournalState:
+        return self._life
+
+    # --- lines --------------------------------------------------------------------------------------------
+
+    def opened(self, *, version: str, tasks: int, jobs: int) -> None:
+        """This process begins its work."""
+        self.append(Opened, version=version, pid=os.getpid(), tasks=tasks, jobs=jobs)
+
+    def started(self, task: str, attempt: int, digest: str = "") -> None:
+        """An attempt is about to begin: fork in `when_durable`."""
+        self.append(Started, task=task, attempt=attempt, digest=digest)
+
+    def paused(self, task: str, attempt: int, reason: str) -> None:
+        self.append(Paused, task=task, attempt=attempt, reason=reason)
+
+    def resumed(self, task: str, attempt: int) -> None:
+        self.append(Resumed, task=task, attempt=attempt)
+
+    def finished(self, outcome: Outcome, *, final: bool) -> None:
+        """An attempt has ended: tell it in `when_durable`. A text that is too long is cut."""
+        outcome = bounded(outcome)
+        self.append(Finished, task=outcome.id, attempt=outcome.attempt, final=final, outcome=outcome)
+
+    def reopened(self, task: str) -> None:
+        """The task is to be run again; its results so far count no more."""
+        self.append(Reopened, task=task)
+
+    def closed(self, reason: Literal["done", "drained", "stopped", "budget", "deadline", "failures"]) -> None:
+        """This process ends its work in good order; `close` the journal after it."""
+        self.append(Closed, reason=reason)
+
+    def append(self, kind: type[AnyLine], **fields: Any) -> None:
+        """Takes a line; `v`, `seq`, `commit` and `t` are added. After a failure or the close it does nothing."""
+        if self._life is not JournalState.OPEN:
+            return
+        seq = self._seq + 1
+        commit = self._commit if self._waiting else seq
+        line = kind(seq=seq, commit=commit, t=round(self._clock(), 6), **fields)
+        self._waiting.append((line, encode_line(line)))
+        self._seq, self._commit = seq, commit
+        self._arm()
+
+    def when_durable(self, callback: Callable[[], None]) -> None:
+        """Calls back in the loop once all that was appended so far is safe on the disk. Never at once, and never after
+        a failure."""
+        if self._life is JournalState.OPEN:
+            self._callbacks.append(callback)
+            self._arm()
+
+    def sync(self) -> bool:
+        """Writes and syncs what waits now, and calls back. Returns False if the journal has failed or is closed."""
+        if self._life is JournalState.OPEN:
+            self._flush()
+        return self._life is JournalState.OPEN
+
+    def close(self) -> None:
+        """Writes and syncs what waits, calls back, and gives the lock back."""
+        if self._life is JournalState.CLOSED:
+            return
+        while self.sync() and (self._waiting or self._callbacks):
+            pass
+        self._life = JournalState.CLOSED
+        self._lock.release(self._fd)
+        self._fd = -1
+
+    # --- disk ---------------------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        """Reads what is there, and makes sure that it is safe: a process that was killed may have left bytes that the
+        system has not written yet. Raises `JournalError`, `OSError`."""
+        contents = read_journal(self.path, self._fd)
+        self.state, self._seq, self._size = contents.state, contents.lines, contents.end
+        if self._lock.file is not None:
+            self.notices.append(NO_LOCKS_NOTE.format(self._lock.file))
+        if (torn := contents.torn) is not None:
+            aside = cut_aside(self.path, self._fd, torn, self._clock())
+            self.torn = torn
+            self.notices.append(
+                f"{self.path}: {torn.size} bytes at the end, from line {torn.line} on, are no whole lines "
+                f"({torn.reason}): the last batch process was killed while it wrote them; they are in {aside.name} now"
+            )
+        if self._size:
+            sync(self._fd)
+
+    def _arm(self) -> None:
+        """Has the loop flush at the end of its current pass; from a callback of a flush, of the next pass."""
+        if not self._is_armed:
+            self._is_armed = True
+            loop = self._loop
+            loop.call_at(loop.clock() if self._is_flushing else loop.pass_time, self._end_of_pass)
+
+    def _end_of_pass(self) -> None:
+        self._is_armed = False
+        self.sync()
+
+    def _flush(self) -> None:
+        waiting, callbacks = self._waiting, self._callbacks
+        self._waiting, self._callbacks = [], []
+        if waiting:
+            try:
+                self._write(b"".join([text for _line, text in waiting]))
+            except OSError as error:
+                self._fail(f"{self.path}: cannot be written: {error.strerror or error}")
+                return
+            for line, text in waiting:
+                self.state.take(line, self._size)
+                self._size += len(text)
+        self._is_flushing = True
+        try:
+            for callback in callbacks:
+                callback()
+        finally:
+            self._is_flushing = False
+
+    def _write(self, text: bytes) -> None:
+        status = os.fstat(self._fd)
+        if not status.st_nlink:
+            raise OSError("the file was removed or replaced")
+        if status.st_size != self._size:
+            raise OSError(f"another program has changed its size from {self._size} to {status.st_size} bytes")
+        self._is_unsafe = True
+        write_all(self._fd, text)
+        sync(self._fd)
+        self._is_unsafe = False
+        self.commits += 1
+
+    def _fail(self, reason: str) -> None:
+        """Ends the writing. What is not safe is taken back: the system may show it to the next process, and lose it
+        later."""
+        self._life = JournalState.FAILED
+        self._waiting, self._callbacks = [], []
+        try:
+            if self._is_unsafe:
+                os.ftruncate(self._fd, self._size)
+                sync(self._fd)
+        except OSError:
+            pass  # then the next start cuts it aside
+        self._on_failure(f"{reason}; nothing is started any more, and all that was told is safe")
+
+
+def _last_pid(path: Path, fd: int) -> int | None:
+    """Of the process that has opened the journal last."""
+    try:
+        opened = read_journal(path, fd).state.opened
+    except JournalError:
+        return None
+    return opened.pid if opened else None

@@ -1,0 +1,75 @@
+"""The batch's own log, `RUNDIR/batch.log`: what a person needs afterwards, as JSON lines.
+
+Of `agent` only this module imports structlog.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from agent.batch.time_text import utc_now
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class BatchLog:
+    """Appends to the file from `open` to `close`. A line that cannot be written is lost: the journal has what counts;
+    `trouble` has the reason."""
+
+    def __init__(self, path: Path) -> None:
+        self.trouble = ""
+        self._path = path
+        self._fd = -1
+        self._logger: Any = None
+
+    def open(self) -> None:
+        import structlog
+
+        try:
+            self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            self.trouble = f"{self._path}: {error.strerror}"
+            return
+        self._logger = structlog.wrap_logger(
+            _Sink(self),
+            processors=[_with_time, structlog.processors.add_log_level, structlog.processors.JSONRenderer()],
+            wrapper_class=structlog.BoundLogger,
+            context_class=dict,
+        )
+
+    def info(self, event: str, **fields: Any) -> None:
+        if self._logger is not None:
+            self._logger.info(event, **fields)
+
+    def warning(self, event: str, **fields: Any) -> None:
+        if self._logger is not None:
+            self._logger.warning(event, **fields)
+
+    def error(self, event: str, **fields: Any) -> None:
+        if self._logger is not None:
+            self._logger.error(event, **fields)
+
+    def write(self, line: str) -> None:
+        try:
+            os.write(self._fd, line.encode("utf-8", "replace") + b"\n")
+        except OSError as error:
+            self.trouble = self.trouble or f"{self._path}: {error.strerror}"
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+            self._logger = None
+
+
+class _Sink:
+    """What structlog takes for a logger."""
+
+    def __init__(self, log: BatchLog) -> None:
+        self.info = self.warning = self.error = log.write
+
+
+def _with_time(_logger: Any, _method: str, event: Any) -> Any:
+    return {"time": utc_now(), **event}

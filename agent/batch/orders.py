@@ -1,0 +1,59 @@
+"""Makes the order for a run: from a task, its attempt, and the flags of the batch."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from msgspec import Raw
+from msgspec.structs import replace
+
+from agent.batch.pool.run_order import RunOrder
+from agent.batch.pool.run_outcome import Attempt
+from agent.batch.run.begin import encode_request
+from wire.batch import link
+from wire.batch.task import encode_task
+
+if TYPE_CHECKING:
+    from agent.batch.journal.folder import RunFolder
+    from agent.batch.request import BatchRequest
+    from wire.batch.task import Task
+
+
+class Orders:
+    """Of one start of a batch. `token` is the batch's own."""
+
+    def __init__(self, request: BatchRequest, folder: RunFolder, *, version: str, token: str) -> None:
+        self._request = request
+        self._folder = folder
+        self._version = version
+        self._token = token
+        self._count = 0
+        flags = request.run
+        most = request.task_max_cost_usd if request.task_max_cost_usd is not None else flags.max_cost_usd
+        self._flags = encode_request(replace(flags, cwd=flags.cwd or os.getcwd(), max_cost_usd=most))
+
+    def order(self, task: Task, attempt: int, digest: str) -> RunOrder:
+        """Its run has an id and a token of its own."""
+        request, folder = self._request, self._folder
+        self._count += 1
+        has_copy = request.workspace == "copy"
+        begin = link.Begin(
+            task=Raw(encode_task(task).rstrip(b"\n")),
+            attempt=attempt,
+            run=f"{self._count}-{attempt}",
+            request=self._flags,
+            token=f"{self._token}.{self._count}",
+            version=self._version,
+            workspace=str(folder.workspace(task.id)) if has_copy else "",
+            diff=str(folder.diff(task.id)) if has_copy else "",
+        )
+        limits = (task.timeout_s, request.task_timeout, request.run.timeout)
+        return RunOrder(
+            attempt=Attempt(task.id, attempt, digest, task.meta),
+            begin=begin,
+            events=folder.events(task.id, attempt),
+            stderr=folder.stderr(task.id, attempt),
+            timeout_s=next((limit for limit in limits if limit is not None), None),
+            memory=request.run_memory,
+        )

@@ -1,0 +1,184 @@
+"""What a batch has around its runs: the template, the reaper, the adopted orphans, and the sweep at the end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.batch.pool.launch import PROGRAM, by_fork, by_program
+from agent.batch.pool.memory import RunMemory, is_measurable
+from agent.model.worker_process import program_starter, worker_environment
+from supervisor.cleanup.env_marks import TOKEN
+from supervisor.cleanup.tracker import ProcessTracker
+from supervisor.process.child import ExitStatus, SpawnError
+from supervisor.process.shared_table import SharedProcessTable
+from supervisor.process.teardown import end_descendants, stop_all
+from supervisor.template.client import Template
+from supervisor.template.memory import uss
+from supervisor.template.protocol import is_available
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from agent.batch.pool.launch import RunChild
+    from supervisor.loop.loop import Loop
+    from supervisor.process.child import Child
+    from supervisor.process.teardown import Stoppable
+    from supervisor.template.forked_child import ForkedChild
+
+WORKER_ENTRY = "model_worker"
+"""The template's function that is a model worker."""
+NOT_STARTED = 127
+"""Exit status of a model worker that could not be started."""
+TEMPLATE = Path(__file__).resolve().parent.parent / "run" / "template_main.py"
+
+
+class Processes:
+    """Of one batch, from `open` to `close`. With `owns_process` every descendant of this process counts as the
+    batch's."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        *,
+        runtime_folder: Path,
+        version: str,
+        say: Callable[[str], None],
+        owns_process: bool = True,
+        has_template: bool | None = None,
+        run_program: Path | None = None,
+    ) -> None:
+        """`has_template` None: if the system can have one. `run_program` takes the place of the runs' program, without
+        a template."""
+        self.token = os.urandom(16).hex()
+        """In the environment of every process of the batch. That of a run is longer: the token, a dot and a number."""
+        self._loop = loop
+        self._owns_process = owns_process
+        self._table = SharedProcessTable(loop)
+        self._tracker = ProcessTracker(
+            loop, self.token, folder=runtime_folder, version=version, owns_process=owns_process, say=say
+        )
+        env, cwd = {**os.environ, TOKEN: self.token}, os.getcwd()
+        if has_template is None:
+            has_template = is_available() and run_program is None
+        self.template = (
+            Template(loop, [sys.executable, "-P", str(TEMPLATE)], env=env, cwd=cwd) if has_template else None
+        )
+        self._say = say
+        self._template_pid = 0
+        self._start_program = program_starter(loop)
+        self._token_before = os.environ.get(TOKEN)
+        self._by_program = by_program(loop, env, cwd, run_program or PROGRAM)
+        self._by_fork = None if self.template is None else by_fork(self.template, cwd)
+
+    def open(self) -> None:
+        """Before the first process of the batch."""
+        os.environ[TOKEN] = self.token
+        self._table.adopt_orphans()
+        self._table.hold()
+        self._tracker.open()
+        if self.template is not None:
+            self.template.start()
+            self.replaced_template()
+
+    def launch(
+        self,
+        *,
+        link: int,
+        stderr: int,
+        on_stdout: Callable[[bytes], None],
+        on_exit: Callable[[ExitStatus], None],
+        on_failed: Callable[[SpawnError], None],
+    ) -> RunChild:
+        """As `Launch`. Once the template cannot be started any more, each run is a program of its own."""
+
+        def failed(error: SpawnError) -> None:
+            self._lose_template(error)
+            on_failed(error)
+
+        if self._by_fork is not None:
+            try:
+                return self._by_fork(link=link, stderr=stderr, on_stdout=on_stdout, on_exit=on_exit, on_failed=failed)
+            except SpawnError as error:
+                if error.may_pass:
+                    raise
+                self._lose_template(error)
+        return self._by_program(link=link, stderr=stderr, on_stdout=on_stdout, on_exit=on_exit, on_failed=on_failed)
+
+    def start_worker(
+        self,
+        provider: str,
+        *,
+        on_stdout: Callable[[bytes], None],
+        on_stderr: Callable[[bytes], None],
+        on_exit: Callable[[ExitStatus], None],
+        outbox_limit: int,
+    ) -> Child | ForkedChild:
+        """As `agent.model.worker_process.StartWorker`: forks the template, as long as there is one."""
+
+        def failed(error: SpawnError) -> None:
+            self._lose_template(error)
+            on_stderr(str(error).encode())
+            on_exit(ExitStatus(NOT_STARTED, 0.0, 0))
+
+        if self._by_fork is not None and self.template is not None:
+            try:
+                return self.template.fork(
+                    WORKER_ENTRY, cwd="/", env=worker_environment(provider), stdin=True,
+                    on_stdout=on_stdout, on_stderr=on_stderr, on_exit=on_exit, on_failed=failed,
+                )  # fmt: skip
+            except SpawnError as error:
+                if error.may_pass:
+                    raise
+                self._lose_template(error)
+        return self._start_program(
+            provider, on_stdout=on_stdout, on_stderr=on_stderr, on_exit=on_exit, outbox_limit=outbox_limit
+        )
+
+    def _lose_template(self, error: SpawnError) -> None:
+        if not error.may_pass and self._by_fork is not None:
+            self._by_fork = None
+            self._say(f"{error}; runs are started without it, which takes longer")
+
+    def replaced_template(self) -> bool:
+        """Whether the template has died and another one was started, since the last call."""
+        child = None if self.template is None else self.template.child
+        if child is None or child.pid == self._template_pid:
+            return False
+        was_known, self._template_pid = bool(self._template_pid), child.pid
+        self._tracker.started(child)
+        return was_known
+
+    def memory_of(self) -> Callable[[RunChild], RunMemory] | None:
+        """What measures a run; None where nothing can."""
+        return _memory_of if is_measurable() else None
+
+    def spared(self) -> Iterable[int]:
+        """Processes of the batch that belong to no run."""
+        if self.template is not None and self.template.child is not None:
+            return (self.template.child.pid,)
+        return ()
+
+    def memory_bytes(self, others: Iterable[int]) -> int:
+        """Of the template and these other processes."""
+        return sum(uss(pid) or 0 for pid in (*self.spared(), *others)) if is_measurable() else 0
+
+    def close(self, others: Sequence[Stoppable] = ()) -> None:
+        """After the last run. Stops `others` as well."""
+        owners = [*others, *(() if self.template is None else (self.template,))]
+        stop_all(self._loop, owners, shared_table=self._table)
+        if self._owns_process:
+            end_descendants(self._loop, shared_table=self._table)
+        self._tracker.close()
+        self._table.close()
+        if self._token_before is None:
+            os.environ.pop(TOKEN, None)
+        else:
+            os.environ[TOKEN] = self._token_before
+
+
+def _memory_of(child: RunChild) -> RunMemory:
+    return RunMemory(partial(getattr, child, "pid"))

@@ -1,0 +1,107 @@
+"""What a batch knows of one run from its event stream: tokens and dollars so far, its step, its result.
+
+Only the few records that matter are decoded; all others are recognized by their first bytes.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Raw
+
+from agent.batch.budget import add
+from wire import events  # noqa: TC001  (msgspec reads the annotations)
+from wire.batch.outcome import Usage
+
+RATE_LIMITED = 429
+
+
+class _Totals(msgspec.Struct):
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cost_usd: float | None = None
+
+
+class _Session(msgspec.Struct):
+    id: str = ""
+    provider: str = ""
+    model: str = ""
+
+
+class _TurnStart(msgspec.Struct):
+    step: int = 0
+
+
+class _Retry(msgspec.Struct):
+    status: int | None = None
+
+
+class ResultRecord(msgspec.Struct):
+    """The fields of `wire.events.Result` that a batch keeps."""
+
+    status: str
+    reason: str = ""
+    text: str = ""
+    steps: int = 0
+    usage: _Totals = msgspec.field(default_factory=_Totals)
+    session: str = ""
+    extensions: dict[str, events.Cost] = {}
+    answer: Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_KINDS: dict[bytes, type[msgspec.Struct]] = {
+    b"usage": _Totals, b"session": _Session, b"turn_start": _TurnStart, b"retry": _Retry, b"result": ResultRecord,
+}  # fmt: skip
+_DECODERS = {kind: msgspec.json.Decoder(struct) for kind, struct in _KINDS.items()}
+_TYPE = b'{"type":"'
+
+
+class RunFacts:
+    """Gets each line of the event stream, and keeps what matters."""
+
+    def __init__(self) -> None:
+        self.usage = Usage()
+        self.known_usd = 0.0
+        self.has_unknown_cost = False
+        """Whether a request has been answered whose cost is not known."""
+        self.answered = 0
+        """Requests to the model whose use is known."""
+        self.rate_limited = 0
+        self.step = 0
+        self.provider = ""
+        self.model = ""
+        self.session = ""
+        self.result: ResultRecord | None = None
+
+    def take(self, line: bytes) -> None:
+        """One line, with or without its LF. A line that cannot be read says nothing."""
+        if not line.startswith(_TYPE):
+            return
+        kind = line[len(_TYPE) : line.find(b'"', len(_TYPE))]
+        decoder = _DECODERS.get(kind)
+        if decoder is None:
+            return
+        try:
+            record = decoder.decode(line)
+        except msgspec.DecodeError:
+            return
+        self._note(record)
+
+    def _note(self, record: msgspec.Struct) -> None:
+        if isinstance(record, _Totals):
+            used = Usage(record.input, record.output, record.cache_read, record.cache_write)
+            self.usage = add(self.usage, used)
+            self.answered += 1
+            if record.cost_usd is None:
+                self.has_unknown_cost = True
+            else:
+                self.known_usd = round(self.known_usd + record.cost_usd, 6)
+        elif isinstance(record, _Session):
+            self.provider, self.model, self.session = record.provider, record.model, record.id
+        elif isinstance(record, _TurnStart):
+            self.step = record.step
+        elif isinstance(record, _Retry):
+            self.rate_limited += record.status == RATE_LIMITED
+        elif isinstance(record, ResultRecord):
+            self.result = record

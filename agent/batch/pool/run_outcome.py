@@ -1,0 +1,130 @@
+"""Makes the outcome of an attempt from what the batch knows of its run. Pure.
+
+Why the batch ended the run counts first, then how its process ended, then what the run itself said.
+"""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agent.batch.budget import reserve_usd
+from wire.batch.outcome import Outcome, TaskStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent.batch.pool.run_facts import RunFacts
+    from supervisor.process.child import ExitStatus
+    from wire.batch.link import Ended, Request
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """Why the batch has ended a run."""
+
+    status: TaskStatus
+    reason: str
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """What identifies an attempt and goes unchanged into its outcome."""
+
+    task: str
+    number: int
+    digest: str = ""
+    meta: dict[str, object] = {}
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run ended, as its batch has seen it."""
+
+    verdict: Verdict | None
+    """None if the run ended by itself."""
+    exit: ExitStatus | None
+    """None if the process could not be started."""
+    said: Ended | None
+    """The last word of the run on the link."""
+    in_flight: Request | None
+    """A request to the model of which nobody has told what it used."""
+    last_words: Sequence[str] = ()
+    """The last lines of its standard error."""
+    started: str
+    ended: str
+    duration_s: float
+    paused_s: float
+    requests: int
+    memory_peak: int
+
+
+def outcome_of(attempt: Attempt, facts: RunFacts, ending: Ending) -> Outcome:
+    """The outcome. It is `ok` only if the run has said so."""
+    status, reason = _status(facts, ending)
+    result, said = facts.result, ending.said
+    cost, reserved = _cost(facts, ending)
+    return Outcome(
+        id=attempt.task,
+        attempt=attempt.number,
+        status=status,
+        reason=reason,
+        text="" if result is None else result.text,
+        answer=msgspec.UNSET if result is None else result.answer,
+        steps=facts.step if result is None else result.steps,
+        usage=facts.usage,
+        cost_usd=cost,
+        known_cost_usd=facts.known_usd,
+        reserved_usd=reserved,
+        duration_ms=round(ending.duration_s * 1000),
+        paused_ms=round(ending.paused_s * 1000),
+        requests=max(ending.requests, facts.answered),
+        rate_limited=facts.rate_limited,
+        started=ending.started,
+        ended=ending.ended,
+        provider=facts.provider,
+        model=facts.model,
+        session=facts.session,
+        exit_status=None if ending.exit is None else ending.exit.code,
+        cpu_s=0.0 if ending.exit is None else round(ending.exit.cpu_s, 3),
+        memory_peak_bytes=ending.memory_peak,
+        extensions={} if result is None else result.extensions,
+        setup=None if said is None else said.setup,
+        check=None if said is None else said.check,
+        diff="" if said is None else said.diff,
+        digest=attempt.digest,
+        meta=attempt.meta,
+    )
+
+
+def _cost(facts: RunFacts, ending: Ending) -> tuple[float | None, float]:
+    """US dollars, None if they are not known; and the most that the requests of unknown cost can have cost."""
+    if ending.said is not None and facts.result is not None:
+        return facts.result.usage.cost_usd, 0.0
+    if ending.in_flight is not None:
+        request = ending.in_flight
+        return None, reserve_usd(request.model, len(bytes(request.params)), None) or 0.0
+    return (None if facts.has_unknown_cost else facts.known_usd), 0.0
+
+
+def _status(facts: RunFacts, ending: Ending) -> tuple[TaskStatus, str]:
+    if ending.verdict is not None:
+        return ending.verdict.status, ending.verdict.reason
+    if ending.said is not None:  # what it has done is whole, however its process ended after that
+        return ending.said.status, ending.said.reason
+    return TaskStatus.CRASHED, crash_reason(ending.exit, ending.last_words, had_result=facts.result is not None)
+
+
+def crash_reason(exit_status: ExitStatus | None, last_words: Sequence[str], *, had_result: bool = False) -> str:
+    """One line: how the process of a run died, and the last lines that it wrote to standard error."""
+    if exit_status is None:
+        how = "the process of the run is gone, nobody can tell how it ended"
+    elif exit_status.code < 0:
+        how = f"the run was ended by {exit_status}"
+        if exit_status.code == -signal.SIGKILL:
+            how += " (nobody here has sent it: the kernel does that when the memory of the machine is used up)"
+    else:
+        how = f"the run ended with {exit_status} before it had told how"
+    if had_result:
+        how += ", after its last record"
+    words = " | ".join(line for line in last_words if line.strip())
+    return f"{how}: {words}" if words else how

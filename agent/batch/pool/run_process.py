@@ -1,0 +1,373 @@
+"""The batch's handle of one run: its process, its link, its event stream, its limits, and how it ended.
+
+The run is told to end by `abort`; if it does not, its whole tree is killed. When its process has ended in any other way
+than it should, what it has left is found and ended before the outcome is told: so no process of an attempt is left when
+the next one begins.
+"""
+
+from __future__ import annotations
+
+import signal
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agent.batch.pool.run_clock import RunClock
+from agent.batch.pool.run_facts import RunFacts
+from agent.batch.pool.run_files import RunFiles, RunFilesError
+from agent.batch.pool.run_link import RunLink
+from agent.batch.pool.run_outcome import Ending, Verdict, outcome_of
+from agent.batch.request import RunState, RunView
+from agent.batch.time_text import utc_now
+from supervisor.cleanup.kill_leftovers import TERM_S, HostMarks, LeftoverKiller
+from supervisor.process.child import SpawnError
+from supervisor.process.table import ProcessTable, send_signal
+from wire.batch import link
+from wire.batch.outcome import TaskStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from agent.batch.pool.launch import Launch, RunChild
+    from agent.batch.pool.memory import RunMemory
+    from agent.batch.pool.run_order import RunListener, RunOrder
+    from supervisor.loop.loop import Loop, Timer
+    from supervisor.process.child import ExitStatus
+    from supervisor.process.table import Identity
+
+BEGIN_S = 120.0
+"""Seconds from the start of the process until the run has said what it does."""
+ABORT_S = 15.0
+"""Seconds that a run has to end when it is told to. It stops its extensions meanwhile, which takes 3 s at most, and
+writes its diff."""
+EXIT_S = 15.0
+"""Seconds from the last word of a run, or the end of its link, to the end of its process."""
+
+
+class RunLife(Enum):
+    """Of a `RunProcess`."""
+
+    NEW = "new"
+    ALIVE = "alive"
+    """Its process runs, or is about to."""
+    SWEEPING = "sweeping"
+    """Its process has ended; what it has left is being ended."""
+    OVER = "over"
+
+
+class RunProcess:
+    """One attempt. Call `start` once; then `run_ended` is called once."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        order: RunOrder,
+        listener: RunListener,
+        *,
+        launch: Launch,
+        memory_of: Callable[[RunChild], RunMemory] | None = None,
+        spared: Callable[[], Iterable[int]] = tuple,
+    ) -> None:
+        """`spared` gives the pids that bear the same marks and are not the run's."""
+        self.order = order
+        self.life = RunLife.NEW
+        self.child: RunChild | None = None
+        self.facts = RunFacts()
+        self.requests = 0
+        """To the model, so far."""
+        self.why_paused = ""
+        self.never_began = False
+        """Whether its process could not be started."""
+        self.memory: RunMemory | None = None
+        self._loop = loop
+        self._listener = listener
+        self._launch = launch
+        self._memory_of = memory_of
+        self._spared = spared
+        self._doing = RunState.STARTING
+        self._is_stopping = False
+        self._clock = RunClock(loop.clock())
+        self._started = ""
+        self._link: RunLink | None = None
+        self._files: RunFiles | None = None
+        self._verdict: Verdict | None = None
+        self._request: link.Request | None = None
+        """The last one."""
+        self._said: link.Ended | None = None
+        self._exit: ExitStatus | None = None
+        self._leader: Identity | None = None
+        """Its process, once it has spoken: what has not spoken has started nothing."""
+        self._others: set[Identity] = set()
+        """Descendants that were seen when the run was killed."""
+        self._timeout: Timer | None = None
+        self._patience: Timer | None = None
+        """Of the next thing that the run must do by itself."""
+
+    # --- what it does ---------------------------------------------------------------------------------------
+
+    @property
+    def task(self) -> str:
+        return self.order.attempt.task
+
+    @property
+    def name(self) -> str:
+        """On its link: unique in the batch."""
+        return self.order.begin.run
+
+    @property
+    def attempt(self) -> int:
+        return self.order.attempt.number
+
+    @property
+    def state(self) -> RunState:
+        if self._is_stopping or self.life is RunLife.SWEEPING:
+            return RunState.STOPPING
+        return RunState.PAUSED if self._clock.is_paused else self._doing
+
+    @property
+    def in_flight(self) -> link.Request | None:
+        """A request of which nobody has told what it used. One that waits for a rate limit has not been sent."""
+        return self._request if self.requests > self.facts.answered and not self._clock.is_paused else None
+
+    def view(self) -> RunView:
+        now = self._loop.clock()
+        return RunView(
+            task=self.task,
+            attempt=self.attempt,
+            state=self.state,
+            since_s=self._clock.passed_s(now),
+            step=self.facts.step,
+            usage=self.facts.usage,
+            cost_usd=None if self.facts.has_unknown_cost else self.facts.known_usd,
+            memory_bytes=0 if self.memory is None else self.memory.now,
+            why_paused=self.why_paused,
+        )
+
+    # --- start ----------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Starts the process. Whatever fails becomes an outcome, from the loop."""
+        order, loop = self.order, self._loop
+        self._clock = RunClock(loop.clock())
+        self._started = utc_now()
+        self.life = RunLife.ALIVE
+        try:
+            self._files = files = RunFiles(order.events, order.stderr)
+        except RunFilesError as error:
+            reason = str(error)
+            loop.call_later(0, lambda: self._without_files(reason))
+            return
+        try:
+            self._link = RunLink(loop, on_line=self._on_line, on_end=self._on_link_end)
+            self.child = self._launch(
+                link=self._link.theirs.fileno(),
+                stderr=files.stderr,
+                on_stdout=self._on_stdout,
+                on_exit=self._on_exit,
+                on_failed=self._on_failed,
+            )
+        except OSError as error:
+            failed = error if isinstance(error, SpawnError) else SpawnError(f"cannot start the run: {error.strerror}")
+            loop.call_later(0, lambda: self._on_failed(failed))
+            return
+        finally:
+            files.close_stderr()
+            if self._link is not None:
+                self._link.give()
+        if self._memory_of is not None:
+            self.memory = self._memory_of(self.child)
+        self._link.send(link.encode(order.begin))
+        self._arm_timeout()
+        self._await(BEGIN_S, f"the run did not begin within {BEGIN_S:.0f} s")
+
+    def _without_files(self, reason: str) -> None:
+        self._listener.run_has_no_files(self, reason)
+        self._verdict = self._verdict or Verdict(TaskStatus.INTERRUPTED, reason)
+        self._finish()
+
+    # --- while it runs --------------------------------------------------------------------------------------
+
+    def send(self, line: bytes) -> bool:
+        """Sends a line of a model worker. Returns False if the run has gone."""
+        return self._link is not None and self._link.send(line)
+
+    def pause(self, why: str) -> bool:
+        """The run waits for a rate limit: its time stands still. Returns whether it was not paused before."""
+        was_paused, self.why_paused = self._clock.is_paused, why
+        if was_paused or self.life is not RunLife.ALIVE:
+            return False
+        self._clock.pause(self._loop.clock())
+        if self._timeout is not None:
+            self._timeout.cancel()
+        return True
+
+    def resume(self) -> bool:
+        """Returns whether the run was paused."""
+        if not self._clock.is_paused:
+            return False
+        self.why_paused = ""
+        self._clock.resume(self._loop.clock())
+        self._arm_timeout()
+        return True
+
+    def _arm_timeout(self) -> None:
+        limit = self.order.timeout_s
+        if limit is not None and not self._is_stopping and self.life is RunLife.ALIVE:
+            left = self._clock.left_s(limit, self._loop.clock())
+            self._timeout = self._loop.call_later(max(0.0, left), self._on_timeout)
+
+    def _on_timeout(self) -> None:
+        self.abort(TaskStatus.TIMEOUT, f"timeout: the task took longer than {self.order.timeout_s:g} s")
+
+    def _on_stdout(self, chunk: bytes) -> None:
+        if self._files is None:
+            return
+        try:
+            lines = self._files.write(chunk)
+        except RunFilesError as error:
+            self._listener.run_has_no_files(self, str(error))
+            self.abort(TaskStatus.INTERRUPTED, str(error))
+            return
+        for line in lines:
+            self.facts.take(line)
+            self._listener.run_said(self, line)
+
+    def _on_line(self, line: bytes) -> None:
+        if self.child is not None:
+            self._leader = self.child.identity  # a fork's cannot be read any more when it has ended
+        try:
+            message = link.decode_from_run(line)
+        except msgspec.DecodeError as error:
+            self.kill(Verdict(TaskStatus.CRASHED, f"the run has said something that cannot be read: {error}"))
+            return
+        if isinstance(message, link.Request):
+            self._request = message
+            self.requests += 1
+            self._listener.run_asked(self, message)
+        elif isinstance(message, link.Cancel):
+            self._listener.run_cancelled(self, message)
+        elif isinstance(message, link.Phase):
+            self._doing = RunState(message.state)
+            if not self._is_stopping:
+                self._stop_waiting()
+        elif isinstance(message, link.Ended):
+            self._said = message
+            self._await(EXIT_S, f"its process did not end within {EXIT_S:.0f} s after its last word")
+
+    def _on_link_end(self, reason: str) -> None:
+        if self.life is RunLife.ALIVE and self._said is None:
+            self._await(EXIT_S, f"the run has closed its link{reason and f' ({reason})'} and did not end")
+
+    # --- the end --------------------------------------------------------------------------------------------
+
+    def abort(self, status: TaskStatus, reason: str) -> None:
+        """Tells the run to end now. If it does not, it is killed and gets this status. Only the first call counts."""
+        if self._is_stopping or self.life is not RunLife.ALIVE or self._said is not None:
+            return
+        self._is_stopping = True
+        self.resume()
+        if self._timeout is not None:
+            self._timeout.cancel()
+        if self._link is not None:
+            self._link.send(link.encode(link.Abort(status.value, reason)))
+        words = f"{reason}; it did not end within {ABORT_S:.0f} s and was killed"
+        self._patient(ABORT_S, lambda: self.kill(Verdict(status, words)))
+
+    def kill(self, verdict: Verdict) -> None:
+        """Kills the whole tree now. Of several verdicts the first one counts."""
+        if self.life is not RunLife.ALIVE:
+            return
+        self._is_stopping = True
+        self._verdict = self._verdict or verdict
+        self._stop_waiting()
+        child = self.child
+        if child is None:
+            return
+        tree = ProcessTable.read().tree([child.pid], session=child.pid)
+        child.kill_group(signal.SIGKILL)
+        for pid, process in tree.items():
+            self._others.add(process.identity)
+            if pid != child.pid:
+                send_signal(process.identity, signal.SIGKILL)
+
+    def _await(self, seconds: float, failure: str) -> None:
+        """Kills the run after so many seconds. One that has said how it ended keeps that."""
+
+        def give_up() -> None:
+            said = self._said
+            self.kill(Verdict(TaskStatus.CRASHED, failure) if said is None else _verdict_of(said))
+
+        self._patient(seconds, give_up)
+
+    def _patient(self, seconds: float, give_up: Callable[[], None]) -> None:
+        self._stop_waiting()
+        self._patience = self._loop.call_later(seconds, give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def _on_failed(self, error: SpawnError) -> None:
+        self.never_began = True
+        status = TaskStatus.CRASHED if error.may_pass else TaskStatus.ERROR
+        self._verdict = self._verdict or Verdict(status, str(error))
+        self._finish()
+
+    def _on_exit(self, exit_status: ExitStatus) -> None:
+        self._exit = exit_status
+        if self._link is not None:
+            self._link.drain()
+        self._stop_waiting()
+        if self._said is not None and self._verdict is None and exit_status.code >= 0:
+            self._finish()
+            return
+        self.life = RunLife.SWEEPING
+        leaders = frozenset() if self._leader is None else frozenset({self._leader})
+        marks = HostMarks(self.order.begin.token, leaders=leaders, others=frozenset(self._others))
+        term_s = 0.0 if self._verdict is not None else TERM_S
+        self._sweep(LeftoverKiller(marks, self._loop.clock, spared=self._spared(), term_s=term_s))
+
+    def _sweep(self, killer: LeftoverKiller) -> None:
+        try:
+            delay = killer.step()
+        except OSError:  # no descriptor is left to look with: another run gives one back
+            delay = 0.1
+        if delay is None:
+            self._finish()
+        else:
+            self._loop.call_later(delay, lambda: self._sweep(killer))
+
+    def _finish(self) -> None:
+        if self.life is RunLife.OVER:
+            return
+        self.life = RunLife.OVER
+        now, in_flight = self._loop.clock(), self.in_flight
+        self.resume()
+        self._stop_waiting()
+        if self._timeout is not None:
+            self._timeout.cancel()
+        if self._link is not None:
+            self._link.close()
+        files, self._files = self._files, None
+        if files is not None:
+            files.close()
+        ending = Ending(
+            verdict=self._verdict,
+            exit=self._exit,
+            said=self._said,
+            in_flight=in_flight,
+            last_words=() if files is None else files.last_words(),
+            started=self._started,
+            ended=utc_now(),
+            duration_s=self._clock.passed_s(now),
+            paused_s=self._clock.paused_s(now),
+            requests=self.requests,
+            memory_peak=0 if self.memory is None else self.memory.peak,
+        )
+        self._listener.run_ended(self, outcome_of(self.order.attempt, self.facts, ending))
+
+
+def _verdict_of(said: link.Ended) -> Verdict:
+    return Verdict(said.status, said.reason)

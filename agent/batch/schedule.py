@@ -1,0 +1,56 @@
+"""Decides what a batch does next: start a retry, start a new task, wait, or end. Pure.
+
+A retry comes before all new tasks: a task that fails twice is known early, and nothing waits at the end for the tasks
+that failed at the beginning.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+
+from agent.batch.request import StopReason  # noqa: TC001  (msgspec reads the annotations)
+
+
+class Step(Enum):
+    RETRY = "retry"
+    NEW = "new"
+    WAIT = "wait"
+    """For a run to end, or for the user."""
+    END = "end"
+
+
+class Situation(msgspec.Struct, frozen=True):
+    """A batch at one moment."""
+
+    jobs: int
+    busy: int
+    """Attempts that are about to start, run, or are being recorded."""
+    retries: int
+    """Tasks that wait for their next attempt."""
+    waiting: int
+    """Tasks that wait for their first attempt in this start of the batch."""
+    is_paused: bool = False
+    is_draining: bool = False
+    is_stopping: bool = False
+    limit: StopReason | None = None
+    """The limit of the batch that is used up."""
+
+
+def next_step(now: Situation) -> Step:
+    if now.is_stopping or now.is_draining or now.limit is not None or not (now.retries or now.waiting):
+        return Step.WAIT if now.busy else Step.END
+    if now.is_paused or now.busy >= now.jobs:
+        return Step.WAIT
+    return Step.RETRY if now.retries else Step.NEW
+
+
+def stop_reason(now: Situation, *, was_interrupted: bool) -> StopReason:
+    """Why a batch ends whose next step is `END`. `was_interrupted` says that an attempt was cut short: then a batch
+    that has nothing left to start is not done either."""
+    if now.is_stopping and (was_interrupted or now.retries or now.waiting):
+        return "stopped"
+    if not (now.retries or now.waiting or was_interrupted):
+        return "done"
+    return now.limit or "drained"

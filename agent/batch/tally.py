@@ -1,0 +1,136 @@
+"""Counts what a batch has done, and makes its view."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from agent.batch.budget import Spent
+from agent.batch.request import BatchView
+from wire.batch.outcome import TaskStatus, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agent.batch.journal.state import BatchState
+    from agent.batch.pool.run_process import RunProcess
+    from agent.batch.request import BatchControls, RunView
+
+RATE_S = 60.0
+"""Seconds over which tokens per minute are counted."""
+ETA_AFTER = 3
+"""Tasks that must have ended before the rest is estimated."""
+
+
+class Tally:
+    """Of one start of a batch. `now` is the time on the loop's clock."""
+
+    def __init__(self, now: float) -> None:
+        self.began = now
+        self.statuses: dict[str, int] = {}
+        """Of the tasks of this batch that are done, earlier starts included."""
+        self.ended = 0
+        """Tasks that were done in this start."""
+        self.failures = 0
+        """Of these, those that are not `ok`."""
+        self.retried = 0
+        self._tokens: deque[tuple[float, int]] = deque()
+        self._before = Spent()
+
+    def begin(self, state: BatchState, done: Iterable[TaskStatus]) -> None:
+        """What earlier starts have left."""
+        self._before = spent_in(state)
+        for status in done:
+            self._count(status)
+
+    def _count(self, status: TaskStatus) -> None:
+        self.statuses[status.value] = self.statuses.get(status.value, 0) + 1
+
+    def task_ended(self, status: TaskStatus) -> None:
+        """A task is done."""
+        self._count(status)
+        self.ended += 1
+        self.failures += status is not TaskStatus.OK
+
+    @property
+    def done(self) -> int:
+        return sum(self.statuses.values())
+
+    @property
+    def is_all_ok(self) -> bool:
+        return not any(self.statuses[word] for word in self.statuses if word != TaskStatus.OK.value)
+
+    def note_tokens(self, now: float, total: int) -> None:
+        """All tokens so far; to be called about once a second."""
+        self._tokens.append((now, total))
+        while self._tokens[0][0] < now - RATE_S:
+            self._tokens.popleft()
+
+    def tokens_per_minute(self) -> float:
+        if len(self._tokens) < 2:
+            return 0.0
+        (first, before), (last, after) = self._tokens[0], self._tokens[-1]
+        return (after - before) * 60 / (last - first) if last > first else 0.0
+
+    def eta_s(self, now: float, left: int) -> float | None:
+        """Seconds until so many tasks are done, at the pace of this start."""
+        if not left:
+            return 0.0
+        return left * (now - self.began) / self.ended if self.ended >= ETA_AFTER else None
+
+    def view(
+        self,
+        now: float,
+        *,
+        tasks: int,
+        waiting: int,
+        runs: Sequence[RunView],
+        jobs: int,
+        controls: BatchControls,
+        is_draining: bool,
+        spent: Spent,
+        why_paused: str,
+        memory_bytes: int,
+        rate_limited: int,
+    ) -> BatchView:
+        """`spent` is what all starts together have used, `waiting` the tasks that have not begun."""
+        before = self._before
+        used, earlier = spent.usage, before.usage
+        return BatchView(
+            tasks=tasks,
+            statuses=dict(self.statuses),
+            waiting=waiting,
+            runs=tuple(runs),
+            jobs=jobs,
+            retried=self.retried,
+            why_paused=why_paused,
+            is_paused_by_user=controls.is_paused,
+            is_draining=is_draining,
+            usage=Usage(
+                used.input - earlier.input,
+                used.output - earlier.output,
+                used.cache_read - earlier.cache_read,
+                used.cache_write - earlier.cache_write,
+            ),
+            known_cost_usd=round(spent.known_usd - before.known_usd, 6),
+            has_unknown_cost=not spent.is_known,
+            tokens_per_minute=self.tokens_per_minute(),
+            elapsed_s=now - self.began,
+            eta_s=self.eta_s(now, tasks - self.done),
+            memory_bytes=memory_bytes,
+            rate_limited=rate_limited,
+        )
+
+
+def spent_in(state: BatchState) -> Spent:
+    """By all attempts that have ended, earlier starts included."""
+    return Spent(state.usage, round(state.known_cost_usd, 6), state.reserved_usd, not state.unknown_costs)
+
+
+def spent_by(runs: Iterable[RunProcess]) -> Spent:
+    """By the runs that go on."""
+    total = Spent()
+    for run in runs:
+        facts = run.facts
+        total += Spent(facts.usage, facts.known_usd, 0.0, not facts.has_unknown_cost)
+    return total

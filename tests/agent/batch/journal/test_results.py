@@ -1,0 +1,62 @@
+"""The results of a batch: each task once, in the order of the tasks."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from agent.batch.journal.errors import JournalError
+from agent.batch.journal.results import READ, BatchResults, write_results
+from tests.support.batch_journal import open_journal, outcome, run_folder, tasks
+from wire.batch.outcome import Outcome, TaskStatus
+
+
+@pytest.fixture
+def folder(tmp_path, loop):
+    long = outcome("c", text="x" * (READ * 2))
+    made = run_folder(
+        tmp_path, loop, tasks("a", "b", "c"), long, outcome("a", status=TaskStatus.ERROR), outcome("gone")
+    )
+    journal = open_journal(tmp_path, loop)
+    journal.started("b", 1)
+    journal.finished(outcome("b", status=TaskStatus.CRASHED), final=False)
+    journal.finished(outcome("a", 2), final=True)
+    journal.close()
+    return made
+
+
+def test_final_outcomes_are_in_the_order_of_the_tasks(folder):
+    results = BatchResults(folder)
+    assert (results.done, results.not_run, results.listed) == (["a", "c", "gone"], ["b"], 3)
+    assert [(one.id, one.attempt, one.status.value, len(one.text)) for one in results.outcomes()] == [
+        ("a", 1, "error", 0),
+        ("c", 1, "ok", READ * 2),
+        ("gone", 1, "ok", 0),
+    ]
+    assert [msgspec.json.decode(text, type=Outcome) for text in results.outcome_texts()] == list(results.outcomes())
+
+
+def test_all_attempts_and_the_one_that_counts(folder):
+    counted = [(one.id, one.attempt, counts) for one, counts in BatchResults(folder).attempts()]
+    assert counted == [("c", 1, True), ("a", 1, True), ("gone", 1, True), ("b", 1, False), ("a", 2, False)]
+
+
+def test_results_are_written_whole(folder):
+    folder.results_file.write_text("old")
+    assert write_results(folder) == 3
+    lines = folder.results_file.read_bytes().splitlines()
+    assert [msgspec.json.decode(line)["id"] for line in lines] == ["a", "c", "gone"]
+
+
+def test_a_result_that_was_changed_meanwhile_is_an_error(folder):
+    results = BatchResults(folder)
+    folder.journal.write_bytes(folder.journal.read_bytes().replace(b'"error"', b'"erred"'))
+    with pytest.raises(JournalError, match="the result of task a cannot be read: its checksum is wrong"):
+        list(results.outcomes())
+    folder.journal.unlink()
+    with pytest.raises(JournalError, match="cannot be read: No such file"):
+        list(results.outcomes())
+    folder.results_file.write_text("old")
+    with pytest.raises(JournalError):
+        write_results(folder, results.state)
+    assert folder.results_file.read_text() == "old"

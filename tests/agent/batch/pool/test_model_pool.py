@@ -1,0 +1,277 @@
+"""Runs share model workers: one run per worker, refusals are waited for, and a reply reaches its own run only."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+
+import msgspec
+import pytest
+
+from agent.batch.pool import model_pool, worker_set
+from agent.batch.pool.model_pool import ModelPool
+from supervisor.process.child import SpawnError
+from supervisor.process.teardown import stop_all
+from tests.support.obeying_worker import FINAL, REFUSED, START, starter
+from wire.batch.link import Request
+
+CONFIGURE = {"type": "configure", "provider": "anthropic", "api_key": "k", "base_url": "http://127.0.0.1:9"}
+
+
+def request_of(run, number=1, say=(START, FINAL), then="", configure=CONFIGURE, model="m", **params):
+    params = {"say": list(say), "then": then, "max_tokens": 100, **params}
+    raw = [msgspec.Raw(json.dumps(value).encode()) for value in (configure, params)]
+    return Request(f"{run}.{number}", raw[0], model, raw[1])
+
+
+class Batch:
+    """A pool and what its runs are told."""
+
+    def __init__(self, loop, jobs=2, start=None):
+        self.loop = loop
+        self.children = []
+        self.lines = defaultdict(list)
+        self.told = []
+        self.on_line = self._on_line
+        self.pool = ModelPool(
+            loop,
+            start or starter(loop, self.children),
+            jobs=jobs,
+            on_line=lambda run, raw: self.on_line(run, raw),
+            on_paused=lambda run, reason: self.told.append((run, reason)),
+            on_resumed=lambda run: self.told.append((run, "resumed")),
+        )
+
+    def _on_line(self, run, raw):
+        self.lines[run].append(json.loads(raw))
+
+    def ask(self, run, *args, **given):
+        self.pool.request(run, request_of(run, *args, **given))
+
+    def until(self, predicate):
+        assert self.loop.run_until(predicate, self.loop.clock() + 60)
+
+    def last(self, run):
+        return self.lines[run][-1]["type"] if self.lines[run] else ""
+
+    def until_final(self, *runs):
+        self.until(lambda: all(self.last(run) in ("final", "error") for run in runs))
+
+    def types(self, run):
+        return [line["type"] for line in self.lines[run]]
+
+
+@pytest.fixture
+def batch(loop):
+    batches = []
+
+    def make(**given):
+        batches.append(Batch(loop, **given))
+        return batches[-1]
+
+    yield make
+    for one in batches:
+        stop_all(loop, one.pool.stoppables(), at_once=True)
+
+
+def test_each_run_gets_the_lines_of_its_own_request(batch):
+    one = batch(jobs=2)
+    for run in "abcde":
+        one.ask(run, say=[START, {"type": "text_delta", "delta": run}, FINAL])
+    one.until_final(*"abcde")
+    for run in "abcde":
+        assert one.types(run) == ["message_start", "text_delta", "final"]
+        assert {line["id"] for line in one.lines[run]} == {f"{run}.1"}
+        assert one.lines[run][1]["delta"] == run
+        assert one.pool.counters(run).requests == 1
+    assert len(one.children) == 2, "workers are used again, and never more than jobs"
+
+
+def test_a_run_after_another_gets_the_same_worker(batch):
+    one = batch()
+    one.ask("a")
+    one.until_final("a")
+    one.ask("a", 2)
+    one.until(lambda: one.types("a").count("final") == 2)
+    one.ask("b")
+    one.until_final("b")
+    assert len(one.children) == 1
+
+
+def test_a_refusal_is_not_relayed_and_the_request_is_sent_again(batch, tmp_path):
+    one = batch()
+    one.ask("a", say=[{**REFUSED, "retry_after_s": 0.3}])
+    one.until(lambda: one.told)
+    assert one.told[0][0] == "a"
+    assert one.told[0][1].startswith("rate limit: the server asks for a pause; next at ")
+    assert one.pool.why_paused().startswith("rate limit: ")
+    one.until(lambda: one.pool.counters("a").rate_limited == 2)
+    assert one.lines["a"] == []
+    assert one.told[1] == ("a", "resumed")
+    assert one.pool.counters("a").requests >= 2
+    one.pool.cancel("a")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {**REFUSED, "message": "Your credit balance is too low"},
+        {**REFUSED, "limits": {"should_retry": False}},
+        {**REFUSED, "kind": "overloaded", "status": 529},
+    ],
+)
+def test_what_no_pause_helps_reaches_the_run(batch, line):
+    one = batch()
+    one.ask("a", say=[line])
+    one.until_final("a")
+    assert one.lines["a"][0]["message"] == line["message"]
+
+
+def test_a_limit_in_mid_reply_reaches_the_run(batch):
+    one = batch()
+    one.ask("a", say=[START, REFUSED])
+    one.until_final("a")
+    assert one.types("a") == ["message_start", "error"]
+
+
+def test_a_worker_that_dies_is_the_reason_of_its_request_alone(batch):
+    one = batch(jobs=2)
+    one.ask("a", then="die", say=[START])
+    one.ask("b")
+    one.until_final("a", "b")
+    error = one.lines["a"][-1]
+    assert (error["kind"], error["message"]) == ("worker", "the model worker ended (exit 3): no luck")
+    assert error["id"] == "a.1"
+    assert one.types("b") == ["message_start", "final"]
+    one.ask("a", 2)
+    one.until_final("a")
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("junk", "a line from the model worker is not JSON"),
+        ('{"type":"text_delta"}', "a line from the model worker is not valid"),
+    ],
+)
+def test_a_worker_that_sends_nonsense_serves_no_other_run(batch, said, reason):
+    one = batch(jobs=1)
+    one.ask("a", say=[START, said], then="hang")
+    one.ask("b")
+    one.until_final("a", "b")
+    assert one.lines["a"][-1]["message"].startswith(reason)
+    assert one.last("b") == "final"
+    assert len(one.children) == 2
+
+
+def test_a_run_that_ends_in_mid_reply_has_its_worker_killed(batch):
+    one = batch(jobs=1)
+    one.ask("a", say=[START], then="hang")
+    one.until(lambda: one.types("a") == ["message_start"])
+    assert one.pool.reserve("a").output_tokens == 100
+    one.ask("b")
+    assert one.pool.forget("a").requests == 1
+    one.until_final("b")
+    one.until(lambda: not one.children[0].is_running)
+    assert one.children[0].exit.code == -9
+    assert len(one.children) == 2
+    assert one.types("a") == ["message_start"]
+    assert one.pool.reserve("a") is None
+
+
+def test_a_request_that_waits_is_dropped_with_its_run(batch):
+    one = batch(jobs=1)
+    one.ask("a", say=[START], then="hang")
+    one.ask("b")
+    one.ask("c")
+    one.until(lambda: one.lines["a"])
+    one.pool.cancel("b")
+    one.pool.cancel("a")
+    one.until_final("c")
+    assert one.lines["b"] == []
+    assert one.pool.counters("b").requests == 0
+
+
+def test_no_requests_are_sent_while_the_user_pauses(batch):
+    one = batch(jobs=1)
+    one.pool.pause("paused by the user")
+    one.ask("a")
+    assert one.told == [("a", "paused by the user")]
+    assert one.pool.why_paused() == "paused by the user"
+    assert not one.children
+    one.pool.resume()
+    one.until_final("a")
+    assert one.told[1:] == [("a", "resumed")]
+
+
+def test_a_worker_that_cannot_be_started_fails_the_request(batch):
+    def start(_provider, **_given):
+        raise SpawnError("no such program")
+
+    one = batch(start=start)
+    one.ask("a")
+    assert one.lines["a"][0]["message"] == "the model worker could not be started: no such program"
+
+
+def test_a_request_beyond_the_limit_is_not_sent(batch, monkeypatch):
+    monkeypatch.setattr(model_pool, "REQUEST_LIMIT", 1_000)
+    one = batch()
+    one.ask("a", system="x" * 1_000)
+    assert one.lines["a"][0]["message"] == "the conversation makes a request of more than 1000 bytes"
+
+
+def test_what_is_wrong_with_a_request_is_said_to_its_run(batch):
+    one = batch()
+    one.ask("a", configure=[])
+    assert one.lines["a"][0]["message"].startswith("the request of the run is not valid: ")
+    assert one.lines["a"][0]["id"] == "a.1"
+
+
+def test_runs_with_another_key_get_another_worker(batch):
+    one = batch(jobs=1)
+    one.ask("a")
+    one.until_final("a")
+    one.ask("b", configure={**CONFIGURE, "api_key": "other"})
+    one.until_final("b")
+    one.until(lambda: not one.children[0].is_running)
+    assert len(one.children) == 2
+
+
+def test_idle_workers_end_but_for_one(batch, monkeypatch):
+    monkeypatch.setattr(worker_set, "IDLE_S", 0.0)
+    one = batch(jobs=3)
+    for run in "abc":
+        one.ask(run)
+    one.until_final(*"abc")
+    one.until(lambda: [child.is_running for child in one.children].count(True) == 1)
+    one.ask("a", 2)
+    one.until_final("a")
+    assert len(one.children) == 3
+
+
+def test_a_worker_is_not_read_while_its_run_does_not_read(batch):
+    count = 50_000
+    one = batch(jobs=1)
+    taken = []
+
+    def on_line(run, raw):
+        taken.append(raw)
+        one.pool.hold(run)
+
+    one.on_line = on_line
+    one.ask("a", say=[START, *([{"type": "text_delta", "delta": "x" * 20}] * count), FINAL])
+    one.until(lambda: taken)
+    for _ in range(20):
+        one.loop.run_until(lambda: False, one.loop.clock())
+    assert len(taken) < count / 2
+    one.on_line = lambda _run, raw: taken.append(raw)
+    one.pool.read_on("a")
+    one.until(lambda: len(taken) == count + 2)
+
+
+def test_a_run_may_be_forgotten_while_it_gets_a_line(batch):
+    one = batch(jobs=1)
+    one.on_line = lambda run, _raw: one.pool.forget(run)
+    one.ask("a", say=[START, FINAL])
+    one.ask("b", say=[START], then="hang")
+    one.until(lambda: len(one.children) == 2 and not any(child.is_running for child in one.children))
