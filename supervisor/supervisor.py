@@ -235,8 +235,7 @@ class Supervisor:
         self._on_note(extension, level, message)
 
     def adopted(self, table: ProcessTable, extension: str, start: str | None = None) -> Iterable[int]:
-        """Returns the pids of the extension's processes that have left its process trees. `start` is the mark of one
-        start of a worker: with it, only processes of that start are returned."""
+        """The pids of its processes that have left its process trees; with `start`, of one start of a worker."""
         return self._orphans.of(table, extension, start) if self._owns_process else ()
 
     # --- events and requests ------------------------------------------------------------------------------
