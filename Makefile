@@ -12,7 +12,7 @@ FUZZ_INPUTS ?= 1000000
 help:
 	@echo "make demo       set up, then show a complete run (no key needed)"
 	@echo "make test       set up, then check everything and run the tests"
-	@echo "make test-slow  run the tests that make test leaves out: kill storms, benchmarks, a soak"
+	@echo "make test-slow  run what make test leaves out: kill storms, benchmarks, a soak, more examples of each property"
 	@echo "make fuzz       feed a million faulty inputs of each kind (about an hour; FUZZ_INPUTS=10000 for fewer)"
 	@echo "make bench      set up, then run all benchmarks (about twenty minutes)"
 	@echo "make clean      remove the environment and caches"
@@ -46,7 +46,7 @@ unit: $(VENV)/.dev
 	$(BIN)/python -m pytest -m "not slow" $(PYTEST_FLAGS)
 
 test-slow: $(VENV)/.dev
-	$(BIN)/python -m pytest -m slow $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest -m "slow or hypothesis" --hypothesis-profile more $(PYTEST_FLAGS)
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz --inputs $(FUZZ_INPUTS)

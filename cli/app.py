@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from typer._click.exceptions import NoArgsIsHelpError
 
+from cli.batch import batch_app
 from cli.ext import ext_app
 from cli.help.command_classes import HelpTyper
 from cli.help.completion import command_names, schemas
@@ -34,6 +35,7 @@ Examples:
     zot --json --record run.jsonl "go on"     keep the model's answers …
     zot --json --replay run.jsonl "go on"     … and run again without the model
     zot ext new hello; zot ext install hello  write an extension, install it
+    zot batch tasks.jsonl -o runs             many prompts, each in its own process
     zot rpc                                   a program drives the agent by stdin and stdout
     zot host -e ./guard                       extensions without an agent
     zot top                                   what each extension uses, live
@@ -185,6 +187,7 @@ def help_(
 
 register(app)
 register_models(app)
+app.add_typer(batch_app, name="batch")
 app.add_typer(ext_app, name="ext")
 app.add_typer(skill_app, name="skill")
 app.add_typer(session_app, name="session")

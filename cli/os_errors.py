@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +30,14 @@ def exit_with(command: str, run: Callable[[], int]) -> None:
     except OSError as error:
         exit_after(error, command)
     sys.exit(status)
+
+
+def leave(status: int) -> NoReturn:
+    """Exits at the end of a run, which has closed all that it had: without taking the interpreter to pieces, which
+    takes 20 ms of the processor."""
+    flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def exit_after(error: OSError, command: str = "") -> None:

@@ -44,6 +44,7 @@ def pages() -> dict[str, str]:
         "rpc-ext.md": _structs("wire/rpc/ext_lines.py", "Lines to an extension in the client program", base=None),
         "rpc-messages.md": _structs("wire/rpc/messages.py", "The messages of a conversation", base="Block"),
         "sessions.md": _structs("wire/rpc/sessions.py", "Sessions as JSON", base=None),
+        "batch-task.md": _structs("wire/batch/task.py", "Tasks of a batch", base=None, defaults=True),
         "manifest.md": _structs("wire/manifest.py", "The manifest, extension.json", base=None, defaults=True),
     }
 
@@ -171,7 +172,7 @@ def _plain_kind(param: object) -> str | None:
     if param.is_flag:  # type: ignore[attr-defined]
         return _quoted("switch")
     if getattr(kind, "func", None) is not None:
-        return {"_wait": _quoted("wait"), "_limit": _quoted("limit"), "_dollars": _quoted("dollars")}.get(kind.name)
+        return _quoted(kind.name) if kind.name in ("wait", "limit", "dollars") else None
     if kind.name in ("int range", "integer range") and (kind.min, kind.max) == (1, None):
         return _quoted("count")
     return _quoted("texts" if param.multiple else "text") if kind.name in ("text", "str") else None  # type: ignore[attr-defined]
@@ -268,6 +269,7 @@ def _default(value: ast.expr | None) -> str:
 
 _KINDS = {
     "Raw": "any JSON",
+    "Any": "any JSON",
     "msgspec.UnsetType": "may be absent",
     "None": "null",
     "str": "string",

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     )
     from .async_host import AsyncHost, AsyncWatch
     from .async_runtime import AsyncEventStream, AsyncRuntime
+    from .batches.batch import Batch
+    from .batches.results import BatchSummary, CommandEnd, TaskResult, TaskUsage
     from .errors import (
+        BatchError,
         BusyError,
         ClosedError,
         HostError,
@@ -109,11 +112,15 @@ __all__ = [
     "AsyncHost",
     "AsyncRuntime",
     "AsyncWatch",
+    "Batch",
+    "BatchError",
+    "BatchSummary",
     "BusyError",
     "ClearNotes",
     "ClosedError",
     "Command",
     "CommandAnswer",
+    "CommandEnd",
     "CommandInfo",
     "CommandOutcome",
     "CompactDone",
@@ -166,6 +173,8 @@ __all__ = [
     "SkillInfo",
     "State",
     "Stats",
+    "TaskResult",
+    "TaskUsage",
     "TextContent",
     "TextDelta",
     "ToolAnswer",
@@ -202,6 +211,8 @@ _MODULES = (
     "async_runtime",
     "async_host",
     "program_extensions",
+    "batches.batch",
+    "batches.results",
 )
 """Where the names are. A module is imported only if no module before it has the name."""
 

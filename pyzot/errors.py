@@ -54,6 +54,17 @@ class RuntimeDied(ZotError):  # noqa: N818  (the word of the documents)
         super().__init__(f"zot {how}{':' if said else ''}{said}")
 
 
+class BatchError(ZotError):
+    """A batch has not begun, or has not ended in good order. `exit_status` is that of `zot batch`, negative for a
+    signal: 2 says that a task or an option is wrong. `stderr` has its last lines, which say why."""
+
+    def __init__(self, exit_status: int, stderr: Sequence[str]) -> None:
+        self.exit_status = exit_status
+        self.stderr = tuple(stderr)
+        how = f"was killed by signal {-exit_status}" if exit_status < 0 else f"ended with exit status {exit_status}"
+        super().__init__("\n  ".join([f"zot batch {how}:", *self.stderr] if self.stderr else [f"zot batch {how}"]))
+
+
 class PromptFailed(ZotError):  # noqa: N818
     """A prompt has not ended with status `ok`; `result` says how."""
 

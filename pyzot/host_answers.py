@@ -34,6 +34,8 @@ class HostStats(Part):
     """The part of `cpu_s` that sampling the processes has used."""
     sampling_interval_s: float
     """The planned time between the last sample and the next."""
+    task: str = ""
+    """The id of the task of a batch that the run carries out; empty outside of batches."""
 
 
 class Stats(Part):

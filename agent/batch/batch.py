@@ -21,7 +21,6 @@ from agent.batch.opening import Opening, open_batch
 from agent.batch.orders import Orders
 from agent.batch.pool.jobs import available_memory, cores, default_jobs
 from agent.batch.pool.processes import Processes
-from agent.batch.redo import RedoError
 from agent.batch.request import BatchControls
 from agent.batch.tally import Tally, spent_by, spent_in
 from agent.batch.time_text import utc_now
@@ -136,15 +135,15 @@ class Batch:
 
     def run(self) -> records.BatchEnd:
         """Runs the batch until nothing is left to do or it is stopped. By then all results are on disk, and every
-        process that it has started has ended. Raises `BatchError` if it cannot begin."""
+        process that it has started has ended. Raises `BatchError` if it cannot begin, and `RedoError`."""
         heeded = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
         with self.loop.signals(heeded, self._on_signal):
             try:
                 opening = self._open()
-            except (JournalError, FolderError, RedoError, OSError) as error:
+            except (JournalError, FolderError, OSError) as error:
                 raise BatchError(str(error)) from None
             try:
-                self._processes.open()
+                self._processes.open(is_needed=bool(opening.to_run))
                 self._begin(opening)
                 self.loop.run_until(self._is_over)
                 end = self._end()

@@ -9,6 +9,7 @@ import msgspec
 from agent.batch.journal.folder import BatchFile
 from agent.batch.recovery import cut_off
 from agent.batch.redo import to_redo
+from agent.batch.settings import FLAGS, flags_of
 from agent.batch.tasks.digest import Digests
 from agent.batch.time_text import utc_now
 from wire.batch.outcome import TaskStatus  # noqa: TC001  (msgspec reads the annotations)
@@ -98,6 +99,6 @@ def _write(request: BatchRequest, tasks: Sequence[Task], folder: RunFolder, dige
             created=utc_now() if before is None else before.created,
             tasks=len(known),
             tasks_digest="",
-            settings={"digest": digests.settings, "workspace": request.workspace},
+            settings={"digest": digests.settings, FLAGS: flags_of(request)},
         )
     )

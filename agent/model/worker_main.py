@@ -241,6 +241,7 @@ def _read_stdin(requests: Any) -> NoReturn:
 
 def preload() -> None:
     """Loads what `main` needs, in a process that then forks workers. Starts no thread and opens nothing."""
+    import encodings.idna  # noqa: F401  the first look-up of a host would import it
     import queue  # noqa: F401
 
     load_sdk()

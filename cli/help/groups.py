@@ -19,6 +19,7 @@ GROUPS = (
     ("cli.ext.manage.", "Manage extensions"),
     ("cli.ext.live.", "Look at running extensions"),
     ("cli.sessions.", "Sessions"),
+    ("cli.batch.", "Batches"),
     ("cli.host_commands", "Running hosts"),
     ("cli.app.rpc", "Running hosts"),
     ("cli.app.report", "Files"),

@@ -24,6 +24,7 @@ MORE = HelpTable(
         ("zot help COMMAND", "all about a command"),
         ("zot help ext COMMAND", "all about a command of zot ext"),
         ("zot help session COMMAND", "all about a command of zot session"),
+        ("zot help batch COMMAND", "all about a command of zot batch"),
     ),
 )
 

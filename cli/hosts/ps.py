@@ -73,5 +73,5 @@ def _cells(surveyed: Surveyed, stats: Stats | HostError) -> tuple[str, ...]:
         number_format.percent(host.cpu_percent),
         number_format.size(host.rss_bytes),
         states or "none",
-        one_line(host.cwd, 4096),
+        one_line(host.cwd, 4096) + (f" (task {one_line(host.task, 200)})" if host.task else ""),
     )

@@ -3,46 +3,48 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from cli.choices import CommandLineError, OutputFormat, Reasoning
-from cli.duration import METAVAR, limit_from, seconds_from
-from cli.help.completion import models, providers, session_paths, sessions
+from cli.choices import CommandLineError, OutputFormat
+from cli.duration import METAVAR
+from cli.help.completion import session_paths, sessions
 from cli.root_group import LITERAL, RootGroup
+from cli.run.flags import (
+    ApiKey,
+    ApiKeyFile,
+    AppendSystemPrompt,
+    BaseUrl,
+    Extensions,
+    ExtensionWait,
+    Model,
+    NoContextFiles,
+    NoExt,
+    NoSkills,
+    NoTools,
+    Provider,
+    ReasoningFlag,
+    Replay,
+    StrictGuards,
+    SystemPrompt,
+    Tools,
+    TrustProject,
+    WithSkills,
+    dollars,
+    limit,
+    wait,
+)
 from cli.run.output.asked import Form, asked_from
-from cli.run.request import FlagError, dollars_from, request_from
+from cli.run.request import FlagError, request_from
 from cli.version import VERSION
 from wire.suggest import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def _version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"zot {VERSION}")
         raise typer.Exit
-
-
-def _wait(text: str) -> float:
-    return _value(seconds_from, text)
-
-
-def _limit(text: str) -> float:
-    return _value(limit_from, text)
-
-
-def _dollars(text: str) -> float:
-    return _value(dollars_from, text)
-
-
-def _value(read: Callable[[str], float], text: str) -> float:
-    try:
-        return read(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
 
 
 _MODE = "What to print"
@@ -91,120 +93,29 @@ def root(
             rich_help_panel=_MODE,
         ),
     ] = None,
-    provider: Annotated[
-        str | None,
-        typer.Option(
-            help="anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings.",
-            metavar="NAME",
-            autocompletion=providers,
-            rich_help_panel=_MODEL,
-        ),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "-m",
-            "--model",
-            help="Model id; an unknown one is passed on, its cost is then unknown.",
-            metavar="ID",
-            autocompletion=models,
-            rich_help_panel=_MODEL,
-        ),
-    ] = None,
-    api_key: Annotated[
-        str | None,
-        typer.Option(
-            help="Default: the provider's variable, such as $ANTHROPIC_API_KEY, else what zot login has stored.",
-            metavar="KEY",
-            show_default=False,
-            rich_help_panel=_MODEL,
-        ),
-    ] = None,
-    api_key_file: Annotated[
-        str | None,
-        typer.Option(
-            help="Read the key from this file, - is stdin; unlike --api-key it does not show in ps.",
-            metavar="FILE",
-            rich_help_panel=_MODEL,
-        ),
-    ] = None,
-    base_url: Annotated[
-        str | None,
-        typer.Option(
-            help="Any server that speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's.",
-            metavar="URL",
-            show_default=False,
-            rich_help_panel=_MODEL,
-        ),
-    ] = None,
-    system_prompt: Annotated[
-        str | None,
-        typer.Option(
-            help="Instead of $ZOT_HOME/SYSTEM.md or the built-in one.", metavar="TEXT", rich_help_panel=_MODEL
-        ),
-    ] = None,
-    append_system_prompt: Annotated[
-        list[str] | None,
-        typer.Option(help="Added to the system prompt; repeatable.", metavar="TEXT", rich_help_panel=_MODEL),
-    ] = None,
-    reasoning: Annotated[
-        Reasoning | None, typer.Option(help="How much the model may think.", rich_help_panel=_MODEL)
-    ] = None,
+    provider: Provider = None,
+    model: Model = None,
+    api_key: ApiKey = None,
+    api_key_file: ApiKeyFile = None,
+    base_url: BaseUrl = None,
+    system_prompt: SystemPrompt = None,
+    append_system_prompt: AppendSystemPrompt = None,
+    reasoning: ReasoningFlag = None,
     record: Annotated[
         str | None,
         typer.Option(help="Write the exchanges with the model to a cassette.", metavar="FILE", rich_help_panel=_MODEL),
     ] = None,
-    replay: Annotated[
-        str | None,
-        typer.Option(
-            help="Answer from a cassette; a request that differs is an error.", metavar="FILE", rich_help_panel=_MODEL
-        ),
-    ] = None,
-    tools: Annotated[
-        str | None,
-        typer.Option(help="Only these built-in tools: read,write,edit,bash.", metavar="CSV", rich_help_panel=_TOOLS),
-    ] = None,
-    no_tools: Annotated[
-        bool, typer.Option("--no-tools", help="No built-in tools; those of extensions stay.", rich_help_panel=_TOOLS)
-    ] = False,
-    extensions: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-e", "--ext", help="Start the extension in this folder; repeatable.", metavar="DIR", rich_help_panel=_TOOLS
-        ),
-    ] = None,
-    no_ext: Annotated[
-        bool,
-        typer.Option("--no-ext", "--no-extensions", help="Only those named with --ext.", rich_help_panel=_TOOLS),
-    ] = False,
-    extension_wait: Annotated[
-        float | None,
-        typer.Option(
-            "--ext-wait",
-            help="Let the first request wait so long for extensions that are still starting. Default: as long as the"
-            " model takes to get ready, at least 1s and at most 3s.",
-            metavar=METAVAR,
-            parser=_wait,
-            rich_help_panel=_TOOLS,
-        ),
-    ] = None,
-    trust_project: Annotated[
-        bool,
-        typer.Option(
-            "--trust-project",
-            help="Start the project's extensions in this run although they are not trusted.",
-            rich_help_panel=_TOOLS,
-        ),
-    ] = False,
+    replay: Replay = None,
+    tools: Tools = None,
+    no_tools: NoTools = False,
+    extensions: Extensions = None,
+    no_ext: NoExt = False,
+    extension_wait: ExtensionWait = None,
+    trust_project: TrustProject = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Reload an extension when its files change.", rich_help_panel=_TOOLS)
     ] = False,
-    strict_guards: Annotated[
-        bool,
-        typer.Option(
-            "--strict-guards", help="A guard that gives no verdict (crash, timeout) denies.", rich_help_panel=_TOOLS
-        ),
-    ] = False,
+    strict_guards: StrictGuards = False,
     stream_before_guards: Annotated[
         bool,
         typer.Option(
@@ -213,26 +124,9 @@ def root(
             rich_help_panel=_TOOLS,
         ),
     ] = False,
-    with_skills: Annotated[
-        bool,
-        typer.Option(
-            "--with-skills",
-            "--with-skill",
-            help="Offer the user's and the project's skills, too.",
-            rich_help_panel=_TOOLS,
-        ),
-    ] = False,
-    no_skills: Annotated[
-        bool, typer.Option("--no-skill", "--no-skills", help="Offer no skills.", rich_help_panel=_TOOLS)
-    ] = False,
-    no_context_files: Annotated[
-        bool,
-        typer.Option(
-            "--no-context-files",
-            help="Leave AGENTS.md and CLAUDE.md out of the system prompt.",
-            rich_help_panel=_TOOLS,
-        ),
-    ] = False,
+    with_skills: WithSkills = False,
+    no_skills: NoSkills = False,
+    no_context_files: NoContextFiles = False,
     continue_: Annotated[
         bool,
         typer.Option(
@@ -298,7 +192,7 @@ def root(
         typer.Option(
             help="Make no request any more once the model has cost so many dollars.",
             metavar="USD",
-            parser=_dollars,
+            parser=dollars,
             rich_help_panel=_LIMITS,
         ),
     ] = None,
@@ -316,7 +210,7 @@ def root(
         typer.Option(
             help="End the run after so long: 90, 500ms, 5m, 1h30m. With --rpc each prompt.",
             metavar=METAVAR,
-            parser=_limit,
+            parser=limit,
             rich_help_panel=_LIMITS,
         ),
     ] = None,
@@ -325,7 +219,7 @@ def root(
         typer.Option(
             help="With --rpc: at the end of stdin, let the prompt go on for so long. Default: 30s.",
             metavar=METAVAR,
-            parser=_wait,
+            parser=wait,
             rich_help_panel=_RUN,
         ),
     ] = None,

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from typing import TYPE_CHECKING, Any
 
 from cli.duration import limit_from, seconds_from
-from cli.os_errors import exit_after
+from cli.os_errors import exit_after, leave
 from cli.resume_flag import JOINED, with_value
 from cli.run.output.asked import Asked, Form, asked_from
 from cli.run.plain_flags import COMMANDS, FLAGS
@@ -67,10 +66,9 @@ def carry_out(asked: PlainRun) -> None:
             from cli.run.headless import run
 
             status = run(asked.request, asked.words, literal=asked.literal, asked=asked.asked, no_stdin=asked.no_stdin)
+        leave(status)
     except OSError as error:
         exit_after(error)
-    else:
-        sys.exit(status)
 
 
 def _parse(arguments: Sequence[str]) -> tuple[dict[str, Any], tuple[str, ...], bool]:

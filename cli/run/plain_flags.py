@@ -65,6 +65,7 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
 }
 COMMANDS = frozenset(
     {
+        "batch",
         "demo",
         "doctor",
         "ext",

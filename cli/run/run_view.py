@@ -68,13 +68,15 @@ class RunView:
                 self._line("error", message, "red")
 
     def costs(self, result: events.Result) -> None:
-        """Prints the summary and the table of costs."""
+        """Prints the summary, and the table of costs if there was an extension."""
         cost = "cost unknown" if result.cost_usd is None else f"${result.cost_usd:.4f} at list price"
         tokens = counted(result.usage.input + result.usage.output, "token")
         turns = counted(result.steps, "turn")
         summary = f"{result.status}: {turns}, {result.duration_ms / 1000:.1f} s, {tokens}, {cost}"
         self._print()
         self._print(Text(summary, style="bold" if result.exit_code == 0 else "bold red"))
+        if not result.extensions:
+            return
         self._print(Text("What each extension cost", style="bold"))
         rows = [HEADINGS, *(_cells(name, used) for name, used in result.extensions.items())]
         heading, *lines = fitted(rows, self._console.width, GIVES_WAY, right=range(1, len(HEADINGS) - 1))

@@ -9,6 +9,8 @@ import tty
 
 SEQUENCE_S = 0.05
 """Seconds. If nothing follows an escape character for so long, the user has pressed the Escape key."""
+SUSPEND = b"\x1a"
+"""What Ctrl-Z sends where it is no signal."""
 _NAMES = {
     "A": "up",
     "B": "down",
@@ -63,16 +65,21 @@ def _essence(sequence: str) -> str:
 
 class Unbuffered:
     """A terminal that passes on each key at once and does not show the key, from `enter` to `leave`. Ctrl-C and Ctrl-Z
-    stay signals."""
+    stay signals; with `suspend_is_key` Ctrl-Z is the key `SUSPEND`."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, *, suspend_is_key: bool = False) -> None:
         self._fd = fd
+        self._suspend_is_key = suspend_is_key
         self._before: list[object] | None = None
 
     def enter(self) -> None:
         if self._before is None:
             self._before = termios.tcgetattr(self._fd)
             tty.setcbreak(self._fd, termios.TCSADRAIN)
+            if self._suspend_is_key:
+                modes = termios.tcgetattr(self._fd)
+                modes[6][termios.VSUSP] = os.fpathconf(self._fd, "PC_VDISABLE").to_bytes(1, "big")
+                termios.tcsetattr(self._fd, termios.TCSADRAIN, modes)
 
     def leave(self) -> None:
         """Restores the terminal. A second call does nothing."""
@@ -82,6 +89,10 @@ class Unbuffered:
                 termios.tcsetattr(self._fd, termios.TCSADRAIN, before)  # type: ignore[arg-type]
             except termios.error:
                 pass  # the terminal has hung up
+
+    def forget(self) -> None:
+        """Ends as `leave` does, but leaves the terminal as it is: somebody else has set it meanwhile."""
+        self._before = None
 
     def read(self) -> bytes:
         """The bytes of the keys that were pressed; empty at the end of input."""

@@ -128,14 +128,14 @@ def command(options: Mapping[str, Any], program: Sequence[str] | None = None) ->
     not given. Raises `TypeError` for an option that does not exist, and for a value of another type."""
     given = {"drain_timeout": 0.0, **options}
     if (key := given.pop("api_key", None)) is not None:
-        _checked("api_key", TEXT, key)
+        checked("api_key", TEXT, key)
     found = [*(own_program() if program is None else program), "rpc"]
     for name, value in given.items():
         if name not in FLAGS:
             known = ", ".join(sorted({*FLAGS, "api_key"}))
             raise TypeError(f"there is no option {name!r}; there are {known}")
         if value is not None:
-            found += _written(name, FLAGS[name], value)
+            found += written(name, FLAGS[name], value)
     return found
 
 
@@ -163,12 +163,13 @@ def environment(options: Mapping[str, Any], env: Mapping[str, str] | None) -> di
     return found
 
 
-def _written(name: str, kind: int, value: Any) -> list[str]:
+def written(name: str, kind: int, value: Any) -> list[str]:
+    """The flags that give an option this value. Raises `TypeError` for a value of another type."""
     flag = f"--{name.strip('_').replace('_', '-')}"
     if kind in MANY:
-        items = [_checked(name, MANY[kind], item) for item in _items(name, value)]
+        items = [checked(name, MANY[kind], item) for item in _items(name, value)]
         return [f"{flag}={','.join(items)}"] if kind == CSV else [f"{flag}={item}" for item in items]
-    text = _schema(name, value) if kind == SCHEMA else _checked(name, kind, value)
+    text = _schema(name, value) if kind == SCHEMA else checked(name, kind, value)
     if kind == SWITCH:
         return [flag] if value else []
     return [f"{flag}={text}"]
@@ -177,7 +178,7 @@ def _written(name: str, kind: int, value: Any) -> list[str]:
 def _schema(name: str, value: Any) -> str:
     """A path, or a JSON Schema as JSON."""
     if isinstance(value, (str, os.PathLike)):
-        return _checked(name, PLACE, value)
+        return checked(name, PLACE, value)
     if not isinstance(value, dict):
         raise TypeError(f"{name} is a path or a dict, not {value!r}")
     import json
@@ -194,8 +195,8 @@ def _items(name: str, value: Any) -> list[Any]:
         raise TypeError(f"{name} is a list, not {value!r}") from None
 
 
-def _checked(name: str, kind: int, value: Any) -> str:
-    """The text of one value."""
+def checked(name: str, kind: int, value: Any) -> str:
+    """The text of one value. Raises `TypeError` for a value of another type."""
     types, called = ONE[kind]
     is_fit = isinstance(value, types) and isinstance(value, bool) == (kind == SWITCH)
     if not is_fit or (kind in (SECONDS, DOLLARS) and not 0 <= value < float("inf")):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ..errors import ZotError
+    from .command_line import Place
 
 STDOUT_LINE = 256 * 1024 * 1024
 """Bytes of the longest line that an engine writes: all messages of a conversation."""
@@ -50,6 +51,7 @@ class EngineProcess:
         on_line: Callable[[bytes], None],
         on_stderr: Callable[[str], None],
         on_end: Callable[[ZotError], None],
+        cwd: Place | None = None,
     ) -> None:
         self.ended = Pending("the end of the engine")
         """Comes when the process is gone and all that it has written was read."""
@@ -63,6 +65,7 @@ class EngineProcess:
         self._process = subprocess.Popen(
             command,
             env=env,
+            cwd=cwd,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -116,6 +119,15 @@ class EngineProcess:
     def is_foreign(self) -> bool:
         """Whether this process was forked from the one that started the engine."""
         return os.getpid() != self._owner
+
+    def end_input(self) -> None:
+        """Closes its standard input once all is written. To be called before `start`."""
+        self._channel.end_output()
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Sends a signal, unless the process has ended or belongs to another one. May be called from anywhere."""
+        if not self.is_foreign:
+            self._process.send_signal(number)
 
     def end(self, *, at_once: bool = False) -> None:
         """Closes the engine's standard input, which ends it; if that does not, or with `at_once`, it gets SIGTERM, and

@@ -38,7 +38,8 @@ class SharedProcessTable:
     def adopt_orphans(self) -> None:
         """Makes this process the parent of all orphans below it, and collects each when it ends. Where the system
         cannot do that, orphans belong to process 1."""
-        self.is_subreaper = become_subreaper()
+        if not self.is_subreaper:
+            self.is_subreaper = become_subreaper()
         if self.is_subreaper:
             self._loop.on_child_end = self._collect_orphans
 

@@ -32,6 +32,8 @@ NOT_FOR_A_REPLAY = {
     "cli.app": "it defines all commands for typer",
     "cli.ext": "another command",
     "cli.sessions": "another command",
+    "cli.batch": "another command",
+    "agent.batch": "another command",
     "agent.sessions.export": "nothing is exported",
     "agent.sessions.reading": "no session is shown",
     "markdown_it": "nothing is exported",

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from agent.demo import CASSETTE
+from tests.support.no_child_left import no_child_left
 from wire import events
 
 ROOT = Path(__file__).parents[2]
@@ -121,17 +122,18 @@ def test_on_a_terminal_the_demo_is_coloured_and_fits(tmp_path: Path) -> None:
     socket = ["tmux", "-S", str(tmp_path / "tmux")]
     done = tmp_path / "done"
     command = f"{sys.executable} -m pyzot demo; touch {done}; exec sleep 60"
-    subprocess.run(
-        [*socket, "-f", "/dev/null", "new-session", "-d", "-x", "90", "-y", "60", command],
-        env=environment(TERM="xterm-256color"), cwd=ROOT, check=True,
-    )  # fmt: skip
-    try:
-        deadline = time.monotonic() + 30
-        while not done.exists():
-            assert time.monotonic() < deadline, screen(socket)
-        plain, styled = screen(socket), screen(socket, "-e")
-    finally:
-        subprocess.run([*socket, "kill-server"], check=True)
+    with no_child_left():  # the server tells the program of its end, and does not wait for it
+        subprocess.run(
+            [*socket, "-f", "/dev/null", "new-session", "-d", "-x", "90", "-y", "60", command],
+            env=environment(TERM="xterm-256color"), cwd=ROOT, check=True,
+        )  # fmt: skip
+        try:
+            deadline = time.monotonic() + 30
+            while not done.exists():
+                assert time.monotonic() < deadline, screen(socket)
+            plain, styled = screen(socket), screen(socket, "-e")
+        finally:
+            subprocess.run([*socket, "kill-server"], check=True)
     assert "What each extension cost" in plain
     assert "guard: refused by rule" in plain
     assert "\x1b[" in styled

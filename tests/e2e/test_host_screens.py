@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import shutil
 import signal
-import subprocess
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -19,7 +17,8 @@ from cli.version import VERSION
 from supervisor.extension import log as logs
 from tests.support.extension_folder import extension
 from tests.support.hosting import PATIENCE_S, Hosted, hosting
-from tests.support.zot_process import MARK, wait_until
+from tests.support.terminal import Terminal
+from tests.support.zot_process import wait_until
 from wire import stats
 
 if TYPE_CHECKING:
@@ -204,67 +203,6 @@ def test_following_with_times(zot):
 
 
 # --- the live screen -------------------------------------------------------------------------------------------
-
-
-class Terminal:
-    """A terminal of tmux with a shell in it, on a server of its own."""
-
-    def __init__(self, zot, width: int = 80, height: int = 24) -> None:
-        self._tmux = ["tmux", "-S", str(zot.folder / "tmux"), "-f", os.devnull]
-        start_up = zot.folder / "shrc"
-        start_up.write_text("PS1='ready> '\n")
-        env = {**zot.env, "ENV": str(start_up), "TERM": "xterm", MARK: "tmux", "LC_ALL": "C.UTF-8"}
-        self._run("new-session", "-d", "-x", str(width), "-y", str(height), "-c", str(zot.cwd), "exec sh", env=env)
-        self.zot = shlex.join(zot.command)
-        self._folder = zot.cwd
-        self._asked = 0
-
-    def _run(self, *words: str, env: dict[str, str] | None = None) -> str:
-        done = subprocess.run([*self._tmux, *words], env=env, capture_output=True, check=True, timeout=20)
-        return done.stdout.decode()
-
-    def keys(self, *names: str) -> None:
-        self._run("send-keys", *names)
-
-    def type(self, text: str) -> None:
-        self._run("send-keys", "-l", text)
-
-    def command(self, text: str) -> None:
-        self.type(text)
-        self.keys("Enter")
-
-    def resize(self, width: int, height: int) -> None:
-        self._run("resize-window", "-x", str(width), "-y", str(height))
-
-    def screen(self) -> str:
-        return self._run("capture-pane", "-p").rstrip()
-
-    def wait_for(self, pattern: str) -> str:
-        """The screen, once it matches."""
-        shown = ""
-
-        def matches() -> bool:
-            nonlocal shown
-            shown = self.screen()
-            return re.search(pattern, shown, re.MULTILINE) is not None
-
-        try:
-            wait_until(matches)
-        except AssertionError:
-            raise AssertionError(f"{pattern!r} did not come; the screen shows\n{shown}") from None
-        return shown
-
-    def modes(self) -> str:
-        """The settings of the terminal driver, and whether the main screen shows a cursor."""
-        self._asked += 1
-        # The file gets its name when it is complete; the screen may still show earlier output.
-        self.command(f"clear; stty -g > writing; mv writing modes{self._asked}; echo sa''id {self._asked}")
-        self.wait_for(f"^said {self._asked}$")
-        flags = self._run("display-message", "-p", "#{alternate_on} #{cursor_flag}")
-        return (self._folder / f"modes{self._asked}").read_text() + flags
-
-    def close(self) -> None:
-        self._run("kill-server")
 
 
 @pytest.fixture

@@ -1,17 +1,38 @@
-"""Runtimes whose model answers from a cassette."""
+"""Runtimes whose model answers from a cassette. In this process an engine comes from a zygote; programs that embed a
+runtime (`program`) start the command itself."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from pyzot import AsyncRuntime, Runtime
+from pyzot.connection import engine_process
+from pyzot.connection.command_line import own_program
+from tests.support import warm_start
 from tests.support.replay_script import Script
 from tests.support.zot_process import ROOT
+
+
+@pytest.fixture(autouse=True)
+def warm_engines(monkeypatch):
+    """Of this Python, that is: a program that a test names is started as it is."""
+    own = own_program()
+    env = {warm_start.MARK: "0" * 32, "PYTHONPATH": str(ROOT)}
+
+    def start(command, **popen):
+        if command[:2] != own:
+            return subprocess.Popen(command, **popen)
+        popen |= {"env": {**popen["env"], **env}, "cwd": os.getcwd()}
+        return warm_start.start([*warm_start.COMMAND, *command[2:]], **popen)
+
+    monkeypatch.setattr(engine_process, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": start}))
 
 
 @pytest.fixture

@@ -7,12 +7,9 @@ from functools import cache
 from typing import Any
 
 import msgspec
-from hypothesis import settings
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
-EACH_TYPE = settings(max_examples=50)
-"""Examples of a property for each type; with some sixty types these are thousands."""
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXT,

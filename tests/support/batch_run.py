@@ -29,9 +29,10 @@ Message = TypeVar("Message", bound=link.FromRun)
 
 
 class BatchRun(Running):
-    """A started run. Its event stream is its standard output; `take` reads the link."""
+    """A started run. Its event stream is its standard output; `take` reads the link. Without a task it is told nothing
+    yet."""
 
-    def __init__(self, zot: Zot, task: Task, *, request: RunRequest | None = None, **begin: Any) -> None:
+    def __init__(self, zot: Zot, task: Task | None, *, request: RunRequest | None = None, **begin: Any) -> None:
         self.link, theirs = socket.socketpair()
         self.token = os.urandom(16).hex() + ".1"
         self._unread = b""
@@ -40,6 +41,8 @@ class BatchRun(Running):
                 [sys.executable, "-P", str(PROGRAM), str(theirs.fileno())],
                 env={**zot.env, MARK: uuid.uuid4().hex}, cwd=zot.cwd, folder=zot.folder, pass_fds=[theirs.fileno()],
             )  # fmt: skip
+        if task is None:
+            return
         flags = request or RunRequest(cwd=str(zot.cwd), home=zot.home)
         self.send(
             link.Begin(
@@ -50,7 +53,7 @@ class BatchRun(Running):
                 token=self.token,
                 version="0",
                 **begin,
-            )  # fmt: skip
+            )
         )
 
     def send(self, message: link.FromBatch) -> None:

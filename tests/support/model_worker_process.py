@@ -143,10 +143,11 @@ class SeveralWorkers(WorkerProcess):
         max_retries: int = 0,
         idle_timeout_s: float = 20.0,
         env: dict[str, str] | None = None,
+        **more: Any,
     ) -> WorkerProcess:
-        """Replaces the worker by a worker with these settings, and waits until it is ready."""
+        """Replaces the worker by a worker with these settings, `more` among them, and waits until it is ready."""
         settings = configure(base_url, api_key, max_retries, idle_timeout_s, auth_token)
-        self.send({**settings, "environment": env or {}})
+        self.send({**settings, **more, "environment": env or {}})
         assert self.read()["type"] == "ready"
         return self
 

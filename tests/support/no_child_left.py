@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import psutil
 
+from tests.support import warm_start
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -18,6 +20,9 @@ def no_child_left() -> Iterator[None]:
     """What a killed process leaves comes to this one; its reaper ends it within the block's end."""
     others = {child.pid for child in psutil.Process().children()}
     yield
-    for child in psutil.Process().children():
-        if child.pid not in others:
+    others |= warm_start.own_children()
+    while left := [
+        child for child in psutil.Process().children() if child.pid not in others | warm_start.own_children()
+    ]:
+        for child in left:  # what it leaves comes with its end
             child.wait(PATIENCE_S)

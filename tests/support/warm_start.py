@@ -2,7 +2,8 @@
 
 The child equals `python -m pyzot`: a process of its own, whose parent is this process, with its arguments, environment,
 folder and standard streams. Exceptions: in /proc it has the command line and the environment of the zygote, except for
-the mark of the run. Where the zygote lacks an option (`can`), the command itself is started.
+the mark of the run; and its end takes no module apart. Where the zygote lacks an option (`can`), the command itself is
+started.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import os
 import socket
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +34,7 @@ REQUEST_BYTES = 100_000
 """A request is one packet; a longer request is started as a program."""
 AT_START = ("PYTHON", "LC_", "LANG", "_TYPER", "LD_", "MALLOC_")
 """Prefixes of variables that Python or typer reads at its start, which the zygote has already done."""
-KNOWN = {"cwd", "stdin", "stdout", "stderr", "start_new_session", "process_group"}
+KNOWN = {"bufsize", "cwd", "stdin", "stdout", "stderr", "start_new_session", "process_group"}
 """The options of `Popen` that a zygote supports."""
 OF_A_PROCESS = ("Umask", "Uid", "Gid", "Groups", "SigBlk", "SigIgn", "CapInh", "CapEff", "NoNewPrivs", "Seccomp:")
 
@@ -124,6 +127,8 @@ def surroundings() -> list[str]:
     return [*inherited, Path("/proc/self/limits").read_text(), Path("/proc/self/cgroup").read_text()]
 
 
+_one_at_a_time = threading.Lock()
+"""A zygote serves one thread after another."""
 _of_this_process: dict[str, Zygote] = {}
 """Zygotes by kind: `plain`, or `model` with the SDK in memory as well."""
 
@@ -131,17 +136,21 @@ _of_this_process: dict[str, Zygote] = {}
 def start(argv: list[str], *, env: dict[str, str], **popen: Any) -> subprocess.Popen[bytes]:
     """Starts `python -m pyzot …` from a zygote if that makes no difference, any other program directly."""
     if sys.platform == "linux" and argv[: len(COMMAND)] == COMMAND and TURNED_OFF not in os.environ:
-        kind = "model" if "--base-url" in argv else "plain"
-        if kind in _of_this_process and _of_this_process[kind].has_gone():
-            _of_this_process.pop(kind).stop()
-        if kind not in _of_this_process:
-            _of_this_process[kind] = Zygote(kind)
-        if _of_this_process[kind].can(argv, env, popen):
-            try:
-                return WarmProcess(argv[2:], env=env, zygote=_of_this_process[kind], **popen)
-            except ZygoteGoneError:
-                pass
+        with _one_at_a_time:
+            return _forked(argv, env, popen) or subprocess.Popen(argv, env=env, **popen)
     return subprocess.Popen(argv, env=env, **popen)
+
+
+def _forked(argv: list[str], env: dict[str, str], popen: dict[str, Any]) -> WarmProcess | None:
+    kind = "model" if any(word.startswith("--base-url") for word in argv) else "plain"
+    if kind in _of_this_process and _of_this_process[kind].has_gone():
+        _of_this_process.pop(kind).stop()
+    if kind not in _of_this_process:
+        _of_this_process[kind] = Zygote(kind)
+    if _of_this_process[kind].can(argv, env, popen):
+        with suppress(ZygoteGoneError):
+            return WarmProcess(argv[2:], env=env, zygote=_of_this_process[kind], **popen)
+    return None
 
 
 def own_children() -> set[int]:

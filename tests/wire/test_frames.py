@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.any_message import EACH_TYPE, JSON, any_of, plain
+from tests.support.any_message import JSON, any_of, plain
 from wire import frames
 from wire.frames import Malformed, UnknownFrame, decode_from_extension, decode_from_host, encode
 
@@ -26,7 +26,6 @@ def of(**frame: object) -> bytes:
     return json.dumps(frame).encode()
 
 
-@EACH_TYPE
 @given(st.data())
 @pytest.mark.parametrize(("side", "cls"), DIRECTIONS, ids=lambda value: getattr(value, "__name__", value))
 def test_decoding_gives_back_what_was_encoded(side: str, cls: type, data: st.DataObject):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.any_message import EACH_TYPE, any_of, plain
+from tests.support.any_message import any_of, plain
 from wire import control, events, frames, schema, stats
 from wire.manifest import Manifest
 
@@ -43,7 +43,6 @@ def test_each_schema_is_valid(name: str):
     jsonschema_rs.meta.validate(json.loads((schema.FOLDER / f"{name}.json").read_text()))
 
 
-@EACH_TYPE
 @given(st.data())
 @pytest.mark.parametrize("name", sorted(MESSAGES))
 def test_encoded_messages_are_valid(name: str, data: st.DataObject):
@@ -51,7 +50,6 @@ def test_encoded_messages_are_valid(name: str, data: st.DataObject):
     validator(name).validate(message)
 
 
-@EACH_TYPE
 @given(st.data())
 @pytest.mark.parametrize(
     ("name", "union"),

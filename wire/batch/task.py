@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -29,24 +30,31 @@ Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One task. What is left out is as the flags of the batch say; lists and objects replace those of the flags, they
-    are not added. Relative paths start at `cwd`, and `cwd` at the folder of the batch command."""
+    are not added. Relative paths start at `cwd`, and `cwd` at the working folder of the batch command."""
 
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=ID_LENGTH)] = ""
-    """Unique in the batch. Default: the number of its line."""
+    """Unique in the batch, of characters that can be printed. Default: the number of its line."""
     prompt: Text
+    """What the run is asked. With `--template` the template makes it."""
     cwd: Text | None = None
-    """The working folder of the run. With `--workspace copy` the run works in a copy of it."""
+    """The working folder of the run. Absent: that of the batch command. With `--workspace copy` the run works in a copy
+    of it."""
     files: tuple[Text, ...] = ()
     """Files that go with the prompt: images as images, others as text."""
     model: Text | None = None
+    """As `--model`."""
     provider: Text | None = None
+    """As `--provider`."""
     base_url: Text | None = None
+    """As `--base-url`."""
     system_prompt: str | None = None
+    """As `--system-prompt`."""
     ext: tuple[Text, ...] | None = None
     """The folders of extensions, as with `--ext`."""
     tools: tuple[Text, ...] | None = None
     """The built-in tools that are on."""
     max_steps: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """As `--max-steps`."""
     timeout_s: Seconds | None = None
     """Seconds of the run; those in which it waits for a rate limit do not count."""
     max_cost_usd: Dollars | None = None
@@ -78,7 +86,7 @@ def decode_task(line: bytes) -> Task:
     try:
         task: Task = _decoder.decode(line)
     except msgspec.ValidationError as error:
-        raise TaskError(_explained(error)) from None
+        raise TaskError(_explained(str(error))) from None
     except UNREADABLE as error:
         raise TaskError(not_json(line, error)) from None
     _check_id(task.id)
@@ -90,7 +98,7 @@ def task_of(fields: Mapping[str, Any]) -> Task:
     try:
         task = msgspec.convert(fields, Task)
     except msgspec.ValidationError as error:
-        raise TaskError(_explained(error)) from None
+        raise TaskError(_explained(str(error))) from None
     _check_id(task.id)
     return task
 
@@ -101,8 +109,11 @@ def not_json(line: bytes, error: Exception) -> str:
     return f"not JSON: {what}" + ("" if place is None else f" (column {place.column})")
 
 
-def _explained(error: msgspec.ValidationError) -> str:
-    return explain(Task, str(error)).replace("expected str of length >= 1", "it is empty")
+@lru_cache(256)
+def _explained(said: str) -> str:
+    """Remembered: to explain a fault takes a thousand times as long as to find it, and a file may have it in each
+    line."""
+    return explain(Task, said).replace("expected str of length >= 1", "it is empty")
 
 
 def _check_id(task_id: str) -> None:

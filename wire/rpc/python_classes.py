@@ -45,6 +45,11 @@ HOST_ANSWERS = {
     "frames.py": ("ContentBlock", "ToolResult", "Panel", "CommandResponse", "ModifiedResult", "InterceptResponse"),
 }
 """What those of a host return, and `ExtensionStats`."""
+BATCH = {
+    "batch/outcome.py": ("Usage", "CommandEnd", "Outcome"),
+    "batch/records.py": ("BatchEnd",),
+}
+"""What a batch gives."""
 WITHOUT_ID = {
     "HostInfoReply": "HostInfo",
     "ToolResult": "ToolAnswer",
@@ -54,10 +59,12 @@ WITHOUT_ID = {
 """They are no messages there, so they have no id, and `ToolResult` is an event."""
 RENAMED_ANSWERS = {"Session": "SessionInfo"}
 """`Session` is an event."""
+RENAMED_BATCH = {"Usage": "TaskUsage", "Outcome": "TaskResult", "BatchEnd": "BatchSummary"}
+"""`Usage` is an event."""
 INHERITED = {"Session": "A session that is kept in a file."}
 """What classes are that have the members of another one, too."""
 _NAMES = [name for names in (*ANSWERS.values(), *HOST_ANSWERS.values()) for name in names]
-PARTS = {*NO_EVENTS, *({**WITHOUT_ID, **RENAMED_ANSWERS}.get(name, name) for name in _NAMES)}
+PARTS = {*NO_EVENTS, *({**WITHOUT_ID, **RENAMED_ANSWERS}.get(name, name) for name in _NAMES), "TaskUsage", "CommandEnd"}
 """What a member may be read as."""
 META = re.compile(r"Annotated\[(.+), msgspec\.Meta\([^)]*\)\]")
 HEAD = '''"""{about}
@@ -88,6 +95,7 @@ def pages() -> dict[str, str]:
         "host_answers.py": _answers(
             "What the methods of a host return.", HOST_ANSWERS, "from .answers import ExtensionStats"
         ),
+        "batches/results.py": _answers("What a batch gives.", BATCH, "from ..parts import Cost", RENAMED_BATCH),
     }
 
 
@@ -113,8 +121,11 @@ def _events() -> str:
     return "\n\n".join([head, *(_class(node, "Event") for node in records), f"{union}{table}"])
 
 
-def _answers(about: str, classes: dict[str, tuple[str, ...]], other: str) -> str:
-    head = HEAD.format(about=about, imports=PART, typing=TYPING) + f"\n    {other}\n"
+def _answers(about: str, classes: dict[str, tuple[str, ...]], other: str, renamed: dict[str, str] | None = None) -> str:
+    """`renamed` has names of this page alone, also where members are of these classes."""
+    imports = PART if renamed is None else PART.replace(".", "..", 1)
+    head = HEAD.format(about=about, imports=imports, typing=TYPING) + f"\n    {other}\n"
+    renamed = renamed or {}
     found = []
     for file, names in classes.items():
         known = {node.name: node for node in _classes(WIRE / file)}
@@ -123,8 +134,11 @@ def _answers(about: str, classes: dict[str, tuple[str, ...]], other: str) -> str
                 if inherited := [item for base in _bases(node) if base in known for item in known[base].body[1:]]:
                     node.body[1:1] = inherited
                     node.body[0] = ast.Expr(ast.Constant(INHERITED[node.name]))
-                node.name = {**WITHOUT_ID, **RENAMED_ANSWERS}.get(node.name, node.name)
+                node.name = {**WITHOUT_ID, **RENAMED_ANSWERS, **renamed}.get(node.name, node.name)
                 node.keywords = []  # their `type` says nothing there
+                for item in ast.walk(node):
+                    if isinstance(item, ast.Name):
+                        item.id = renamed.get(item.id, item.id)
                 found.append(_class(node, "Part"))
     return "\n\n".join([head, *found])
 
@@ -213,7 +227,7 @@ def _annotation(item: ast.AnnAssign) -> tuple[str, str | None]:
     default = None if item.value is None else ast.unparse(item.value).replace("'", '"')
     if "msgspec.UnsetType" in text or "Unset" in text:
         text, default = text.replace("msgspec.UnsetType", "None"), "None"
-    text = META.sub(r"\1", text.replace("Raw", "Any").replace("HostKind", "str"))
+    text = META.sub(r"\1", text.replace("Raw", "Any").replace("HostKind", "str").replace("TaskStatus", "str"))
     text = re.sub(r"\bAny \| None\b", "Any", text)
     text = re.sub(r"\blist\[([^\]]+)\]", r"tuple[\1, ...]", text)
     for wire_name, name in RENAMED.items():

@@ -261,10 +261,12 @@ def _link_files(source: RunFolder, made: RunFolder, task: str, old: int, new: in
 
 def _link(source: Path, target: Path) -> None:
     """A second name for a file, or on another file system a copy. A file that is missing stays missing."""
+    if not source.exists():
+        return
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(source, target)
-    except (FileNotFoundError, FileExistsError):
+    except FileExistsError:
         return
     except OSError:
         shutil.copyfile(source, target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,13 +14,13 @@ from agent.batch.journal.reader import JournalReader, read_journal
 from wire.batch.journal_lines import AnyLine, Finished, JournalLineError, Line, UnknownLineError, decode_with
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from agent.batch.journal.folder import RunFolder
     from agent.batch.journal.state import BatchState
-    from wire.batch.outcome import Outcome
+    from wire.batch.outcome import Outcome, TaskStatus
 
-READ = 16 * 1024
+READ = 4 * 1024
 """Bytes of a line that are read at once."""
 
 
@@ -56,6 +57,23 @@ class BatchResults:
         self.done += [task for task, history in histories.items() if history.is_done and task not in known]
         self.not_run = [task for task in listed if task not in histories or not histories[task].is_done]
         """Ids of the tasks without one."""
+
+    def only(self, statuses: Collection[TaskStatus], *, not_run: bool = False) -> BatchResults:
+        """The same without the tasks that are done with other statuses, and unless `not_run` without those that are not
+        done."""
+        found = copy(self)
+        found.done = [task for task in self.done if self.state.tasks[task].status in statuses]
+        found.not_run = self.not_run if not_run else []
+        return found
+
+    def statuses(self) -> dict[str, int]:
+        """How many tasks of `done` have each status, by its word."""
+        counts: dict[str, int] = {}
+        for task in self.done:
+            status = self.state.tasks[task].status
+            assert status is not None
+            counts[status.value] = counts.get(status.value, 0) + 1
+        return counts
 
     def outcomes(self) -> Iterator[Outcome]:
         """Of the tasks in `done`. Raises `JournalError`."""

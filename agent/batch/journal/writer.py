@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent.batch.journal.state import BatchState
-    from supervisor.loop.loop import Loop
+    from supervisor.loop.loop import Loop, Timer
     from wire.batch.outcome import Outcome
 
 JOURNAL = "journal.jsonl"
@@ -91,7 +91,8 @@ class Journal:
         self._callbacks: list[Callable[[], None]] = []
         self._is_unsafe = False
         """Whether bytes were written that are not synced."""
-        self._is_armed = False
+        self._timer: Timer | None = None
+        """Of the next flush."""
         self._is_flushing = False
 
     @classmethod
@@ -197,6 +198,8 @@ class Journal:
         while self.sync() and (self._waiting or self._callbacks):
             pass
         self._life = JournalState.CLOSED
+        if self._timer is not None:
+            self._timer.cancel()
         self._lock.release(self._fd)
         self._fd = -1
 
@@ -221,13 +224,12 @@ class Journal:
 
     def _arm(self) -> None:
         """Has the loop flush at the end of its current pass; from a callback of a flush, of the next pass."""
-        if not self._is_armed:
-            self._is_armed = True
+        if self._timer is None:
             loop = self._loop
-            loop.call_at(loop.clock() if self._is_flushing else loop.pass_time, self._end_of_pass)
+            self._timer = loop.call_at(loop.clock() if self._is_flushing else loop.pass_time, self._end_of_pass)
 
     def _end_of_pass(self) -> None:
-        self._is_armed = False
+        self._timer = None
         self.sync()
 
     def _flush(self) -> None:

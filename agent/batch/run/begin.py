@@ -1,5 +1,5 @@
-"""Makes the request for a run of a task, from the flags of the batch and the task. Pure, but for the start of files that
-the task names."""
+"""Makes the request for a run of a task, from the flags of the batch and the task. Pure, but for `with_files`, which
+reads the files that go with the prompt."""
 
 from __future__ import annotations
 
@@ -89,13 +89,12 @@ def _schema(given: dict[str, Any] | str | None) -> str | None:
 def set_environment(environ: MutableMapping[str, str], task: Task) -> None:
     """Sets the variables of the task. Raises `UsageError`."""
     for name, value in task.env.items():
-        try:
-            environ[name] = value
-        except (ValueError, OSError):
+        if not name or "=" in name or "\0" in name + value:
             raise UsageError(
-                f"env: no environment can have the variable {printable(name)!r}: it has no name, '=' in its name, or a"
-                " zero byte"
-            ) from None
+                f"env: no environment can have the variable {printable(name)!r}: its name is empty or has '=', or"
+                " there is a zero byte in it"
+            )
+        environ[name] = value
 
 
 # --- files --------------------------------------------------------------------------------------------------
@@ -112,8 +111,8 @@ def with_files(request: RunRequest, task: Task) -> tuple[RunRequest, str]:
                 texts.append((path, read_file(Path(path), FILE_LIMIT).decode()))
         except UnicodeDecodeError:
             raise UsageError(
-                f"files: {printable(path)}: neither an image nor text in UTF-8; name it in the prompt, so that the model"
-                " uses its tools"
+                f"files: {printable(path)}: neither an image nor text in UTF-8; name it in the prompt, so that the"
+                " model uses its tools"
             ) from None
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
             raise UsageError(f"files: {printable(path)}: cannot be read: {_reason(error)}") from None

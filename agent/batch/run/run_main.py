@@ -1,8 +1,8 @@
 """The process of one run of a batch: one attempt of one task.
 
 A fork of the template calls `main`; where there is no template, `python -P PATH/agent/batch/run/run_main.py FD` starts
-it. Descriptor 0 is /dev/null, 1 takes the event stream of `zot --json`, 2 is the file for standard error, and FD (3 in a
-fork) is the link to the batch, see `wire.batch.link`. The exit status is that of `zot --json`.
+it. Descriptor 0 is /dev/null, 1 takes the event stream of `zot --json`, 2 is the file for standard error, and FD (3 in
+a fork) is the link to the batch, see `wire.batch.link`. The exit status is that of `zot --json`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ if __name__ == "__main__":
 
 from agent.batch.run.link import Link, LinkError
 from agent.batch.run.task_run import TaskRun
-from supervisor.process.table import become_subreaper
 from wire.exit_codes import Status
 
 LINK = 3
@@ -34,7 +33,6 @@ def main(argument: bytes = b"") -> int:
         print(f"zot: {error}", file=sys.stderr)  # noqa: T201
         return Status.INTERRUPTED.exit_code
     join(begin.cgroup)
-    become_subreaper()
     status = TaskRun(link, begin).run()
     link.close()
     return status

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from wire.text import counted
+from wire.text import counted, one_line
 
 SHOWN = 20
 """Faults that are named; of further ones only the number is said."""
+LENGTH = 1000
+"""Characters of a fault. It quotes what others have written: names of columns, of files, and schemas."""
 
 
 class TasksError(ValueError):
@@ -31,7 +33,7 @@ class Faults:
         """`place` is a file with a line number, or a file."""
         self.count += 1
         if self.count <= SHOWN:
-            self._first.append(f"{place}: {what}")
+            self._first.append(one_line(f"{place}: {what}", LENGTH))
 
     def error(self) -> TasksError | None:
         """None if there is no fault."""

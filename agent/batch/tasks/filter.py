@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -61,7 +62,8 @@ def filter_from(text: str) -> Filter:
     if operator == "=":
         return Filter(field, rest)
     try:
-        return Filter(field, rest, re.compile(rest))
+        with warnings.catch_warnings(action="ignore"):  # about what a later Python may read in another way
+            return Filter(field, rest, re.compile(rest))
     except (re.error, RecursionError, OverflowError) as error:
         raise SelectionError(f"--filter {text!r}: not a regular expression: {error}") from None
 

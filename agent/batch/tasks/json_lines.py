@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -78,7 +79,11 @@ def _filled(line: bytes, template: Template) -> Task:
     try:
         prompt = template.fill(values)
     except KeyError as error:
-        missing = str(error.args[0])
-        hint = did_you_mean(missing, values) or f"there are {', '.join(values) or 'none'}"
-        raise TaskError(f"--template: {{{missing}}}: no such field, in the task or in its meta; {hint}") from None
+        raise TaskError(_no_field(str(error.args[0]), tuple(values))) from None
     return task_of({**fields, "prompt": prompt})
+
+
+@lru_cache(256)
+def _no_field(missing: str, known: tuple[str, ...]) -> str:
+    hint = did_you_mean(missing, known) or f"there are {', '.join(known) or 'none'}"
+    return f"--template: {{{missing}}}: no such field, in the task or in its meta; {hint}"

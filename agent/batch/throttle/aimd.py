@@ -36,8 +36,9 @@ class Aimd:
             self._limit = min(self._limit + step, self._most)
 
     def refused(self, now: float, open_requests: int, retry_after_s: float) -> None:
-        """A request was refused because of a rate limit, while so many were open, itself included."""
+        """A request was refused because of a rate limit, while so many were open, itself included. What of the limit
+        was not used is no part of it any more, down to `FIRST`: nothing has shown that the server takes so many."""
         self._is_starting = False
         if now >= self._no_cut_until:
-            self._limit = max(1.0, min(self._limit, float(open_requests)) * CUT)
+            self._limit = max(1.0, min(self._limit, max(float(open_requests), FIRST)) * CUT)
             self._no_cut_until = now + max(CUT_AGAIN_S, retry_after_s)

@@ -77,6 +77,10 @@ class Throttle:
         self._aimd = Aimd(most)
         self._buckets = {name: Bucket() for name in LIMITS}
         self._open: dict[str, _Open] = {}
+        self._beginning = 0
+        """Open requests whose replies have not begun."""
+        self._reserved = dict.fromkeys(LIMITS, 0.0)
+        """What open requests are expected to take, beyond what the headers have counted."""
         self._tokens_per_byte = TOKENS_PER_BYTE
         self._output_tokens = OUTPUT_TOKENS
         self._paused_until = -math.inf
@@ -112,17 +116,12 @@ class Throttle:
         waits = [wait for name in LIMITS if (wait := self._wait_for(name, now, estimate)) is not None]
         return max(waits, key=lambda wait: wait.until, default=None)
 
-    @property
-    def _beginning(self) -> int:
-        """The requests whose replies have not begun."""
-        return sum(not request.has_begun for request in self._open.values())
-
     def _wait_for(self, name: str, now: float, estimate: Estimate) -> Wait | None:
         bucket = self._buckets[name]
         if not bucket.limit:
             return None
         needed = min(estimate.of(name), bucket.limit)
-        reserved = self._reserved(name)
+        reserved = self._reserved[name]
         if bucket.level(now) - reserved >= needed - ROUNDING:
             return None
         per = " per minute" if bucket.is_per_minute else ""
@@ -132,14 +131,13 @@ class Throttle:
             until = math.inf if reserved else now + SHORTEST_WAIT_S
         return Wait(until, reason)
 
-    def _reserved(self, name: str) -> float:
-        if name == "output_tokens":
-            return sum(request.estimate.output_tokens for request in self._open.values())
-        return sum(request.estimate.of(name) for request in self._open.values() if not request.has_begun)
-
     def sent(self, request: str, size: int) -> None:
         """A request of so many bytes has been sent, under this id."""
-        self._open[request] = _Open(size, self.estimate(size))
+        estimate = self.estimate(size)
+        self._open[request] = _Open(size, estimate)
+        self._beginning += 1
+        for name in LIMITS:
+            self._reserved[name] += estimate.of(name)
         self.requests += 1
 
     def answered(self, now: float, request: str, limits: Limits | None) -> None:
@@ -147,7 +145,7 @@ class Throttle:
         if (open_request := self._open.get(request)) is None:
             return
         self._aimd.answered(len(self._open))
-        open_request.has_begun = True
+        self._begun(open_request)
         self._told(now, limits)
         self.answers += 1
         self._refusals = 0
@@ -157,8 +155,8 @@ class Throttle:
 
     def finished(self, now: float, request: str, usage: Mapping[str, int] | None = None) -> None:
         """A request is over, with this usage if it had a reply."""
-        open_request = self._open.pop(request, None)
-        if open_request is None or not open_request.has_begun or not usage:
+        open_request = self._remove(request)
+        if open_request is None or not usage:
             return
         output = usage.get("output", 0)
         self._buckets["output_tokens"].take(now, output)
@@ -172,7 +170,7 @@ class Throttle:
             return
         pause = retry_after_s or min(FIRST_PAUSE_S * 2 ** min(self._refusals, 10), LONGEST_PAUSE_S)
         self._aimd.refused(now, len(self._open), pause)
-        del self._open[request]
+        self._remove(request)
         self._told(now, limits)
         self.rate_limited += 1
         self._refusals += 1
@@ -181,6 +179,27 @@ class Throttle:
             self._paused_until = now + pause
             asked = "asks for a pause" if retry_after_s else "says too many requests"
             self._why_paused = f"the server {asked}"
+
+    def _begun(self, request: _Open) -> None:
+        """The headers have counted its input."""
+        if not request.has_begun:
+            request.has_begun = True
+            self._beginning -= 1
+            for name in LIMITS:
+                if name != "output_tokens":
+                    self._reserved[name] -= request.estimate.of(name)
+
+    def _remove(self, request: str) -> _Open | None:
+        """Removes an open request. Returns it if its reply had begun."""
+        found = self._open.pop(request, None)
+        if found is None:
+            return None
+        has_begun = found.has_begun
+        self._begun(found)
+        self._reserved["output_tokens"] -= found.estimate.output_tokens
+        if not self._open:
+            self._reserved = dict.fromkeys(LIMITS, 0.0)  # sums of floats are not exact
+        return found if has_begun else None
 
     def _told(self, now: float, limits: Limits | None) -> None:
         if limits is not None:

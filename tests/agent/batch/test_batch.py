@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.batch.batch import Batch, BatchError
+from agent.batch.redo import RedoError
 from agent.batch.request import RunState
 from tests.support.batch_place import BatchPlace, tasks
 from wire.batch import records
@@ -156,7 +157,7 @@ def test_redo_and_changed_inputs(place: BatchPlace) -> None:
     end = place.run(tasks("ok now", "ok"), redo=("failed",))
     assert end.statuses == {"ok": 2}
     assert place.ends()["a"][0].attempt == 2
-    with pytest.raises(BatchError, match=r"--redo.*'c'"):
+    with pytest.raises(RedoError, match=r"--redo.*'c'"):
         place.run(tasks("ok now", "ok"), redo=("c",))
 
 

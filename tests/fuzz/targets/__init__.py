@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.fuzz.targets import (
     answers,
+    batch_tasks,
+    batches,
     control,
     frames,
     model,
@@ -16,5 +18,19 @@ from tests.fuzz.targets import (
     trees,
 )
 
-MODULES = (frames, answers, control, model, tools, small_files, recordings, trees, rpc, skills, sessions)
+MODULES = (
+    frames,
+    answers,
+    control,
+    model,
+    tools,
+    small_files,
+    recordings,
+    trees,
+    rpc,
+    skills,
+    sessions,
+    batch_tasks,
+    batches,
+)
 TARGETS = {target.name: target for module in MODULES for target in module.TARGETS}

@@ -94,7 +94,7 @@ def test_a_flood_does_not_starve_others_and_is_kept_nowhere(host: Host, flood: s
     assert all(len(line) < 1000 and line.isprintable() for _, line in host.said_of("flood"))
 
 
-LARGE_FRAMES = 12
+LARGE_FRAMES = 6
 
 
 def test_guards_of_others_answer_between_the_largest_frames_of_one(host: Host):

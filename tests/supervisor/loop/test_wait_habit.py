@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.loop.wait_habit import EXPLORED_EVERY, MEASURED_EVERY, WaitHabit, Way
@@ -27,7 +27,6 @@ def wait(habit: WaitHabit, spin_s: float, sleep_s: float, dice: random.Random, t
     return slept
 
 
-@settings(max_examples=30)
 @given(DURATIONS, st.floats(1.3, 50), st.booleans(), DICE)
 def test_the_quicker_way_is_learned(quicker: float, ratio: float, sleeping_is_quicker: bool, dice: random.Random):
     habit = WaitHabit()
@@ -37,7 +36,6 @@ def test_the_quicker_way_is_learned(quicker: float, ratio: float, sleeping_is_qu
     assert (slept > 320) is sleeping_is_quicker
 
 
-@settings(max_examples=30)
 @given(DURATIONS, DICE)
 def test_a_change_is_noticed(quicker: float, dice: random.Random):
     habit = WaitHabit()
@@ -46,7 +44,6 @@ def test_a_change_is_noticed(quicker: float, dice: random.Random):
     assert wait(habit, quicker * 3, quicker, dice, 640) > 320
 
 
-@settings(max_examples=30)
 @given(DICE)
 def test_one_wait_in_64_explores_the_slower_way(dice: random.Random):
     habit = WaitHabit()

@@ -23,8 +23,10 @@ from tests.support.messages_server.replies import (
     tool_reply,
 )
 from tests.support.messages_server.server import MessagesServer, Received
+from tests.support.messages_server.token_bucket import Account, token_bucket
 
 __all__ = [
+    "Account",
     "Drop",
     "Hold",
     "MessagesServer",
@@ -45,6 +47,7 @@ __all__ = [
     "text_block",
     "text_reply",
     "thinking_block",
+    "token_bucket",
     "tool_block",
     "tool_reply",
 ]

@@ -199,7 +199,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
 
     def _begin(self, reply: Reply) -> None:
-        self.send_response(reply.status)
+        self.send_response_only(reply.status)
+        if "date" not in reply.headers:
+            self.send_header("date", self.date_time_string())
         for name, value in {"content-type": reply.content_type, **reply.headers}.items():
             self.send_header(name, value)
         self.send_header("transfer-encoding", "chunked")

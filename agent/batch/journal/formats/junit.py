@@ -32,7 +32,7 @@ _LINE_BREAKS = {ord("\r"): "&#13;", ord("\n"): "&#10;", ord("\t"): "&#9;"}
 def junit_lines(results: BatchResults) -> Iterator[str]:
     """The document, a few lines at once. It reads the journal twice: the suite begins with its sums."""
     name = attribute(results.folder.path.name or "batch")
-    statuses = results.state.statuses()
+    statuses = results.statuses()
     failures = sum(statuses.get(status.value, 0) for status in FAILURES)
     errors = len(results.done) - failures - statuses.get(TaskStatus.OK.value, 0)
     seconds, began = 0.0, ""

@@ -20,7 +20,7 @@ _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 def markdown_lines(results: BatchResults) -> Iterator[str]:
     """A line that counts, the table, and the tasks that were not run."""
     total = len(results.done) + len(results.not_run)
-    counts = ", ".join(f"{count} {status}" for status, count in sorted(results.state.statuses().items()))
+    counts = ", ".join(f"{count} {status}" for status, count in sorted(results.statuses().items()))
     yield f"{len(results.done)} of {total} tasks are done{': ' + escaped(counts) if counts else ''}.\n\n"
     yield "| id | status | attempt | tokens | cost (USD) | seconds | text or reason |\n"
     yield "|---|---|---:|---:|---:|---:|---|\n"

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+import pytest
+
 from tests.support.batch_run import BatchRun
-from tests.support.replay_script import Script, ok
+from tests.support.replay_script import USAGE, Script, ok
 from wire import events
-from wire.batch.link import Abort, Phase
+from wire.batch.link import Abort, Cancel, Phase, Request
 from wire.batch.outcome import TaskStatus
 from wire.batch.task import Task
 from wire.exit_codes import Status
@@ -68,8 +71,10 @@ def test_setup_and_check_run_before_and_after_the_prompt(zot: Zot) -> None:
         outcome, ended = run.end()
     outcome.check(Status.OK)
     assert (ended.status, ended.reason) == (TaskStatus.CHECK_FAILED, "check: exit 3: it")
-    assert ended.setup is not None and ended.setup.exit_status == 0
-    assert ended.check is not None and ended.check.output == "it\n"
+    assert ended.setup is not None
+    assert ended.setup.exit_status == 0
+    assert ended.check is not None
+    assert ended.check.output == "it\n"
 
 
 def test_a_setup_that_fails_ends_the_task(zot: Zot) -> None:
@@ -100,3 +105,74 @@ def test_a_run_in_its_own_copy(zot: Zot) -> None:
     assert (ended.status, ended.diff) == (TaskStatus.OK, "diffs/a.diff")
     assert "\n+b\n" in (zot.folder / "rundir/diffs/a.diff").read_text()
     assert (zot.cwd / "old").read_text() == "a\n"
+
+
+# --- a model, asked over the link ---------------------------------------------------------------------------
+
+START = {"type": "message_start", "usage": USAGE}
+FINAL = {"type": "final", "content": [{"type": "text", "text": "hello"}], "stop_reason": "end_turn", "usage": USAGE}
+LIVE = Task(id="a", prompt="go", provider="anthropic", base_url="http://localhost:1", model="claude-sonnet-5-5")
+
+
+def test_a_request_goes_over_the_link_and_its_reply_comes_back(zot: Zot) -> None:
+    with BatchRun(zot, LIVE) as run:
+        asked = run.take(Request)
+        run.send_line({**FINAL, "id": "6.1"})  # of another run
+        for line in (START, {"type": "text_delta", "delta": "hel"}, FINAL):
+            run.send_line({**line, "id": asked.id})
+        outcome, ended = run.end()
+    assert (asked.id, asked.model) == ("7.1", "claude-sonnet-5-5")
+    assert msgspec.json.decode(asked.configure)["base_url"] == "http://localhost:1"
+    assert msgspec.json.decode(asked.params)["messages"][0]["role"] == "user"
+    assert outcome.check(Status.OK).result.text == "hello"
+    assert ended.status is TaskStatus.OK
+
+
+def test_an_error_of_the_model_gets_advice(zot: Zot) -> None:
+    error = {"kind": "authentication", "status": 401, "message": "HTTP 401: no", "retry_after_s": None, "content": []}
+    with BatchRun(zot, LIVE) as run:
+        run.send_line({"type": "error", "id": run.take(Request).id, "fault": "", "usage": USAGE, **error})
+        outcome, ended = run.end()
+    outcome.check(Status.AUTHENTICATION)
+    assert ended.status is TaskStatus.AUTHENTICATION
+    assert "HTTP 401: no" in ended.reason
+
+
+def test_a_line_that_no_worker_writes_fails_the_request(zot: Zot) -> None:
+    with BatchRun(zot, LIVE) as run:
+        run.send_line({"type": "text_delta", "delta": 1, "id": run.take(Request).id})
+        outcome, ended = run.end()
+    outcome.check(Status.ERROR)
+    assert "a line from the model worker is not valid" in ended.reason
+
+
+@pytest.mark.parametrize("is_lost", [False, True], ids=["told", "lost"])
+def test_the_batch_ends_a_run_in_the_middle_of_a_reply(zot: Zot, is_lost: bool) -> None:
+    with BatchRun(zot, LIVE) as run:
+        asked = run.take(Request)
+        run.send_line({**START, "id": asked.id})
+        run.wait_for(events.AssistantStart)
+        if is_lost:
+            run.link.close()
+            run.finish().check(Status.INTERRUPTED)
+            return
+        run.send(Abort("timeout", "too long"))
+        assert run.take(Cancel).id == asked.id
+        outcome, ended = run.end()
+    outcome.check(Status.TIMEOUT)
+    assert ended.status is TaskStatus.TIMEOUT
+
+
+def test_what_is_no_line_of_a_batch_ends_the_run(zot: Zot) -> None:
+    with BatchRun(zot, LIVE) as run:
+        run.take(Request)
+        run.link.sendall(b"{\n")
+        run.finish().check(Status.INTERRUPTED)
+
+
+def test_a_batch_that_is_gone_before_it_began(zot: Zot) -> None:
+    with BatchRun(zot, None) as run:
+        run.link.close()
+        outcome = run.finish()
+    assert (outcome.status, outcome.stdout) == (Status.INTERRUPTED.exit_code, b"")
+    assert "the batch has gone" in outcome.stderr

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from agent.batch.tasks import csv_rows, json_lines, source
 from agent.batch.tasks.faults import SHOWN, TasksError
 from agent.batch.tasks.read import read_tasks
+from wire.batch import task
 from wire.batch.task import Task
 
 
@@ -65,6 +66,15 @@ def test_of_many_faults_the_first_are_named_and_all_are_counted(folder):
         read(folder, "t.jsonl", "{}\n" * 1000)
     assert str(caught.value).splitlines()[SHOWN:] == ["and 980 more faults"]
     assert (len(caught.value.faults), caught.value.count) == (SHOWN, 1000)
+
+
+def test_a_fault_in_each_line_is_explained_once(folder, monkeypatch):
+    explained = []
+    monkeypatch.setattr(task, "explain", lambda struct, said: explained.append(said) or "explained")
+    task._explained.cache_clear()
+    assert faults(folder, "t.jsonl", '{"timeut_s":1}\n' * 3000)[0] == "t.jsonl:1: explained"
+    assert len(explained) == 1
+    task._explained.cache_clear()
 
 
 def test_an_id_that_is_there_twice_names_both_lines(folder):
@@ -232,6 +242,14 @@ def test_what_is_wrong_with_a_table_is_told_with_its_line(folder, content, said)
 def test_a_column_that_looks_like_a_field_is_pointed_out(folder):
     found = read(folder, "t.csv", "prompt,timeut_s,topic\nx,3,tea\n")
     assert found.remarks == ("t.csv:1: the column 'timeut_s' goes into meta; did you mean 'timeout_s'?",)
+
+
+def test_a_fault_is_one_line_of_bounded_length(folder):
+    columns = ",".join(f"column{n}" for n in range(900))
+    said = faults(folder, "t.csv", f'"a\nb","c\x1b[31m",{columns}\n1,2\n', "{word}")
+    assert len(said) == 1
+    assert said[0].startswith("t.csv:1: --template: {word}: no such column; there are a b, c, column0")
+    assert len(said[0]) <= 1000
 
 
 # --- templates ----------------------------------------------------------------------------------------------

@@ -126,6 +126,10 @@ def test_a_faulty_flag_is_told(make, text, said):
         make(text)
 
 
+def test_a_pattern_that_python_warns_of_can_be_used():
+    assert filter_from("id~[[a]").passes(Task(id="a", prompt="x"))
+
+
 def test_a_key_of_meta_that_no_task_has_is_told():
     with pytest.raises(SelectionError, match=r"--filter meta.m: no task has it; did you mean 'meta.n'\?"):
         Selection(filters=(filter_from("meta.m=1"),)).apply(tasks_of(3))

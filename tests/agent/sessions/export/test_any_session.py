@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -77,7 +77,6 @@ class Checked(HTMLParser):
         raise AssertionError(data)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(MESSAGES, max_size=5), TEXTS, st.lists(MESSAGES, max_size=2))
 def test_any_session(messages, title, compacted):
     rows = [meta_line(Meta(id="x", title=title)), *map(message_line, messages), compaction_line(compacted)]

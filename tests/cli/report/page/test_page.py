@@ -138,7 +138,7 @@ def test_text_of_extensions_stays_text(file):
 
 
 @given(held=st.lists(any_of(stats.Stats) | any_of(stats.Mark), min_size=1, max_size=6))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_every_valid_file_gives_a_page(file, held):
     page = page_of(file, held)
     assert len(page.of("script")) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -210,10 +211,14 @@ def crowded():
     yield from (mark(2, "exited", name, "exit 1") for name in names)
 
 
-@pytest.mark.parametrize("held", [recorded(5, 40), recorded(30, 300), list(crowded())], ids=["few", "many", "crowded"])
+@pytest.mark.parametrize(
+    "held",
+    [partial(recorded, 5, 40), partial(recorded, 30, 300), lambda: list(crowded())],
+    ids=["few", "many", "crowded"],
+)
 def test_nothing_is_cut_off_in_a_window_of_1280_pixels(show, held):
     """15 of them are the bar for scrolling."""
-    browser = show(held, width=1265, height=800)
+    browser = show(held(), width=1265, height=800)
     assert browser.evaluate(CUT_OFF) == []
     assert browser.evaluate("document.documentElement.scrollWidth") == 1265
 

@@ -33,11 +33,11 @@ DONE = 3 + len(TaskStatus)
 
 @pytest.fixture
 def results(tmp_path, loop):
-    ids = ["plain", "=1+1", "na|me\n", "left", *(status.value for status in TaskStatus)]
+    ids = ["plain", "=1+1", "na|me", "left", *(status.value for status in TaskStatus)]
     ends = [
         outcome("plain", text="done", usage=Usage(1, 2, 3, 4), meta={"k": [1]}, answer=msgspec.Raw(b'{"a": 1}')),
         outcome("=1+1", text="=HYPERLINK(1)", exit_status=-9, cost_usd=None),
-        outcome("na|me\n", status=TaskStatus.CHECK_FAILED, reason=NASTY, text=NASTY, check=CommandEnd(1, 5, NASTY)),
+        outcome("na|me", status=TaskStatus.CHECK_FAILED, reason=NASTY, text=NASTY, check=CommandEnd(1, 5, NASTY)),
         *(outcome(status.value, status=status, extensions={"ext": COST}) for status in TaskStatus),
     ]
     folder = run_folder(tmp_path / "run", loop, tasks(*ids), *ends)
@@ -108,10 +108,10 @@ def test_junit_says_what_passed_failed_broke_and_was_not_run(results):
         assert (child is None) == (status is TaskStatus.OK)
     assert cases["left"].find("skipped").get("message") == "not run"
     assert cases["plain"].find("system-out").text == "done"
-    nasty = cases["na|me\n"].find("failure")
+    nasty = cases["na|me"].find("failure")
     visible = re.sub("[\x00\x1b\ufffe]", "\ufffd", NASTY)
     assert (nasty.get("message"), nasty.text, nasty.get("type")) == (visible, visible, "check_failed")
-    assert cases["na|me\n"].find("system-err").text == visible
+    assert cases["na|me"].find("system-err").text == visible
 
 
 @given(st.text(st.characters(codec=None)))
@@ -119,6 +119,15 @@ def test_any_text_fits_into_xml(text):
     root = ET.fromstring(f'<a b="{attribute(text)}">{content(text)}</a>'.encode())
     assert len(root.text or "") == len(text)
     assert root.get("b") == (root.text or "")
+
+
+def test_results_of_some_statuses_are_counted_by_themselves(results):
+    some = results.only({TaskStatus.TIMEOUT, TaskStatus.CRASHED})
+    suite = ET.fromstring(text_of(some, "junit")).find("testsuite")
+    counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": "2", "failures": "1", "errors": "1", "skipped": "0"}
+    assert text_of(some, "markdown").startswith("2 of 2 tasks are done: 1 crashed, 1 timeout.")
+    assert results.only((), not_run=True).not_run == results.not_run
 
 
 def test_an_empty_batch_has_a_header_in_each_format(tmp_path, loop):

@@ -1,0 +1,42 @@
+"""The flags of a batch as `batch.json` keeps them, so that the same batch can go on without its command line. The key
+is not kept. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import asdict, replace
+
+from agent.batch.journal.errors import FolderError
+from agent.batch.request import BatchRequest
+from agent.batch.run.begin import decode_request, encode_request
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FLAGS = "flags"
+"""Key of the flags in the settings of `batch.json`."""
+_OWN = ("folder", "run", "redo")
+"""Fields that are not flags of the batch as a whole, or are kept in another way."""
+
+
+def flags_of(request: BatchRequest) -> dict[str, Any]:
+    """As JSON can hold them; without those that have their default."""
+    run = msgspec.json.decode(encode_request(replace(request.run, api_key=None)))
+    plain = BatchRequest(folder=request.folder, run=request.run)
+    given = {name: value for name, value in asdict(request).items() if name not in _OWN}
+    return {**{name: value for name, value in given.items() if value != getattr(plain, name)}, "run": run}
+
+
+def request_of(settings: dict[str, Any], folder: Path) -> BatchRequest:
+    """The request of the batch whose settings these are. Raises `FolderError`."""
+    try:
+        flags = dict(settings[FLAGS])
+        run = decode_request(msgspec.Raw(msgspec.json.encode(flags.pop("run"))))
+        return BatchRequest(**flags, folder=folder, run=run)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise FolderError(
+            f"{folder / 'batch.json'}: it has no flags to go on with: give them anew, as in"
+            f" zot batch {folder / 'tasks.jsonl'} -o {folder}"
+        ) from None

@@ -1,0 +1,120 @@
+"""What the command line of a batch asks for, as values that the batch and its views take."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
+
+from agent.batch.request import BatchRequest
+from agent.batch.tasks.filter import SelectionError, filter_from
+from agent.batch.tasks.select import Selection, shard_from, slice_from
+from cli.batch.command import RUN_FLAGS
+from cli.batch.output.show import Show
+from cli.choices import CommandLineError
+from cli.run.request import FlagError, request_from
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent.options import RunRequest
+
+STDIN = "-"
+DEFAULT_SEED = 0
+
+
+class AskedBatch(msgspec.Struct, frozen=True, kw_only=True):
+    """A batch, where its tasks are, and what is shown of it."""
+
+    request: BatchRequest
+    folder: str
+    """RUNDIR as the user has written it."""
+    tasks: str
+    """A file, or `-`."""
+    template: str | None = None
+    selection: Selection
+    show: Show = Show.AUTO
+    as_json: bool = False
+
+
+def asked_from(given: Mapping[str, Any]) -> AskedBatch:
+    """`given` has the parameters of `command.batch`. Raises `CommandLineError`."""
+    tasks = given["tasks"]
+    if tasks == STDIN and given["api_key_file"] == STDIN:
+        raise CommandLineError("the tasks and --api-key-file are both -: stdin can be only one of them")
+    try:
+        run = request_from({**{name: given[name] for name in RUN_FLAGS}, "no_session": True})
+    except FlagError as error:
+        raise CommandLineError(str(error)) from None
+    request = BatchRequest(
+        redo=tuple(given["redo"] or ()),
+        folder=folder_from(given["folder"]),
+        run=absolute_paths(run),
+        jobs=given["jobs"],
+        retries=given["retries"],
+        workspace=getattr(given["workspace"], "value", given["workspace"]),
+        task_timeout=given["task_timeout"],
+        task_max_cost_usd=given["task_max_cost"],
+        run_memory=given["run_memory"],
+        max_cost_usd=given["max_cost_usd"],
+        max_tokens=given["max_tokens"],
+        max_failures=given["max_failures"],
+        deadline=given["deadline"],
+    )
+    return AskedBatch(
+        request=request,
+        folder=given["folder"],
+        tasks=tasks,
+        template=given["template"],
+        selection=_selection(given),
+        show=show_from(no_progress=given["no_progress"], quiet=given["quiet"]),
+        as_json=given["as_json"],
+    )
+
+
+def absolute_paths(run: RunRequest) -> RunRequest:
+    """Relative paths of flags start at the folder of the command; the runs work in the folders of their tasks."""
+    schema = run.output_schema
+    is_schema_itself = schema is not None and schema.lstrip().startswith("{")
+    key = run.api_key_file
+    return replace(
+        run,
+        replay=_absolute(run.replay),
+        output_schema=schema if is_schema_itself else _absolute(schema),
+        extensions=tuple(os.path.abspath(folder) for folder in run.extensions),
+        api_key_file=key if key == STDIN else _absolute(key),
+    )
+
+
+def _absolute(path: str | None) -> str | None:
+    return path if not path else os.path.abspath(path)
+
+
+def _selection(given: Mapping[str, Any]) -> Selection:
+    if given["seed"] is not None and not given["shuffle"]:
+        raise CommandLineError("--seed has no effect without --shuffle")
+    seed = DEFAULT_SEED if given["seed"] is None else given["seed"]
+    try:
+        return Selection(
+            slice=None if given["slice_"] is None else slice_from(given["slice_"]),
+            filters=tuple(filter_from(text) for text in given["filters"] or ()),
+            shuffle_seed=seed if given["shuffle"] else None,
+            limit=given["most"],
+            shard=None if given["shard"] is None else shard_from(given["shard"]),
+        )
+    except SelectionError as error:
+        raise CommandLineError(str(error)) from None
+
+
+def folder_from(text: str) -> Path:
+    """The absolute path of a folder that is given. Raises `CommandLineError` for an empty one."""
+    if not text.strip():
+        raise CommandLineError("RUNDIR is empty: name the folder of the batch")
+    return Path(text).absolute()
+
+
+def show_from(*, no_progress: bool, quiet: bool) -> Show:
+    return Show.NOTHING if quiet else Show.LINES if no_progress else Show.AUTO

@@ -1,0 +1,73 @@
+"""What a shell offers for `zot batch` when a person presses Tab. Nothing here raises or prints."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import typer  # noqa: TC002  (it reads the annotations)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TASKS_ENDINGS = (".jsonl", ".ndjson", ".json", ".csv")
+JOURNAL = "journal.jsonl"
+REDO = ("all", "changed", "failed")
+
+
+def task_files(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The commands of the group, files that look like tasks, and folders on the way to them."""
+    group = ctx.command
+    commands = group.list_commands(ctx) if hasattr(group, "list_commands") else []
+    words = [name for name in commands if name.startswith(incomplete)]
+    for path, entry in _entries(incomplete):
+        if entry.is_dir():
+            words.append(f"{path}/")
+        elif path.endswith(TASKS_ENDINGS):
+            words.append(path)
+    return sorted(words)
+
+
+def folders(_ctx: typer.Context, incomplete: str) -> list[str]:
+    """The folders of batches, and folders on the way to them."""
+    return sorted(
+        path if os.path.exists(os.path.join(path, JOURNAL)) else f"{path}/"
+        for path, entry in _entries(incomplete)
+        if entry.is_dir()
+    )
+
+
+def redo_words(_ctx: typer.Context, incomplete: str) -> list[str]:
+    return [word for word in REDO if word.startswith(incomplete)]
+
+
+def statuses(_ctx: typer.Context, incomplete: str) -> list[str]:
+    """How a task can have ended."""
+    from wire.batch.outcome import TaskStatus
+
+    words = (*(status.value for status in TaskStatus), "not_run")
+    return [word for word in words if word.startswith(incomplete)]
+
+
+def task_ids(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The ids of the tasks of the batch whose folder is given."""
+    from wire.batch.task import TaskError, decode_task
+
+    try:
+        with open(os.path.join(ctx.params.get("folder") or "", "tasks.jsonl"), "rb") as file:
+            found = [decode_task(line).id for line in file]
+    except (OSError, TaskError):
+        return []
+    return [name for name in found if name.startswith(incomplete)]
+
+
+def _entries(incomplete: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """The path as typed, of each entry that the word may become; hidden ones only if it begins with a dot."""
+    parent, name = os.path.split(incomplete)
+    try:
+        with os.scandir(parent or os.curdir) as entries:
+            for entry in entries:
+                if entry.name.startswith(name) and (name.startswith(".") or not entry.name.startswith(".")):
+                    yield os.path.join(parent, entry.name), entry
+    except OSError:
+        return

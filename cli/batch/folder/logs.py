@@ -1,0 +1,158 @@
+"""`zot batch logs`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.batch.folder.shared_options import Folder, TaskId, complain, opened, working
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from agent.batch.journal.folder import RunFolder
+
+POLL_S = 0.2
+"""Between two looks at a file that grows."""
+BLOCK = 64 * 1024
+EVENTS = ".events.jsonl"
+
+
+def register(app: typer.Typer) -> None:
+    app.command("logs")(logs)
+
+
+def logs(
+    folder: Folder,
+    task: TaskId,
+    attempt: Annotated[
+        int | None, typer.Option(help="Which attempt. Default: the last one.", metavar="N", min=1, show_default=False)
+    ] = None,
+    stderr: Annotated[bool, typer.Option("--stderr", help="What the run wrote to its stderr.")] = False,
+    follow: Annotated[
+        bool, typer.Option("-f", "--follow", help="Go on until the attempt ends, or no batch runs any more.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print its events as they are, as JSON lines.")] = False,
+) -> None:
+    """Show what happened in the run of a task, as its events tell.
+
+    Exit status: 0 shown, 1 the task has not run or its files cannot be read, 2 there is no such task, RUNDIR is no
+    folder of a batch, or misuse; 130 Ctrl-C, or the reader of stdout has gone.
+
+    Examples:
+        zot batch logs runs fix-12                   messages, tools, and what it has cost
+        zot batch logs runs fix-12 --attempt 1       of the attempt before the retry
+        zot batch logs runs fix-12 -f                while it runs
+        zot batch logs runs fix-12 --stderr          warnings, and why it could not start
+        zot batch logs runs fix-12 --json | jq .type its events
+    """
+    working("logs", lambda: _run(folder, task, attempt, stderr=stderr, follow=follow, as_json=as_json))
+
+
+def _run(folder: str, task: str, attempt: int | None, *, stderr: bool, follow: bool, as_json: bool) -> int:
+    from cli.choices import CommandLineError
+    from wire.exit_codes import Status
+
+    if stderr and as_json:
+        raise CommandLineError("--stderr and --json exclude each other: stderr is no JSON")
+    batch = opened(folder)
+    _require(batch, task)
+    number = attempt or max(attempts_in(batch.run(task)), default=0)
+    path = batch.stderr(task, number) if stderr else batch.events(task, number)
+    if number and not stderr and path.exists():
+        _note_other_attempts(batch, task, number, is_chosen=attempt is not None)
+    if not number or not path.exists():
+        which = f"attempt {attempt}" if attempt is not None else "run yet"
+        complain("logs", f"task {task} has no {which}; zot batch status {folder} says what is done")
+        return Status.ERROR.exit_code
+    show = _raw if stderr or as_json else _person()
+    is_over = (lambda: not batch.running()[0]) if follow else (lambda: True)
+    for line in lines_of(path, is_over):
+        if show(line) and follow:
+            break
+    return 0
+
+
+def _require(batch: RunFolder, task: str) -> None:
+    """Raises `CommandLineError` if the batch has no such task."""
+    from cli.choices import CommandLineError
+    from wire.suggest import no_such
+
+    known = [found.id for found in batch.read_tasks()]
+    if task not in known and not batch.run(task).is_dir():
+        raise CommandLineError(no_such("task in this batch", task, known))
+
+
+def attempts_in(run: Path) -> list[int]:
+    """The attempts that have files in the folder of a task."""
+    try:
+        names = os.listdir(run)
+    except OSError:
+        return []
+    numbers = (name.removesuffix(EVENTS) for name in names if name.endswith(EVENTS))
+    return sorted(int(number) for number in numbers if number.isdecimal())
+
+
+def _note_other_attempts(batch: RunFolder, task: str, number: int, *, is_chosen: bool) -> None:
+    others = len(attempts_in(batch.run(task)))
+    if others > 1 and not is_chosen:
+        complain("logs", f"this is attempt {number} of {others}; --attempt shows another one")
+
+
+def lines_of(path: Path, is_over: Callable[[], bool]) -> Iterator[bytes]:
+    """The lines of a file, each with its LF if it has one. At its end they go on until `is_over`. Raises `OSError`."""
+    rest = b""
+    with path.open("rb") as file:
+        while True:
+            was_over = is_over()  # before the read, so that what is written last is read
+            while data := file.read(BLOCK):
+                *whole, rest = (rest + data).split(b"\n")
+                yield from (line + b"\n" for line in whole)
+            if was_over:
+                break
+            sys.stdout.flush()
+            time.sleep(POLL_S)
+    if rest:
+        yield rest
+
+
+def _raw(line: bytes) -> bool:
+    """Prints it; on a terminal without what controls it. Returns whether it is the last record of a run."""
+    from wire.text import printable
+
+    if sys.stdout.isatty():
+        line = printable(line.decode("utf-8", "replace")).encode("utf-8", "replace")
+    sys.stdout.buffer.write(line)
+    return line.startswith(b'{"type":"done"')
+
+
+def _person() -> Callable[[bytes], bool]:
+    """A function that shows the record of a line, and returns whether it is the last one of the run."""
+    import msgspec
+
+    from cli.run.run_view import RunView
+    from wire import events
+
+    view = RunView()
+    broken: list[str] = []
+    view.on_broken = broken.append
+
+    def show(line: bytes) -> bool:
+        try:
+            record = events.decode(line)
+        except msgspec.DecodeError:  # cut by a crash, or of a newer version
+            return False
+        if isinstance(record, events.Result):
+            view.costs(record)
+        else:
+            view.show(record)
+        if broken:
+            raise BrokenPipeError if not broken[0] else OSError(broken[0])
+        return isinstance(record, events.Done)
+
+    return show

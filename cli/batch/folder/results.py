@@ -1,0 +1,95 @@
+"""`zot batch results`."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.batch.folder.shared_options import Folder, Statuses, working
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Format(Enum):
+    jsonl = "jsonl"
+    csv = "csv"
+    markdown = "markdown"
+    junit = "junit"
+
+
+def register(app: typer.Typer) -> None:
+    app.command("results")(results)
+
+
+def results(
+    folder: Folder,
+    form: Annotated[
+        Format, typer.Option("--format", help="JSON Lines, a table, or JUnit's XML for CI.")
+    ] = Format.jsonl,
+    status: Statuses = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Only tasks that are done and not ok.")] = False,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o", "--output", help="Write this file, whole, instead of stdout; it may be there.", metavar="FILE"
+        ),
+    ] = None,
+) -> None:
+    """Print what came of each task, in the order of the tasks.
+
+    Each line has id, status, attempt, text, usage, cost_usd, times and meta, see zot schema batch.outcome. It only
+    reads, also while the batch runs; tasks that are not done have no line.
+
+    Exit status: 0 printed, whatever the statuses are; 1 the journal is damaged or FILE cannot be written, 2 RUNDIR is
+    no folder of a batch or misuse, 130 the reader of stdout has gone.
+
+    Examples:
+        zot batch results runs | jq -r .text                    the answers
+        zot batch results runs --failed | jq -c '[.id,.reason]' what has failed, and why
+        zot batch results runs --status timeout --status error  of some statuses
+        zot batch results runs --format csv -o results.csv      for a spreadsheet
+        zot batch results runs --format junit -o junit.xml      for a CI job
+    """
+    working("results", lambda: _run(folder, form, status or [], failed=failed, output=output))
+
+
+def _run(folder: str, form: Format, statuses: list[str], *, failed: bool, output: str | None) -> int:
+    from agent.batch.journal.formats.choice import FORMATS
+    from cli.batch.folder.shared_options import NOT_RUN, checked, results_of
+    from cli.choices import CommandLineError
+    from wire.batch.outcome import TaskStatus
+
+    wanted = checked(statuses)
+    if failed:
+        if wanted:
+            raise CommandLineError("--failed and --status exclude each other: leave one of them out")
+        wanted = frozenset(status.value for status in TaskStatus if status is not TaskStatus.OK)
+    found = results_of(folder)
+    if wanted:
+        found = found.only(frozenset(TaskStatus(word) for word in wanted - {NOT_RUN}), not_run=NOT_RUN in wanted)
+    lines = FORMATS[form.value](found)
+    if output is None or output == "-":
+        for line in lines:
+            sys.stdout.buffer.write(line)
+    else:
+        _write(Path(output), lines)
+    return 0
+
+
+def _write(path: Path, lines: Iterable[bytes]) -> None:
+    from agent.batch.journal.disk import replacing
+    from cli.choices import CommandLineError
+
+    if not path.name or path.is_dir():
+        raise CommandLineError(f"-o {path}: a folder; name the file in it")
+    if path.exists() and not path.is_file():  # a device, a pipe: there is nothing to replace
+        with path.open("wb") as file:
+            file.writelines(lines)
+        return
+    with replacing(path) as file:
+        file.writelines(lines)

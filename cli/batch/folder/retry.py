@@ -1,0 +1,86 @@
+"""`zot batch retry`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer  # noqa: TC002  (it reads the annotations)
+
+from cli.batch.command import AsJson, Jobs, NoProgress, Quiet
+from cli.batch.folder.shared_options import Folder, Statuses, checked, results_of, working
+from cli.run.flags import ApiKey, ApiKeyFile
+
+if TYPE_CHECKING:
+    from agent.batch.journal.results import BatchResults
+    from agent.batch.request import BatchRequest
+    from cli.batch.output.show import Show
+
+
+def register(app: typer.Typer) -> None:
+    app.command("retry")(retry)
+
+
+def retry(
+    folder: Folder,
+    status: Statuses = None,
+    jobs: Jobs = None,
+    api_key: ApiKey = None,
+    api_key_file: ApiKeyFile = None,
+    as_json: AsJson = False,
+    no_progress: NoProgress = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run again what has failed in a batch, and what was not run, with the flags of its last start.
+
+    It needs nothing but RUNDIR and, unless it is in the environment or stored, the key. With --status only tasks with
+    these statuses are run again, and what was not run; with --status not_run nothing else. Limits such as
+    --max-cost-usd hold as they were given: to have others, give the whole command again, with --redo failed.
+
+    Exit status: 0 all tasks are ok, 1 the batch itself failed, 2 RUNDIR is no folder of a batch or misuse, 10 a task is
+    not ok or was not run, 130 interrupted.
+
+    Examples:
+        zot batch retry runs                                      what is not ok
+        zot batch retry runs --status timeout --status crashed    some of it
+        zot batch retry runs --status not_run                     go on where it stopped
+    """
+    from cli.batch.asked import show_from
+
+    keys = {name: key for name, key in (("api_key", api_key), ("api_key_file", api_key_file)) if key is not None}
+    show = show_from(no_progress=no_progress, quiet=quiet)
+    working("retry", lambda: _run(folder, status or [], jobs, keys, show, as_json=as_json))
+
+
+def _run(folder: str, statuses: list[str], jobs: int | None, keys: dict[str, str], show: Show, *, as_json: bool) -> int:
+    from msgspec.structs import replace
+
+    from cli.batch.asked import absolute_paths
+    from cli.batch.run import check_and_start
+
+    wanted = checked(statuses)
+    results = results_of(folder)
+    request = _request(results)
+    run = absolute_paths(replace(request.run, **keys))
+    request = replace(request, run=run, jobs=jobs or request.jobs, redo=_again(results, wanted))
+    tasks = list(results.folder.read_tasks())
+    lines = {task.id: f"{results.folder.tasks_file}:{number}" for number, task in enumerate(tasks, 1)}
+    return check_and_start(request, tasks, lines, show, folder, as_json=as_json)
+
+
+def _request(results: BatchResults) -> BatchRequest:
+    """Raises `FolderError`."""
+    from agent.batch.settings import request_of
+
+    batch = results.folder.read_batch()
+    assert batch is not None
+    return request_of(batch.settings, results.folder.path)
+
+
+def _again(results: BatchResults, wanted: frozenset[str]) -> tuple[str, ...]:
+    """The ids of the done tasks that are run again."""
+    histories = results.state.tasks
+    listed = {task.id for task in results.folder.read_tasks()}
+    statuses = {task: status.value for task in results.done if (status := histories[task].status) is not None}
+    if wanted:
+        return tuple(task for task, status in statuses.items() if status in wanted and task in listed)
+    return tuple(task for task, status in statuses.items() if status != "ok" and task in listed)

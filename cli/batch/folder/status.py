@@ -1,0 +1,128 @@
+"""`zot batch status`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer  # noqa: TC002  (it reads the annotations)
+
+from cli.batch.folder.shared_options import Folder, working
+from cli.parameters import Json
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from agent.batch.journal.results import BatchResults
+
+DONE, RUNNING, KILLED = "done", "running", "killed"
+WHY = {
+    "drained": "it was asked to drain",
+    "stopped": "it was interrupted",
+    "budget": "--max-cost-usd or --max-tokens was used up",
+    "deadline": "--deadline had passed",
+    "failures": "as many tasks as --max-failures had failed",
+    KILLED: "its process was killed, or the machine went down",
+}
+
+
+def register(app: typer.Typer) -> None:
+    app.command("status")(status)
+
+
+def status(folder: Folder, as_json: Json = False) -> None:
+    """Show how a batch is: what is done, what is left, what it has cost, and why it stopped.
+
+    It only reads, also while the batch runs. With --json, state is running, done, or why the batch stopped: drained,
+    stopped, budget, deadline, failures or killed.
+
+    Exit status: 0 all tasks are ok, 1 the journal is damaged, 2 RUNDIR is no folder of a batch, 10 a task is not ok, or
+    not done yet.
+
+    Examples:
+        zot batch status runs                          a few lines
+        zot batch status runs --json | jq .statuses    how many tasks ended how
+        zot batch status runs && echo "all is well"    in a script
+    """
+    working("status", lambda: _run(folder, as_json=as_json))
+
+
+def _run(folder: str, *, as_json: bool) -> int:
+    from cli.batch.folder.shared_options import results_of
+    from cli.json_line import print_json
+    from wire.exit_codes import Status
+
+    record = facts(results_of(folder))
+    if as_json:
+        print_json(record)
+    else:
+        for line in lines(record):
+            sys.stdout.write(line + "\n")
+    is_ok = not record["left"] and set(record["statuses"]) <= {"ok"}
+    return 0 if is_ok else Status.PARTIAL_BATCH.exit_code
+
+
+def facts(results: BatchResults) -> dict[str, Any]:
+    """The record of `--json`."""
+    import msgspec
+
+    state = results.state
+    is_running, pid = results.folder.running()
+    closed = state.closed.reason if state.closed is not None else KILLED
+    interrupted = sum(1 for _ in state.interrupted())
+    return {
+        "folder": str(results.folder.path),
+        "state": RUNNING if is_running else DONE if not results.not_run else closed,
+        "pid": pid,
+        "tasks": len(results.done) + len(results.not_run),
+        "done": len(results.done),
+        "left": len(results.not_run),
+        "running" if is_running else "interrupted": interrupted,
+        "statuses": state.statuses(),
+        "attempts": state.attempts,
+        "starts": state.starts,
+        "usage": msgspec.to_builtins(state.usage),
+        "cost_usd": state.cost_usd,
+        "known_cost_usd": state.known_cost_usd,
+        "last_start": state.opened.t if state.opened is not None else None,
+        "last_end": state.closed.t if state.closed is not None else None,
+    }
+
+
+def lines(record: dict[str, Any]) -> list[str]:
+    """The record for a person."""
+    from cli.batch.output.summary import next_commands, statuses_text
+    from cli.columns import aligned
+    from cli.number_format import clock_text, count_text, dollars, plural
+    from wire.text import one_line, valid_text
+
+    def said(state: str) -> str:
+        if state == RUNNING:
+            return f"running (pid {record['pid']})" if record["pid"] is not None else "running"
+        return state if state == DONE else f"stopped before its end: {WHY.get(state, state)}"
+
+    statuses: dict[str, int] = record["statuses"]
+    total, ok = record["tasks"], statuses.get("ok", 0)
+    left = count_text(record["left"])
+    if record.get("running"):
+        left += f", {count_text(record['running'])} of them running"
+    elif record.get("interrupted"):
+        left += f", {count_text(record['interrupted'])} of them interrupted"
+    cost = dollars(record["known_cost_usd"])
+    cost = cost if record["cost_usd"] is not None else f"at least {cost}, as not all costs are known"
+    rows = [
+        ("state", said(record["state"])),
+        ("tasks", f"{count_text(record['done'])} of {count_text(total)} done, {count_text(ok)} ok"),
+        ("not ok", statuses_text(statuses) or "none"),
+        ("left", left),
+        ("cost", f"{cost}, {plural(sum(record['usage'].values()), 'token')}"),
+        ("attempts", f"{count_text(record['attempts'])} in {plural(record['starts'], 'start')} of the batch"),
+        ("last start", clock_text(record["last_start"]) or "-"),
+    ]
+    shown = [one_line(valid_text(record["folder"]), 4096), *("  " + line for line in aligned(rows))]
+    if record["state"] == RUNNING:
+        return shown
+    import shlex
+
+    counted = {**statuses, "not_run": record["left"]}
+    return [*shown, "", *next_commands(shlex.quote(one_line(valid_text(record["folder"]), 4096)), counted)]

@@ -1,0 +1,85 @@
+"""Carries out `zot batch TASKS -o RUNDIR`: reads the tasks, runs the batch, and shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.batch.journal.errors import FolderError
+from agent.batch.journal.folder import RunFolder
+from agent.batch.redo import RedoError
+from agent.batch.tasks.check import check_tasks
+from agent.batch.tasks.faults import TasksError
+from agent.batch.tasks.filter import SelectionError
+from agent.batch.tasks.read import read_tasks
+from cli.batch.output.outputs import INTERRUPTED, Outputs
+from cli.dialogue import say
+from cli.version import VERSION
+from supervisor.process import fd_limit
+from wire.exit_codes import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent.batch.request import BatchRequest
+    from cli.batch.asked import AskedBatch
+    from cli.batch.output.show import Show
+    from wire.batch.task import Task
+
+
+def run_batch(asked: AskedBatch) -> int:
+    """Returns the exit status. Raises `OSError`."""
+    try:
+        found = read_tasks(asked.tasks, template=asked.template, base=Path.cwd())
+        tasks = asked.selection.apply(found.tasks)
+        if not tasks:
+            raise SelectionError("--slice, --filter, --limit and --shard leave no task")
+    except (TasksError, SelectionError) as error:
+        return complain(str(error))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    for remark in found.remarks:
+        say(f"zot batch: {remark}")
+    return check_and_start(asked.request, tasks, found.lines, asked.show, asked.folder, as_json=asked.as_json)
+
+
+def check_and_start(
+    request: BatchRequest, tasks: list[Task], lines: Mapping[str, str], show: Show, folder: str, *, as_json: bool
+) -> int:
+    """Runs these tasks, if nothing is wrong with them; returns the exit status. `lines` says where each stands, and
+    `folder` is RUNDIR as the user has written it. Raises `OSError`."""
+    from agent.batch.batch import Batch, BatchError
+
+    fd_limit.check_least()
+    try:
+        RunFolder.for_batch(request.folder)
+    except FolderError as error:
+        return complain(str(error))
+    if (faults := check_tasks(tasks, lines, request)) is not None:
+        return complain(str(faults))
+    outputs = Outputs(show, folder, as_json=as_json)
+    batch = Batch(
+        request,
+        tasks,
+        version=VERSION,
+        tell=outputs.tell,
+        on_event=outputs.on_event if as_json else None,
+        say=outputs.say,
+        is_full=outputs.is_full,
+    )
+    try:
+        return outputs.run(batch)
+    except RedoError as error:
+        return complain(str(error))
+    except BatchError as error:
+        complain(str(error))
+        return Status.ERROR.exit_code
+    except KeyboardInterrupt:  # while the last records were written
+        return INTERRUPTED
+
+
+def complain(text: str) -> int:
+    """Says each line of the text, and returns the exit status of misuse."""
+    for line in text.splitlines():
+        say(f"zot batch: {line}")
+    return Status.USAGE.exit_code

@@ -1,0 +1,1 @@
+"""Batches for programs: many prompts, each in a process of its own."""

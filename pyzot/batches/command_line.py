@@ -1,0 +1,126 @@
+"""The command line of a batch: the options of `Batch` as the flags of `zot batch`. Does no I/O."""
+
+from __future__ import annotations
+
+from ..connection.command_line import (
+    COUNT,
+    CSV,
+    DOLLARS,
+    PLACE,
+    PLACES,
+    SCHEMA,
+    SECONDS,
+    SWITCH,
+    TEXT,
+    TEXTS,
+    checked,
+    own_program,
+    written,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Literal, TypedDict
+
+    from ..connection.command_line import Place, Reasoning
+
+    class BatchOptions(TypedDict, total=False):
+        """The flags of `zot batch`, by their names; `zot batch --help` describes them. Times are seconds."""
+
+        cwd: Place
+        """Where relative paths start. Default: the working directory of this process."""
+        redo: str | Sequence[str]
+        """`failed`, `changed`, `all`, or ids."""
+        provider: str
+        model: str
+        api_key: str
+        """Goes to the batch in its environment: `ps` does not show it."""
+        api_key_file: Place
+        base_url: str
+        system_prompt: str
+        append_system_prompt: str | Sequence[str]
+        reasoning: Reasoning
+        replay: Place
+        tools: str | Sequence[str]
+        no_tools: bool
+        ext: Place | Sequence[Place]
+        no_ext: bool
+        ext_wait: float
+        trust_project: bool
+        strict_guards: bool
+        with_skills: bool
+        no_skill: bool
+        no_context_files: bool
+        output_schema: Place | Mapping[str, Any]
+        """Of each final answer: a file, or the JSON Schema itself."""
+        max_steps: int
+        jobs: int
+        retries: int
+        workspace: Literal["shared", "copy"]
+        task_timeout: float
+        task_max_cost: float
+        run_memory: int
+        """Bytes."""
+        max_cost_usd: float
+        max_tokens: int
+        max_failures: int
+        deadline: float
+
+
+FLAGS = {
+    "redo": TEXTS,
+    "provider": TEXT,
+    "model": TEXT,
+    "api_key_file": PLACE,
+    "base_url": TEXT,
+    "system_prompt": TEXT,
+    "append_system_prompt": TEXTS,
+    "reasoning": TEXT,
+    "replay": PLACE,
+    "tools": CSV,
+    "no_tools": SWITCH,
+    "ext": PLACES,
+    "no_ext": SWITCH,
+    "ext_wait": SECONDS,
+    "trust_project": SWITCH,
+    "strict_guards": SWITCH,
+    "with_skills": SWITCH,
+    "no_skill": SWITCH,
+    "no_context_files": SWITCH,
+    "output_schema": SCHEMA,
+    "max_steps": COUNT,
+    "jobs": COUNT,
+    "retries": COUNT,
+    "workspace": TEXT,
+    "task_timeout": SECONDS,
+    "task_max_cost": DOLLARS,
+    "run_memory": COUNT,
+    "max_cost_usd": DOLLARS,
+    "max_tokens": COUNT,
+    "max_failures": COUNT,
+    "deadline": SECONDS,
+}
+"""How the value of each option is written."""
+
+
+def command(
+    options: Mapping[str, Any], folder: Place, *, with_events: bool, program: Sequence[str] | None = None
+) -> list[str]:
+    """The command of a batch whose tasks come on stdin: `program` (default: zot of this Python) with `batch` and the
+    flags. An option that is None is not given. Raises `TypeError` for an option that does not exist, and for a value of
+    another type."""
+    given = {name: value for name, value in options.items() if name != "cwd"}
+    if (key := given.pop("api_key", None)) is not None:
+        checked("api_key", TEXT, key)
+    found = [*(own_program() if program is None else program), "batch", "-", "--json"]
+    found.append(f"--output={checked('folder', PLACE, folder)}")
+    if not with_events:
+        found.append("--no-events")
+    for name, value in given.items():
+        if name not in FLAGS:
+            known = ", ".join(sorted({*FLAGS, "api_key", "cwd"}))
+            raise TypeError(f"there is no option {name!r}; there are {known}")
+        if value is not None:
+            found += written(name, FLAGS[name], value)
+    return found

@@ -1,0 +1,140 @@
+"""Runs and model workers as forks of the template: as good as programs, with everything in memory already."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import orjson
+import pytest
+
+from agent.batch.run.begin import encode_request
+from agent.options import RunRequest
+from supervisor.loop.loop import Loop
+from supervisor.process.teardown import stop_all
+from supervisor.template.client import Template
+from supervisor.template.protocol import is_available
+from tests.support.messages_server import text_reply
+from tests.support.replay_script import Script, ok
+from tests.support.warm_start import ROOT
+from wire import events
+from wire.batch import link
+from wire.batch.outcome import TaskStatus
+from wire.batch.task import Task, encode_task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from supervisor.process.child import ExitStatus
+    from tests.support.messages_server import MessagesServer
+    from tests.support.zot_process import Zot
+
+EXIT = "[exit 0]  Took 0.0s"
+pytestmark = pytest.mark.skipif(not is_available(), reason="templates need Linux")
+
+
+class Forks:
+    """A template and what its forks have said."""
+
+    def __init__(self, zot: Zot) -> None:
+        self.loop = Loop()
+        program = ROOT / "tests/support/traced_template.py"
+        self.template = Template(self.loop, [sys.executable, "-P", str(program)], env=zot.env)
+        self._zot = zot
+        self.stdout, self.stderr = b"", b""
+        self._ends: list[ExitStatus] = []
+
+    def fork(self, entry: str, **options: Any) -> Any:
+        return self.template.fork(
+            entry, cwd="/", env=None, on_stdout=self._out, on_stderr=self._err, on_exit=self._ends.append,
+            on_failed=lambda error: pytest.fail(str(error)), **options,
+        )  # fmt: skip
+
+    def _out(self, data: bytes) -> None:
+        self.stdout += data
+
+    def _err(self, data: bytes) -> None:
+        self.stderr += data
+
+    def wait(self) -> ExitStatus:
+        """The next end of a fork."""
+        assert self.loop.run_until(lambda: bool(self._ends), self.loop.clock() + 30), self.stderr
+        return self._ends.pop()
+
+    def run(self, task: Task, **begin: Any) -> tuple[list[Any], link.Ended]:
+        """Carries out a task: its records, and how it ended."""
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            self.stdout = self.stderr = b""
+            request = RunRequest(cwd=str(self._zot.cwd), home=self._zot.home)
+            ours.sendall(
+                link.encode(
+                    link.Begin(
+                        task=msgspec.Raw(encode_task(task)), attempt=1, run="1", request=encode_request(request),
+                        token="t" * 32 + ".1", version="0", **begin,
+                    )
+                )
+            )  # fmt: skip
+            self.fork("run", links=[theirs.fileno()])
+            self.wait()
+            lines = ours.recv(1 << 16).splitlines()
+        ended = link.decode_from_run(lines[-1])
+        assert isinstance(ended, link.Ended)
+        return [events.decode(line) for line in self.stdout.splitlines()], ended
+
+
+@pytest.fixture
+def forks(zot: Zot) -> Iterator[Forks]:
+    forks = Forks(zot)
+    with forks.loop.signals([], lambda _number: None):
+        yield forks
+        stop_all(forks.loop, [forks.template])
+    forks.loop.close()
+
+
+def test_a_fork_runs_a_task_and_imports_nothing(zot: Zot, forks: Forks) -> None:
+    (zot.cwd / "note").write_text("text\n")
+    workspace = zot.folder / "rundir/workspaces/a"
+    workspace.parent.mkdir(parents=True)
+    prompt = f'<file path="{zot.cwd}/note">\ntext\n</file>\n\ngo'
+    script = Script(workspace, prompt)
+    script.call(("read", {"path": "note"}), results=[ok("text\n")])
+    script.call(("bash", {"command": "echo more >> note"}), results=[ok(f"$ echo more >> note\n\n{EXIT}")])
+    task = Task(
+        id="a", prompt="go", files=(str(zot.cwd / "note"),), ext=(str(ROOT / "examples/extensions/turn-meter"),),
+        setup="true", check="true", replay=str(script.answer("done").write(zot.folder / "c.jsonl")),
+    )  # fmt: skip
+    records, ended = forks.run(task, workspace=str(workspace))
+    assert (ended.status, ended.diff) == (TaskStatus.OK, "diffs/a.diff"), forks.stderr
+    assert isinstance(records[-1], events.Done)
+    assert forks.stderr.splitlines()[-1] == b"imported: []"
+
+
+def test_forks_do_not_share_what_they_do(zot: Zot, forks: Forks) -> None:
+    for number in (1, 2):
+        script = Script(zot.cwd).answer(f"done {number}").write(zot.folder / f"{number}.jsonl")
+        records, ended = forks.run(Task(id=f"t{number}", prompt="go", replay=str(script), env={f"V{number}": "x"}))
+        assert (ended.status, records[-2].text) == (TaskStatus.OK, f"done {number}")
+
+
+def test_a_fork_whose_task_cannot_begin_imports_nothing_either(forks: Forks) -> None:
+    task = Task(id="a", prompt="go", output_schema={"type": 7}, provider="anthropic", base_url="http://localhost:1")
+    _, ended = forks.run(task)
+    assert ended.status is TaskStatus.USAGE
+    assert forks.stderr.splitlines()[-1] == b"imported: []"
+
+
+def test_a_fork_is_a_model_worker(forks: Forks, server: MessagesServer) -> None:
+    server.add(text_reply("hello"))
+    worker = forks.fork("model_worker", stdin=True)
+    configure = {"type": "configure", "api_key": "k", "auth_token": None, "base_url": server.base_url}
+    worker.send(orjson.dumps({**configure, "max_retries": 0, "idle_timeout_s": 20}) + b"\n")
+    params = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "go"}]}
+    worker.send(orjson.dumps({"type": "request", "id": "7.1", "params": params}) + b"\n")
+    assert forks.loop.run_until(lambda: b'"final"' in forks.stdout, forks.loop.clock() + 30), forks.stderr
+    worker.stdin.close()
+    assert forks.wait().code == 0
+    assert [orjson.loads(line)["type"] for line in forks.stdout.splitlines()][0::3] == ["ready", "text_delta"]

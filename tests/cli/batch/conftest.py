@@ -1,0 +1,41 @@
+"""The folder of a batch, and the commands in the process that the tests fork."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from cli.batch.group import BatchGroup
+from supervisor.loop.loop import Loop
+from tests.support.batch_journal import outcome, run_folder, tasks
+from tests.support.zot_fixtures import zot
+from wire.batch.outcome import TaskStatus, Usage
+
+__all__ = ["zot"]
+
+for module in (
+    *BatchGroup.modules,
+    "cli.batch.command",
+    "agent.batch.journal.merge",
+    "agent.batch.journal.formats.choice",
+    "agent.batch.journal.formats.sqlite_export",
+    "cli.run.run_view",
+):
+    import_module(module)  # once, and not in each fork
+
+
+@pytest.fixture
+def runs(zot):
+    """Four tasks: one is ok, one has failed at its check, one has timed out, and one was not run."""
+    loop = Loop()
+    found = run_folder(
+        zot.cwd / "runs",
+        loop,
+        tasks("one", "two", "three", "four"),
+        outcome("one", text="Done.", usage=Usage(900, 300)),
+        outcome("two", status=TaskStatus.CHECK_FAILED, reason="exit 1: 2 tests failed"),
+        outcome("three", status=TaskStatus.TIMEOUT, reason="timeout", cost_usd=None),
+    )
+    loop.close()
+    return found

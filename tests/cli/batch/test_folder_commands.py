@@ -1,0 +1,246 @@
+"""`zot batch status|results|logs|export|merge RUNDIR`."""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import sqlite3
+from xml.etree import ElementTree
+
+import pytest
+
+from supervisor.loop.loop import Loop
+from tests.support.batch_journal import outcome, run_folder, tasks
+from tests.support.forked import run
+from wire import events
+from wire.batch.outcome import TaskStatus
+
+
+def ids(found):
+    return [record["id"] for record in found.json_lines]
+
+
+# --- status ----------------------------------------------------------------------------------------------------
+
+
+def test_status_of_a_batch_that_has_more_to_do(zot, runs):
+    found = run(zot, "batch", "status", "runs")
+    assert (found.status, found.stderr) == (10, "")
+    lines = found.text.splitlines()
+    assert lines[0] == str(runs.path)
+    assert lines[2:6] == [
+        "  tasks       3 of 4 done, 1 ok",
+        "  not ok      1 check_failed, 1 timeout",
+        "  left        1",
+        "  cost        at least $1, as not all costs are known, 1,200 tokens",
+    ]
+    assert f"zot batch retry {runs.path} --status not_run" in found.text
+
+
+def test_status_as_json(zot, runs):
+    (record,) = run(zot, "batch", "status", "runs", "--json").json_lines
+    assert (record["state"], record["tasks"], record["done"], record["left"]) == ("done", 4, 3, 1)
+    assert record["statuses"] == {"ok": 1, "check_failed": 1, "timeout": 1}
+    assert (record["cost_usd"], record["known_cost_usd"]) == (None, 1.0)
+
+
+def test_status_is_0_once_all_tasks_are_ok(zot):
+    loop = Loop()
+    run_folder(zot.cwd / "good", loop, tasks("one"), outcome("one"))
+    loop.close()
+    found = run(zot, "batch", "status", "good")
+    assert found.status == 0
+    assert "  state       done\n" in found.text
+
+
+def test_status_tells_a_batch_that_runs_from_one_that_was_killed(zot, runs):
+    text = runs.journal.read_bytes()
+    runs.journal.write_bytes(b"".join(text.splitlines(keepends=True)[:-1]))  # without `closed`
+    assert "its process was killed, or the machine went down" in run(zot, "batch", "status", "runs").text
+    with runs.journal.open("r+b") as journal:
+        fcntl.flock(journal, fcntl.LOCK_EX)
+        assert "  state       running (pid " in run(zot, "batch", "status", "runs").text
+
+
+@pytest.mark.parametrize(
+    "words", [["status"], ["results"], ["logs", "one"], ["export", "--sqlite", "x.db"], ["merge", "-o", "new"]]
+)
+def test_a_folder_without_a_batch_is_refused(zot, words):
+    (zot.cwd / "empty").mkdir()
+    command, *rest = words
+    for name, reason in (("none", "there is no such folder"), ("empty", "it is no folder of a batch")):
+        found = run(zot, "batch", command, name, *rest)
+        assert found.status == 2
+        assert found.stderr.startswith(f"zot batch {command}: {zot.cwd / name}: ")
+        assert reason in found.stderr
+        assert found.stdout == b""
+
+
+def test_a_damaged_journal_is_named_with_its_line(zot, runs):
+    lines = runs.journal.read_bytes().splitlines(keepends=True)
+    lines[2] = lines[2].replace(b"finished", b"finishes")
+    runs.journal.write_bytes(b"".join(lines))
+    found = run(zot, "batch", "results", "runs")
+    assert (found.status, found.stdout) == (1, b"")
+    assert "line 3" in found.stderr
+
+
+# --- results ---------------------------------------------------------------------------------------------------
+
+
+def test_results_as_lines(zot, runs):
+    found = run(zot, "batch", "results", "runs")
+    assert (found.status, found.stderr) == (0, "")
+    assert ids(found) == ["one", "two", "three"]
+    assert found.json_lines[0]["text"] == "Done."
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (["--failed"], ["two", "three"]),
+        (["--status", "timeout"], ["three"]),
+        (["--status", "ok", "--status", "check_failed"], ["one", "two"]),
+        (["--status", "not_run"], []),
+    ],
+)
+def test_results_of_some_statuses(zot, runs, flags, expected):
+    assert ids(run(zot, "batch", "results", "runs", *flags)) == expected
+
+
+def test_results_in_a_file_and_in_other_forms(zot, runs):
+    table = zot.cwd / "table.csv"
+    assert run(zot, "batch", "results", "runs", "--format", "csv", "-o", "table.csv").stdout == b""
+    assert [row["status"] for row in csv.DictReader(table.read_text().splitlines())] == [
+        "ok",
+        "check_failed",
+        "timeout",
+    ]
+    (suite,) = ElementTree.fromstring(run(zot, "batch", "results", "runs", "--format", "junit", "--failed").stdout)
+    assert (suite.get("tests"), suite.get("skipped")) == ("2", "0")
+    assert "check\\_failed" in run(zot, "batch", "results", "runs", "--format", "markdown").text
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason"),
+    [
+        (["--status", "tiemout"], "--status: 'tiemout' is not one of"),
+        (["--failed", "--status", "ok"], "--failed and --status exclude each other"),
+        (["-o", "."], "-o .: a folder; name the file in it"),
+        (["--format", "xml"], "'xml'"),
+    ],
+)
+def test_flags_of_results_that_are_refused(zot, runs, flags, reason):
+    found = run(zot, "batch", "results", "runs", *flags)
+    assert (found.status, found.stdout) == (2, b"")
+    assert reason in found.stderr
+
+
+# --- logs ------------------------------------------------------------------------------------------------------
+
+TIME = "2026-01-01T12:00:00Z"
+RECORDS = (
+    events.UserMessage((events.TextContent("count the files"),), time=TIME),
+    events.TurnStart(1),
+    events.AssistantMessage((events.TextContent("There are three."),), time=TIME),
+    events.Done(),
+)
+
+
+def write_events(runs, attempt=1, records=RECORDS, rest=b""):
+    path = runs.events("one", attempt)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"".join(map(events.encode, records)) + rest)
+    runs.stderr("one", attempt).write_text(f"a warning of attempt {attempt}\n")
+
+
+def test_logs_show_what_was_said(zot, runs):
+    write_events(runs)
+    found = run(zot, "batch", "logs", "runs", "one")
+    assert (found.status, found.stderr) == (0, "")
+    assert [line.split() for line in found.text.splitlines() if line] == [
+        ["you", "count", "the", "files"],
+        ["turn", "1"],
+        ["model", "There", "are", "three."],
+    ]
+
+
+def test_logs_of_the_last_attempt_or_another_one(zot, runs):
+    write_events(runs)
+    write_events(runs, 2, [events.UserMessage((events.TextContent("once more"),), time=TIME)], rest=b'{"type":"turn_st')
+    found = run(zot, "batch", "logs", "runs", "one")
+    assert "once more" in found.text
+    assert found.stderr == "zot batch logs: this is attempt 2 of 2; --attempt shows another one\n"
+    assert "count the files" in run(zot, "batch", "logs", "runs", "one", "--attempt", "1").text
+    assert run(zot, "batch", "logs", "runs", "one", "--stderr").text == "a warning of attempt 2\n"
+    raw = run(zot, "batch", "logs", "runs", "one", "--attempt", "1", "--json")
+    assert [record["type"] for record in raw.json_lines] == [
+        "user_message",
+        "turn_start",
+        "assistant_message",
+        "done",
+    ]
+
+
+def test_a_log_is_followed_until_the_run_is_done(zot, runs):
+    write_events(runs)
+    with runs.journal.open("r+b") as journal:
+        fcntl.flock(journal, fcntl.LOCK_EX)  # a batch runs, as far as anybody can see
+        assert "There are three." in run(zot, "batch", "logs", "runs", "one", "-f").text
+
+
+def test_a_log_is_followed_until_no_batch_runs(zot, runs):
+    write_events(runs, records=RECORDS[:2])
+    assert "count the files" in run(zot, "batch", "logs", "runs", "one", "-f").text
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "reason"),
+    [
+        (["oen"], 2, "no such task in this batch: 'oen'; did you mean 'one'?"),
+        (["two"], 1, "task two has no run yet; zot batch status runs says what is done"),
+        (["one", "--attempt", "7"], 1, "task one has no attempt 7"),
+        (["one", "--stderr", "--json"], 2, "--stderr and --json exclude each other"),
+    ],
+)
+def test_logs_that_there_are_not(zot, runs, words, status, reason):
+    write_events(runs)
+    found = run(zot, "batch", "logs", "runs", *words)
+    assert (found.status, found.stdout) == (status, b"")
+    assert reason in found.stderr
+
+
+# --- export and merge ------------------------------------------------------------------------------------------
+
+
+def test_export(zot, runs):
+    found = run(zot, "batch", "export", "runs", "--sqlite", "runs.db")
+    assert (found.status, found.stdout, found.stderr) == (0, b"", "runs.db\n")
+    rows = sqlite3.connect(zot.cwd / "runs.db").execute("select task, status from results").fetchall()
+    assert rows == [("one", "ok"), ("two", "check_failed"), ("three", "timeout")]
+    assert run(zot, "batch", "export", "runs").status == 2
+
+
+def test_merge(zot, runs):
+    loop = Loop()
+    run_folder(zot.cwd / "more", loop, tasks("four"), outcome("four", status=TaskStatus.ERROR, reason="broken"))
+    loop.close()
+    found = run(zot, "batch", "merge", "runs", "more", "-o", "all")
+    assert (found.status, found.stdout) == (0, b"")
+    assert found.stderr == "all: 4 tasks, 4 of them done, 4 attempts\n"
+    assert ids(run(zot, "batch", "results", "all")) == ["one", "two", "three", "four"]
+    again = run(zot, "batch", "merge", "runs", "more", "-o", "all")
+    assert again.status == 2
+    assert "is there already" in again.stderr
+    assert "-o NEW is missing" in run(zot, "batch", "merge", "runs", "more").stderr
+
+
+def test_batches_that_contradict_each_other_need_a_word(zot, runs):
+    loop = Loop()
+    run_folder(zot.cwd / "other", loop, tasks("two"), outcome("two"))
+    loop.close()
+    assert run(zot, "batch", "merge", "runs", "other", "-o", "all").status == 2
+    found = run(zot, "batch", "merge", "runs", "other", "-o", "all", "--prefer", "ok")
+    assert found.status == 0
+    assert "of 1 task there were several outcomes: --prefer ok has chosen" in found.stderr
+    assert run(zot, "batch", "results", "all").json_lines[1]["status"] == "ok"

@@ -1,0 +1,97 @@
+"""A line for each finished task, and the table at the end."""
+
+from __future__ import annotations
+
+from cli.batch.output.lines import finished_line
+from cli.batch.output.summary import Failures, summary
+from tests.cli.batch.views import outcome
+from wire.batch.outcome import TaskStatus, Usage
+from wire.batch.records import BatchEnd, TaskEnd
+
+FAILED = TaskStatus.CHECK_FAILED
+
+
+def ended(outcome, *, final=True):
+    return TaskEnd(task=outcome.id, attempt=outcome.attempt, final=final, outcome=outcome)
+
+
+def batch_end(reason="done", **fields):
+    given = {
+        "exit_code": 0,
+        "tasks": 1000,
+        "statuses": {"ok": 1000},
+        "usage": Usage(1_000_000, 200_000, 34_000),
+        "cost_usd": 12.34,
+        "known_cost_usd": 12.34,
+        "duration_ms": 725_000,
+        "time": "2026-01-01T12:00:00Z",
+        **fields,
+    }
+    return BatchEnd(reason=reason, **given)
+
+
+def failures(*outcomes):
+    found = Failures()
+    for one in outcomes:
+        found.add(one)
+    return found
+
+
+def test_a_line_begins_with_the_status_as_a_word():
+    line = finished_line(ended(outcome()), 12, 1000)
+    assert line == "[  12/1000] ok            fix-1  12.5 s  $0.0123"
+
+
+def test_a_failure_has_its_reason_on_the_line():
+    failed = outcome("fix-2", FAILED, reason="exit 1:\n2 tests\x1b[2J failed", cost_usd=None)
+    line = finished_line(ended(failed), 13, 1000)
+    assert line == "[  13/1000] check_failed  fix-2  12.5 s  cost not known  exit 1: 2 tests failed"
+
+
+def test_an_attempt_that_is_followed_by_another_says_so():
+    crashed = outcome(status=TaskStatus.CRASHED, reason="killed by SIGKILL", attempt=2)
+    assert finished_line(ended(crashed, final=False), 3, 9).endswith(
+        "killed by SIGKILL  (attempt 2; it is tried again)"
+    )
+    stopped = outcome(status=TaskStatus.INTERRUPTED, reason="the batch was stopped")
+    assert finished_line(ended(stopped, final=False), 3, 9).endswith("the batch was stopped")
+
+
+def test_the_summary_of_a_batch_that_is_well():
+    assert summary(batch_end(), "runs", failures(outcome())) == [
+        "1,000 of 1,000 tasks ok in 12m05s; 1.23 M tokens, $12.3",
+        "",
+        "zot batch results runs  the results, one JSON object per line",
+        "zot report runs         a page of charts",
+    ]
+
+
+def test_the_summary_groups_failures_by_reason():
+    failed = failures(
+        *(outcome(f"a-{number}", FAILED, reason="exit 1: 2 tests failed") for number in range(5)),
+        outcome("b", TaskStatus.TIMEOUT, reason="timeout: the run took longer than 60 s"),
+        outcome("c"),
+    )
+    statuses = {"ok": 900, "check_failed": 5, "timeout": 1, "not_run": 94}
+    end = batch_end("budget", statuses=statuses, exit_code=10, cost_usd=None)
+    assert summary(end, "my runs", failed) == [
+        "900 of 1,000 tasks ok in 12m05s; 1.23 M tokens, at least $12.3, as not all costs are known",
+        "5 check_failed, 1 timeout, 94 not run",
+        "stopped before its end: --max-cost-usd or --max-tokens is used up",
+        "",
+        "  tasks  status        ids                       reason",
+        "      5  check_failed  a-0, a-1, a-2 and 2 more  exit 1: 2 tests failed",
+        "      1  timeout       b                         timeout: the run took longer than 60 s",
+        "",
+        "zot batch results 'my runs'                 the results, one JSON object per line",
+        "zot batch retry 'my runs' --status not_run  go on with the tasks that were not run",
+        "zot batch retry 'my runs'                   run again what has failed",
+        "zot report 'my runs'                        a page of charts",
+    ]
+
+
+def test_many_reasons_are_counted_and_not_listed():
+    many = failures(*(outcome(f"t{number}", FAILED, reason=f"reason {number}") for number in range(25)))
+    lines = many.lines()
+    assert len(lines) == 12
+    assert lines[-1] == "  and 15 tasks with other reasons"
