@@ -11,8 +11,8 @@ from msgspec import Raw
 
 from agent.batch.pool.launch import by_program
 from agent.batch.pool.memory import RunMemory
-from agent.batch.pool.run_outcome import Attempt, Verdict
 from agent.batch.pool.run_order import RunOrder
+from agent.batch.pool.run_outcome import Attempt, Verdict
 from agent.batch.pool.run_process import RunProcess
 from agent.batch.request import RunState
 from supervisor.cleanup.env_marks import bears_token, environment_of
