@@ -143,7 +143,7 @@ class Batch:
             except (JournalError, FolderError, OSError) as error:
                 raise BatchError(str(error)) from None
             try:
-                self._processes.open()
+                self._processes.open(is_needed=bool(opening.to_run))
                 self._begin(opening)
                 self.loop.run_until(self._is_over)
                 end = self._end()
