@@ -17,7 +17,7 @@ from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.results import write_results
 from agent.batch.journal.writer import Journal
 from agent.batch.log import BatchLog
-from agent.batch.opening import Opening, open_batch
+from agent.batch.opening.open_batch import Opening, open_batch
 from agent.batch.orders import Orders
 from agent.batch.pool.jobs import available_memory, cores, default_jobs
 from agent.batch.pool.processes import Processes
