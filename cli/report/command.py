@@ -28,8 +28,8 @@ def make_report(source: str, output: str | None, pages: int | None = None) -> in
     written, 130 if the reader of stdout has gone.
 
     `source` is a file, the folder of a batch, or `-` for stdin; `output` a file, `-` for stdout, or None for the
-    source's name with `.html`, and for `report.html` in the folder of a batch. `pages` is the most tasks of a batch that
-    get a page of their own; None for the usual number. Says on stderr where the page is.
+    source's name with `.html`, and for `report.html` in the folder of a batch. `pages` is the most tasks of a batch
+    that get a page of their own; None for the usual number. Says on stderr where the page is.
     """
     if source == "-":
         source = STDIN
@@ -63,7 +63,8 @@ def is_batch(path: str) -> bool:
 
 def _batch_page(source: str, target: str | None, pages: int | None) -> str:
     """The page of a batch. Those of its tasks are written beside `target`. Raises `InputError`, `OSError`."""
-    from cli.report.batch.make import PAGES, BatchPages
+    from cli.report.batch.chosen import PAGES
+    from cli.report.batch.make import BatchPages
 
     batch = BatchPages(source, VERSION)
     return batch.page() if target is None else batch.page_with_tasks(target, PAGES if pages is None else pages)
@@ -104,7 +105,9 @@ def _target(source: str, output: str | None) -> str | None:
 def _beside(source: str) -> str:
     path = Path(source)
     if path.is_dir():
-        raise InputError(f"{printable(source) or '.'} is a folder, and has no batch; name the file of --stats or --json in it")
+        raise InputError(
+            f"{printable(source) or '.'} is a folder, and has no batch; name the file of --stats or --json in it"
+        )
     if source == STDIN or (path.exists() and not path.is_file()):
         raise InputError(f"say where the page of {printable(source)} goes: -o FILE, or -o - for stdout")
     return str(path.with_suffix(".html"))

@@ -26,7 +26,7 @@ class Bar(NamedTuple):
     lowest: float
     highest: float
     """Both are 0 for the bar of what is exactly 0."""
-    count: int
+    tasks: int
 
 
 def bars_of(values: Sequence[float]) -> list[Bar]:
@@ -62,18 +62,18 @@ def distribution(title: str, values: Sequence[float], label: Callable[[float], s
         return f'<figure class="cell"><figcaption><b>{title}</b></figcaption>{empty}{aside}</figure>'
     bars = bars_of(values)
     ordered = sorted(values)
-    highest = max(bar.count for bar in bars)
+    highest = max(bar.tasks for bar in bars)
     width = WIDTH / len(bars)
     drawn = ""
     for index, bar in enumerate(bars):
-        if not bar.count:
+        if not bar.tasks:
             continue
-        tall = max(2.0, 0.94 * HEIGHT * bar.count / highest)
+        tall = max(2.0, 0.94 * HEIGHT * bar.tasks / highest)
         what = label(0.0) if bar.highest == 0 else f"{label(bar.lowest)} to {label(bar.highest)}"
         drawn += (
             f'<rect x="{number(index * width + 0.06 * width)}" y="{number(HEIGHT - tall)}" '
             f'width="{number(0.88 * width)}" height="{number(tall)}">'
-            f"<title>{text(what)}: {plural(bar.count, 'task')}</title></rect>"
+            f"<title>{text(what)}: {plural(bar.tasks, 'task')}</title></rect>"
         )
     half, tenth = quantile(ordered, 0.5), quantile(ordered, 0.9)
     said = f"{plural(len(values), 'task')}: half at most {label(half)}, nine in ten at most {label(tenth)}"

@@ -87,10 +87,11 @@ def read_conversation(path: Path) -> Conversation:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     except OSError:
         return Conversation(is_there=False)
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(fd)
+        return Conversation(is_there=False)
     with open(fd, "rb") as file:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            return Conversation(is_there=False)
         try:
             size = status.st_size
             if size <= HEAD_BYTES + TAIL_BYTES:
@@ -145,8 +146,8 @@ class _Fold:
             entry.is_bad = True
         return self.conversation
 
-    def _add(self, kind: Kind, text: str, *, title: str = "", is_bad: bool = False) -> Entry:
-        entry = Entry(kind, cut(text), title, is_bad=is_bad or kind is Kind.ERROR)
+    def _add(self, kind: Kind, text: str, *, title: str = "") -> Entry:
+        entry = Entry(kind, cut(text), title, is_bad=kind is Kind.ERROR)
         self.conversation.entries.append(entry)
         return entry
 
@@ -162,29 +163,42 @@ class _Fold:
                 self._said.clear()
                 if said := _words(content):
                     self._add(Kind.TEXT, said)
-            case events.ToolCall():
-                arguments = bytes(record.args).decode("utf-8", "replace")
-                title = f"{record.name} ({record.extension})" if record.extension else record.name
-                self._calls[record.id] = self._add(Kind.TOOL, arguments, title=title)
-            case events.ToolResult():
-                entry = self._calls.pop(record.id, None)
-                if entry is None:
-                    entry = self._add(Kind.TOOL, "", title="a call that is not shown")
-                entry.result, entry.is_bad = cut(_words(record.content)), record.is_error
-            case events.TurnEnd(stop=stop, error=error) if stop in ("error", "aborted", "length"):
-                self._add(Kind.ERROR, f"the turn ended with {stop}" + (f": {error}" if isinstance(error, str) else ""))
-            case events.Error(message=message):
-                self._add(Kind.ERROR, message)
-            case events.Extension(event=event) if event != "started":
-                is_bad = event in ("failed", "blocked")
-                self._add(Kind.NOTICE, f"{record.extension} {event}: {record.message}", is_bad=is_bad)
-            case events.Retry():
-                self._add(Kind.NOTICE, f"request sent again after {record.wait_s:g} s: {record.reason}")
-            case events.CompactDone():
-                shorter = f"{record.messages_before} messages became {record.messages_after}"
-                self._add(Kind.NOTICE, f"the conversation was summed up: {shorter}\n{record.summary}")
+            case events.ToolCall() | events.ToolResult():
+                self._tool(record)
             case events.Done():
                 self.conversation.is_done = True
+            case _:
+                if told := _told(record):
+                    self._add(*told)
+
+    def _tool(self, record: events.ToolCall | events.ToolResult) -> None:
+        if isinstance(record, events.ToolCall):
+            arguments = bytes(record.args).decode("utf-8", "replace")
+            title = f"{record.name} ({record.extension})" if record.extension else record.name
+            self._calls[record.id] = self._add(Kind.TOOL, arguments, title=title)
+            return
+        entry = self._calls.pop(record.id, None)
+        if entry is None:
+            entry = self._add(Kind.TOOL, "", title="a call that is not shown")
+        entry.result, entry.is_bad = cut(_words(record.content)), record.is_error
+
+
+def _told(record: events.AnyRecord) -> tuple[Kind, str] | None:
+    """What a record says that is not a part of the conversation itself; None for those without interest."""
+    match record:
+        case events.TurnEnd(stop=stop, error=error) if stop in ("error", "aborted", "length"):
+            return Kind.ERROR, f"the turn ended with {stop}" + (f": {error}" if isinstance(error, str) else "")
+        case events.Error(message=message):
+            return Kind.ERROR, message
+        case events.Extension(event=event) if event != "started":
+            kind = Kind.ERROR if event in ("failed", "blocked") else Kind.NOTICE
+            return kind, f"{record.extension} {event}: {record.message}"
+        case events.Retry():
+            return Kind.NOTICE, f"request sent again after {record.wait_s:g} s: {record.reason}"
+        case events.CompactDone():
+            shorter = f"{record.messages_before} messages became {record.messages_after}"
+            return Kind.NOTICE, f"the conversation was summed up: {shorter}\n{record.summary}"
+    return None
 
 
 def _decoded(line: bytes) -> events.AnyRecord | None:

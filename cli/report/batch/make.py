@@ -12,7 +12,7 @@ from urllib.parse import quote
 from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import RunFolder
 from cli.number_format import clock_text, count_text, plural
-from cli.report.batch.chosen import PAGES, with_pages
+from cli.report.batch.chosen import with_pages
 from cli.report.batch.conversation import read_conversation
 from cli.report.batch.page import render
 from cli.report.batch.reading import outcome_at, read_batch
@@ -49,7 +49,7 @@ class BatchPages:
         """The page of the batch alone, for stdout."""
         return self._page(Links("", {}), "Tasks have pages of their own if the report is written to a file.")
 
-    def page_with_tasks(self, target: str, most: int = PAGES) -> str:
+    def page_with_tasks(self, target: str, most: int) -> str:
         """Writes the pages of at most `most` tasks into a folder beside `target`, and returns the page of the batch,
         which links to them. Raises `OSError`, `FileExistsError` for a file there that is no report."""
         chosen = with_pages(self._batch.tasks, most)
@@ -125,8 +125,8 @@ def _said(batch: BatchFigures, pages: int) -> str:
         return "Each task that was begun has a page of its own: follow its name."
     failed = min(pages, sum(task.has_failed for task in batch.tasks))
     return (
-        f"{plural(pages, 'task')} of {count_text(begun)} have a page of their own ({count_text(failed)} that have failed, "
-        "the slowest, the most expensive, and an even choice of the others); --pages makes more."
+        f"{plural(pages, 'task')} of {count_text(begun)} have a page of their own: {count_text(failed)} that have "
+        "failed, the slowest, the most expensive, and an even choice of the others. --pages makes more."
     )
 
 

@@ -131,11 +131,11 @@ def next_steps(batch: BatchFigures, folder: str) -> list[tuple[str, str, bool]]:
     elif left:
         why = f"{plural(left, 'task has', 'tasks have')} no end: `zot batch retry {where} --status not_run`"
         found.append(("Go on", why, batch.phase is Phase.KILLED))
-    if failed:
-        found.append(("Run again what has failed", f"once it is mended: `zot batch retry {where}`", False))
     for status, advice in ADVICE.items():
         if count := counts.get(status.value):
             found.append((f"{status.value} ({count_text(count)})", advice, True))
+    if failed:
+        found.append(("Run again what has failed", f"once it is mended: `zot batch retry {where}`", False))
     if batch.unknown_costs:
         why = f"the cost of {plural(batch.unknown_costs, 'attempt')} is not known, and not counted as 0"
         found.append(("Do not take the sum for all of it", why, False))

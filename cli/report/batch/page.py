@@ -47,7 +47,9 @@ def _workload(batch: BatchFigures) -> str:
     chart = workload_chart(batch.workload)
     if not chart:
         return ""
-    caption = f"At most {plural(batch.workload.most, 'run')} at the same time. The axis is the time of work since the start"
+    caption = (
+        f"At most {plural(batch.workload.most, 'run')} at the same time. The axis is the time of work since the start"
+    )
     if len(batch.workload.starts) > 1:
         caption += (
             f"; the batch was started {count_text(len(batch.workload.starts))} times, each start has a line, and what "
@@ -65,11 +67,13 @@ def _distributions(batch: BatchFigures) -> str:
         return ""
     costs = [cost for task in batch.tasks if (cost := task.cost_usd) is not None]
     unknown = len(told) - len(costs)
-    aside = f"The cost of {plural(unknown, 'task is', 'tasks are')} not known, and not in this chart." if unknown else ""
+    aside = (
+        f"The cost of {plural(unknown, 'task is', 'tasks are')} not known, and not in this chart." if unknown else ""
+    )
     return (
-        '<section id="distributions"><h2>Cost, time and tokens of a task</h2><p class="caption">How many tasks cost how '
-        "much; the axis is logarithmic. Cost and tokens are those of all attempts of a task, the time that of the one "
-        'that counts, pauses included.</p><div class="cells">'
+        '<section id="distributions"><h2>Cost, time and tokens of a task</h2><p class="caption">How many tasks cost '
+        "how much; the axis is logarithmic. Cost and tokens are those of all attempts of a task, the time that of the "
+        'one that counts, pauses included.</p><div class="cells">'
         + distribution("Cost", costs, dollars, aside)
         + distribution("Time", [one.duration_s for one in told], elapsed)
         + distribution(

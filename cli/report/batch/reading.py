@@ -46,6 +46,10 @@ if TYPE_CHECKING:
     from wire.batch.outcome import Outcome
 
 
+SANE_USD = 1e12
+"""Of one attempt. Sums of higher values could be infinite."""
+
+
 class _SeenOutcome(OutcomeGlance, frozen=True, kw_only=True, gc=False):
     """What the page of a batch shows of an outcome: not its texts."""
 
@@ -57,7 +61,7 @@ class _SeenOutcome(OutcomeGlance, frozen=True, kw_only=True, gc=False):
     rate_limited: int = 0
     memory_peak_bytes: int = 0
     model: str = ""
-    extensions: dict[str, Cost] = {}
+    extensions: dict[str, Cost] = msgspec.field(default_factory=dict)
 
 
 class _SeenFinished(FinishedGlance, frozen=True, kw_only=True, tag="finished"):
@@ -187,7 +191,7 @@ class _Fold:
                 offset=offset,
                 duration_s=outcome.duration_ms / 1000,
                 paused_s=outcome.paused_ms / 1000,
-                cost_usd=outcome.cost_usd,
+                cost_usd=None if outcome.cost_usd is None else min(outcome.cost_usd, SANE_USD),
                 usage=outcome.usage,
                 steps=outcome.steps,
                 requests=outcome.requests,

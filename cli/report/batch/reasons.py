@@ -25,7 +25,7 @@ _IDS = re.compile(
 )
 _KEPT = r"(?i:\b(?:http|status|exit|exit status|signal|code|errno|error)[ :=]{1,2}-?[0-9]{1,5}\b)|\([0-9]{3}\)"
 """Numbers that tell kinds apart: HTTP 429 is not HTTP 500."""
-_NUMBERS = re.compile(rf"(?P<kept>{_KEPT})|(?P<number>(?<![A-Za-z])[0-9][0-9.,:]*(?<=[0-9]))")
+_NUMBERS = re.compile(rf"(?P<kept>{_KEPT})|(?P<number>(?<![A-Za-z0-9_])[0-9][0-9.,:]*(?<=[0-9]))")
 
 
 class Group(msgspec.Struct):
@@ -47,6 +47,14 @@ def normalized(reason: str, task: str = "") -> str:
     return " ".join(told.split())
 
 
+def common(one: str, other: str) -> str:
+    """The words that both texts have at the same places, with `…` for the others; empty if they are not as long."""
+    words, others = one.split(), other.split()
+    if len(words) != len(others):
+        return ""
+    return " ".join(word if word == with_it else PLACE for word, with_it in zip(words, others, strict=True))
+
+
 def groups_of(tasks: Iterable[TaskFigures]) -> list[Group]:
     """The tasks that have failed, the largest group first."""
     groups: dict[tuple[str, str], Group] = {}
@@ -61,5 +69,5 @@ def groups_of(tasks: Iterable[TaskFigures]) -> list[Group]:
             continue
         group.tasks.append(task)
         if group.reason != told.reason:
-            group.reason = compared
+            group.reason = common(group.reason, told.reason) or compared
     return sorted(groups.values(), key=lambda group: (-len(group.tasks), group.status, group.reason))

@@ -91,7 +91,7 @@ def pauses(batch: BatchFigures) -> str:
         return ""
     rows = "".join(
         f'<tr><td class="text"><bdi>{text(one.reason or "no reason was given", 200)}</bdi></td>'
-        f"<td>{count_text(one.count)}</td><td>{elapsed(one.seconds)}</td></tr>"
+        f"<td>{count_text(one.times)}</td><td>{elapsed(one.seconds)}</td></tr>"
         for one in found
     )
     return _table(("why runs waited", "pauses", "all runs together"), rows, "Pauses", texts=1)
@@ -159,7 +159,8 @@ def retries(batch: BatchFigures, links: Links) -> str:
     return (
         '<section id="retries"><h2>Tried again</h2><p class="caption">Attempts whose outcome is not the final one of '
         "their task: retries, tasks that were interrupted, and results that were run again on demand.</p>"
-        f'<div class="pair"><div><h3>Why</h3>{by_status}</div><div><h3>Most attempts</h3>{by_task}</div></div></section>'
+        f'<div class="pair"><div><h3>Why</h3>{by_status}</div><div><h3>Most attempts</h3>{by_task}</div></div>'
+        "</section>"
     )
 
 
@@ -190,7 +191,9 @@ def extensions(batch: BatchFigures) -> str:
         for title, shown in _EXTENSION_COLUMNS:
             value = shown(use)
             style = ' class="zero"' if value == "0" else ' class="bad"' if title in _BAD else ""
-            bar = f'<i style="width:{number(100 * use.cpu_s / most_cpu, 1)}%"></i>' if title == "CPU" and most_cpu else ""
+            bar = (
+                f'<i style="width:{number(100 * use.cpu_s / most_cpu, 1)}%"></i>' if title == "CPU" and most_cpu else ""
+            )
             rows += f"<td{style}>{bar}<span>{value}</span></td>"
         rows += "</tr>"
     left = len(batch.extensions) - EXTENSIONS
@@ -206,12 +209,11 @@ def extensions(batch: BatchFigures) -> str:
 def _table(heads: Sequence[str], rows: str, label: str, *, texts: int) -> str:
     """A table that scrolls by itself. The first `texts` columns are texts, the others numbers."""
     head = "".join(
-        f'<th scope="col"{TEXT if index < texts else ""}>{text(title)}</th>'
-        for index, title in enumerate(heads)
+        f'<th scope="col"{TEXT if index < texts else ""}>{text(title)}</th>' for index, title in enumerate(heads)
     )
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{text(label)}"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{text(label)}"><table>'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 
@@ -221,13 +223,7 @@ def all_tasks(batch: BatchFigures, links: Links, said: str) -> tuple[str, dict[s
     shown = sorted(batch.tasks, key=lambda task: not task.has_failed)[:ROWS_HELD]
     if not shown:
         return "", {}
-    rows = "".join(
-        f'<tr><th scope="row">{links.to(task.id)}</th><td class="text">{chip(task.state.value)}</td>'
-        f"<td>{count_text(len(task.attempts))}</td>"
-        f"<td>{elapsed(told.duration_s) if (told := task.told) else '-'}</td>"
-        f"<td>{_cost(task) if task.attempts else '-'}</td><td>{count_text(task.tokens) if task.attempts else '-'}</td></tr>"
-        for task in shown[:ROWS]
-    )
+    rows = "".join(_row(task, links) for task in shown[:ROWS])
     data = {
         "folder": links.folder,
         "most": ROWS,
@@ -264,5 +260,20 @@ def all_tasks(batch: BatchFigures, links: Links, said: str) -> tuple[str, dict[s
     ), data
 
 
+def _row(task: TaskFigures, links: Links) -> str:
+    told = task.told
+    took, cost, tokens = ("-", "-", "-") if told is None else (elapsed(told.duration_s), _cost(task), _tokens(task))
+    return (
+        f'<tr><th scope="row">{links.to(task.id)}</th><td class="text">{chip(task.state.value)}</td>'
+        f"<td>{count_text(len(task.attempts))}</td><td>{took}</td><td>{cost}</td><td>{tokens}</td></tr>"
+    )
+
+
+def _tokens(task: TaskFigures) -> str:
+    return count_text(task.tokens)
+
+
 def _first(shown: Sequence[TaskFigures]) -> str:
-    return f"The first {ROWS} of {count_text(len(shown))}: a browser with scripts shows all." if len(shown) > ROWS else ""
+    return (
+        f"The first {ROWS} of {count_text(len(shown))}: a browser with scripts shows all." if len(shown) > ROWS else ""
+    )

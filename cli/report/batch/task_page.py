@@ -138,7 +138,8 @@ def _conversation(conversation: Conversation, prompt: str, room: int, *, is_over
         notes.append("The events do not end with `done`: the run was cut off.")
     if conversation.unread:
         notes.append(
-            f"{plural(conversation.unread, 'line')} of the events cannot be read: cut off, damaged, or of another version."
+            f"{plural(conversation.unread, 'line')} of the events cannot be read: cut off, damaged, or of another "
+            "version."
         )
     told = "".join(f'<p class="note">{text(note)}</p>' for note in notes)
     return f'<section id="events"><h2>What happened</h2>{told}{_steps(conversation, prompt, room)}</section>'
@@ -204,8 +205,8 @@ def _attempts(task: TaskFigures) -> str:
     if len(task.attempts) < 2:
         return ""
     return (
-        '<section id="attempts"><h2>All attempts</h2><div class="scroll" tabindex="0"><table><thead><tr><th>attempt</th>'
-        "<th>outcome</th><th>time</th><th>cost</th><th>reason</th></tr></thead>"
+        '<section id="attempts"><h2>All attempts</h2><div class="scroll" tabindex="0"><table><thead><tr>'
+        "<th>attempt</th><th>outcome</th><th>time</th><th>cost</th><th>reason</th></tr></thead>"
         f"<tbody>{''.join(map(_attempt, task.attempts))}</tbody></table></div></section>"
     )
 
@@ -223,14 +224,14 @@ def _extensions(outcome: Outcome) -> str:
     if not outcome.extensions:
         return ""
     rows = "".join(
-        f"<tr><td><bdi>{name(extension)}</bdi></td><td>{text(cost.state, 20)}</td><td>{short(cost.cpu_ms / 1000)} s</td>"
-        f"<td>{bytes_text(cost.rss_peak_bytes)}</td><td>{count_text(cost.calls)}</td><td>{count_text(cost.errors)}</td>"
-        f"<td>{duration_text(cost.p99_ms)}</td><td>{count_text(cost.restarts)}</td></tr>"
+        f"<tr><td><bdi>{name(extension)}</bdi></td><td>{text(cost.state, 20)}</td>"
+        f"<td>{short(cost.cpu_ms / 1000)} s</td><td>{bytes_text(cost.rss_peak_bytes)}</td>"
+        f"<td>{count_text(cost.calls)}</td><td>{count_text(cost.errors)}</td><td>{duration_text(cost.p99_ms)}</td>"
+        f"<td>{count_text(cost.restarts)}</td></tr>"
         for extension, cost in outcome.extensions.items()
     )
     heads = "".join(
-        f"<th>{head}</th>"
-        for head in ("extension", "state", "CPU", "peak RSS", "calls", "errors", "p99", "restarts")
+        f"<th>{head}</th>" for head in ("extension", "state", "CPU", "peak RSS", "calls", "errors", "p99", "restarts")
     )
     return (
         '<section id="extensions"><h2>Extensions</h2><div class="scroll" tabindex="0"><table>'

@@ -34,7 +34,7 @@ class Pauses(NamedTuple):
     """The pauses for one reason."""
 
     reason: str
-    count: int
+    times: int
     seconds: float
     """Of all runs together."""
 
@@ -129,7 +129,7 @@ class Workload:
             count, seconds = held.get(reason, (0, 0.0))
             held[reason] = (count + 1, seconds + self.end - since)
         found = [Pauses(reason, count, seconds) for reason, (count, seconds) in held.items()]
-        return sorted(found, key=lambda one: (-one.seconds, -one.count, one.reason))
+        return sorted(found, key=lambda one: (-one.seconds, -one.times, one.reason))
 
     def columns(self, most: int) -> list[Column]:
         """The mean in each of `most` equal stretches of the time; empty if no time has passed."""
