@@ -52,9 +52,6 @@ class Attempt(msgspec.Struct, gc=False):
     paused_s: float
     cost_usd: float | None
     usage: Usage
-    steps: int
-    requests: int
-    rate_limited: int
     memory_peak_bytes: int
     model: str
     is_final: bool = False

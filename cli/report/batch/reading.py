@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -36,8 +36,11 @@ from wire.batch.journal_lines import (
     UnknownLineError,
     decode_with,
 )
+from wire.batch.outcome import Usage
 from wire.events import Cost  # noqa: TC001  (msgspec reads the annotations)
 from wire.text import printable
+
+Number = TypeVar("Number", int, float)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,19 +49,16 @@ if TYPE_CHECKING:
     from wire.batch.outcome import Outcome
 
 
-SANE_USD = 1e12
-"""Of one attempt. Sums of higher values could be infinite."""
+SANE = 10**15
+"""The highest number that is believed. Sums of higher ones could be infinite, and a page could not be computed."""
 
 
 class _SeenOutcome(OutcomeGlance, frozen=True, kw_only=True, gc=False):
     """What the page of a batch shows of an outcome: not its texts."""
 
     reason: str = ""
-    steps: int = 0
     duration_ms: int = 0
     paused_ms: int = 0
-    requests: int = 0
-    rate_limited: int = 0
     memory_peak_bytes: int = 0
     model: str = ""
     extensions: dict[str, Cost] = msgspec.field(default_factory=dict)
@@ -102,9 +102,9 @@ def read_batch(folder: RunFolder, now: float) -> BatchFigures:
         began=began,
         tasks=fold.finished_tasks(is_running=phase is Phase.RUNNING),
         attempts=state.attempts,
-        known_cost_usd=state.known_cost_usd,
+        known_cost_usd=_sane(state.known_cost_usd),
         unknown_costs=state.unknown_costs,
-        usage=state.usage,
+        usage=state.usage if _is_sane(state.usage) else Usage(),
         workload=fold.workload,
         extensions=sorted(fold.extensions.values(), key=lambda use: (-use.cpu_s, -use.calls, use.name)),
         models=[model for model, _ in fold.models.most_common()],
@@ -176,6 +176,8 @@ class _Fold:
     def _finished(self, line: _SeenFinished, offset: int) -> None:
         outcome = line.outcome
         for name, cost in outcome.extensions.items():
+            if not _is_sane(cost):
+                continue
             use = self.extensions.get(name)
             if use is None:
                 use = self.extensions[name] = ExtensionUse(name)
@@ -189,14 +191,11 @@ class _Fold:
                 status=outcome.status,
                 reason=outcome.reason[:REASON_CHARACTERS],
                 offset=offset,
-                duration_s=outcome.duration_ms / 1000,
-                paused_s=outcome.paused_ms / 1000,
-                cost_usd=None if outcome.cost_usd is None else min(outcome.cost_usd, SANE_USD),
-                usage=outcome.usage,
-                steps=outcome.steps,
-                requests=outcome.requests,
-                rate_limited=outcome.rate_limited,
-                memory_peak_bytes=outcome.memory_peak_bytes,
+                duration_s=_sane(outcome.duration_ms) / 1000,
+                paused_s=_sane(outcome.paused_ms) / 1000,
+                cost_usd=None if outcome.cost_usd is None else _sane(outcome.cost_usd),
+                usage=outcome.usage if _is_sane(outcome.usage) else Usage(),
+                memory_peak_bytes=_sane(outcome.memory_peak_bytes),
                 model=outcome.model,
                 is_final=is_final,
             )
@@ -215,11 +214,24 @@ class _Fold:
 
 
 def outcome_at(journal: Path, offset: int) -> Outcome | None:
-    """The whole outcome of an attempt; None if the journal cannot be read there any more."""
+    """The whole outcome of an attempt; None if the journal cannot be read there any more, or has numbers there that
+    cannot be."""
     try:
         with open(journal, "rb") as file:
             file.seek(offset)
             line: Finished = decode_with(_finished, file.readline().removesuffix(b"\n"))
     except (OSError, JournalLineError, UnknownLineError):
         return None
-    return line.outcome
+    outcome = line.outcome
+    parts = (outcome.usage, outcome.setup, outcome.check, *outcome.extensions.values())
+    return outcome if _is_sane(outcome) and all(part is None or _is_sane(part) for part in parts) else None
+
+
+def _sane(value: Number) -> Number:
+    return max(-SANE, min(value, SANE))
+
+
+def _is_sane(value: msgspec.Struct) -> bool:
+    """Whether the numbers of a structure, without those of its parts, can be computed with."""
+    fields = (getattr(value, name) for name in value.__struct_fields__)
+    return all(-SANE <= field <= SANE for field in fields if isinstance(field, (int, float)))

@@ -71,7 +71,7 @@ def failures(batch: BatchFigures, links: Links) -> str:
             f'<ul class="ids">{_items(tasks[:GROUP_OPEN])}</ul>{rest}</li>'
         )
     left = len(groups) - GROUPS
-    caption = "The largest group first. Numbers and ids that differ from task to task are shown as …."
+    caption = "The largest group first. … stands for numbers and ids that differ from task to task."
     if left > 0:
         caption += f" {plural(left, 'smaller group is', 'smaller groups are')} not shown."
     return (

@@ -242,5 +242,8 @@ def _extensions(outcome: Outcome) -> str:
 def _meta(meta: dict[str, Any]) -> str:
     if not meta:
         return ""
-    shown = json.dumps(meta, ensure_ascii=False, indent=1)
+    try:
+        shown = json.dumps(meta, ensure_ascii=False, indent=1)
+    except (ValueError, RecursionError):  # a number of thousands of digits, or a thousand levels
+        shown = "it cannot be shown"
     return f'<section id="meta"><h2>meta</h2>{_pre(cut(shown, META_CHARACTERS))}</section>'

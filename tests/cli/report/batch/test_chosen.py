@@ -13,7 +13,7 @@ from wire.batch.outcome import TaskStatus, Usage
 def task(number, state=TaskStatus.OK, seconds=1.0, cost=0.1):
     status = state if isinstance(state, TaskStatus) else TaskStatus.ERROR
     is_final = isinstance(state, TaskStatus)
-    attempt = Attempt(1, status, "", 0, seconds, 0.0, cost, Usage(), 1, 1, 0, 0, "m", is_final=is_final)
+    attempt = Attempt(1, status, "", 0, seconds, 0.0, cost, Usage(), 0, "m", is_final=is_final)
     attempts = [] if state is State.NOT_RUN else [attempt]
     return TaskFigures(f"t{number:05}", state=state, attempts=attempts)
 

@@ -157,3 +157,14 @@ def test_states_are_in_the_order_of_the_page(batch):
     written.run("c")
     written.close()
     assert list(read(written).states().items()) == [("ok", 1), ("timeout", 2), ("not_run", 1)]
+
+
+def test_numbers_that_cannot_be_are_not_computed_with(batch):
+    written = batch("a")
+    written.open()
+    written.run("a", duration_ms=10**400, usage=Usage(10**400), memory_peak_bytes=10**400, extensions={"x": COST})
+    written.close()
+    figures = read(written)
+    assert figures.tasks[0].told.duration_s == 1e12
+    assert (figures.usage, figures.tasks[0].tokens) == (Usage(), 0)
+    assert outcome_at(written.folder.journal, figures.tasks[0].told.offset) is None

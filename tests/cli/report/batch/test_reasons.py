@@ -12,7 +12,7 @@ from wire.batch.outcome import TaskStatus, Usage
 
 
 def failed(task, reason, status=TaskStatus.ERROR):
-    attempt = Attempt(1, status, reason, 0, 1.0, 0.0, None, Usage(), 1, 1, 0, 0, "m", is_final=True)
+    attempt = Attempt(1, status, reason, 0, 1.0, 0.0, None, Usage(), 0, "m", is_final=True)
     return TaskFigures(task, state=status, attempts=[attempt])
 
 
