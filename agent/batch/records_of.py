@@ -11,13 +11,14 @@ from wire.exit_codes import Status
 if TYPE_CHECKING:
     from agent.batch.budget import Spent
     from agent.batch.request import StopReason
+    from agent.batch.schedule import Halt
     from agent.batch.tally import Tally
 
 NOT_RUN = "not_run"
 
 
 def batch_end(
-    reason: StopReason, signals: int, tally: Tally, *, tasks: int, spent: Spent, duration_s: float
+    reason: StopReason, halt: Halt, tally: Tally, *, tasks: int, spent: Spent, duration_s: float
 ) -> records.BatchEnd:
     left = tasks - tally.done
     statuses = dict(tally.statuses)
@@ -25,7 +26,7 @@ def batch_end(
         statuses[NOT_RUN] = left
     return records.BatchEnd(
         reason=reason,
-        exit_code=exit_code(reason, is_signalled=bool(signals), is_all_ok=tally.is_all_ok and not left),
+        exit_code=exit_code(reason, is_signalled=bool(halt), is_all_ok=tally.is_all_ok and not left),
         tasks=tasks,
         statuses=statuses,
         usage=spent.usage,
