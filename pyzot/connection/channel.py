@@ -224,8 +224,9 @@ class Channel:
                 self._unsent.popleft()
 
     def _watch_main(self) -> None:
-        if self._is_paused == (self._main in self._selector.get_map()):
-            if self._is_paused:
+        is_paused = self._is_paused  # another thread may resume now
+        if is_paused == (self._main in self._selector.get_map()):
+            if is_paused:
                 self._selector.unregister(self._main)
             else:
                 self._selector.register(self._main, selectors.EVENT_READ, self._inputs[self._main])
