@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from supervisor.cleanup.keeper import Keeper
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import Config
 from wire.manifest import Limits
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from agent.answers.schema import AnswerSchema
     from agent.model.request import Reasoning
     from agent.skills.skill import Skill
+    from supervisor.cleanup.keeper import Keeper
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True):

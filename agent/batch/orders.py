@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Raw
 from msgspec.structs import replace
 
+from agent.batch.pool.run_order import RunOrder
 from agent.batch.pool.run_outcome import Attempt
-from agent.batch.pool.run_process import RunOrder
 from agent.batch.run.begin import encode_request
 from wire.batch import link
 from wire.batch.task import encode_task

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import signal
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING
 
 import msgspec
 
-if TYPE_CHECKING:
-    from agent.batch.request import StopReason
+from agent.batch.request import StopReason  # noqa: TC001  (msgspec reads the annotations)
 
 
 class Step(Enum):

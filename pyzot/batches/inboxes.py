@@ -136,6 +136,8 @@ class FolderResults(ResultInbox):
             self.put(result, len(line))
             if self.bytes > READ_AHEAD_BYTES:
                 self.process.pause()
+                if self.bytes <= READ_AHEAD_BYTES:  # all was taken at this moment
+                    self.process.resume()
 
     def _on_end(self, why: ZotError) -> None:
         if not isinstance(why, RuntimeDied):

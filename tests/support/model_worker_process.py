@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from agent.model import worker_main
+from agent.model.worker import worker_main
 
 WORKER = Path(worker_main.__file__)
 ROOT = Path(__file__).parents[2]
@@ -22,7 +22,7 @@ KEY = "sk-ant-test"
 SEVERAL = """
 import json, os, sys
 from agent.model.sdk_import.load import load_sdk
-from agent.model.worker_main import Worker
+from agent.model.worker.worker_main import Worker
 load_sdk()
 own = dict(os.environ)
 out = os.dup(1)
@@ -143,10 +143,11 @@ class SeveralWorkers(WorkerProcess):
         max_retries: int = 0,
         idle_timeout_s: float = 20.0,
         env: dict[str, str] | None = None,
+        **more: Any,
     ) -> WorkerProcess:
-        """Replaces the worker by a worker with these settings, and waits until it is ready."""
+        """Replaces the worker by a worker with these settings, `more` among them, and waits until it is ready."""
         settings = configure(base_url, api_key, max_retries, idle_timeout_s, auth_token)
-        self.send({**settings, "environment": env or {}})
+        self.send({**settings, **more, "environment": env or {}})
         assert self.read()["type"] == "ready"
         return self
 

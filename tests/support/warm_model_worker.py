@@ -18,8 +18,8 @@ from typing import Any, NoReturn
 
 from standard_streams import reopen
 
-from agent.model.worker_process import WORKER
 from agent.model.sdk_import.load import has_stand_ins, load_sdk
+from agent.model.worker_process import WORKER
 from supervisor.process import child
 
 COMMAND = [sys.executable, "-P", str(WORKER)]

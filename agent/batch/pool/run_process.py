@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import signal
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,7 +17,7 @@ from agent.batch.pool.run_clock import RunClock
 from agent.batch.pool.run_facts import RunFacts
 from agent.batch.pool.run_files import RunFiles, RunFilesError
 from agent.batch.pool.run_link import RunLink
-from agent.batch.pool.run_outcome import Attempt, Ending, Verdict, outcome_of
+from agent.batch.pool.run_outcome import Ending, Verdict, outcome_of
 from agent.batch.request import RunState, RunView
 from agent.batch.time_text import utc_now
 from supervisor.cleanup.kill_leftovers import TERM_S, HostMarks, LeftoverKiller
@@ -28,14 +28,13 @@ from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     from agent.batch.pool.launch import Launch, RunChild
     from agent.batch.pool.memory import RunMemory
+    from agent.batch.pool.run_order import RunListener, RunOrder
     from supervisor.loop.loop import Loop, Timer
     from supervisor.process.child import ExitStatus
     from supervisor.process.table import Identity
-    from wire.batch.outcome import Outcome
 
 BEGIN_S = 120.0
 """Seconds from the start of the process until the run has said what it does."""
@@ -55,34 +54,6 @@ class RunLife(Enum):
     SWEEPING = "sweeping"
     """Its process has ended; what it has left is being ended."""
     OVER = "over"
-
-
-class RunOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be run, and within which limits."""
-
-    attempt: Attempt
-    begin: link.Begin
-    events: Path
-    stderr: Path
-    timeout_s: float | None = None
-    """Seconds of the whole attempt, without those in which it is paused."""
-    memory: int | None = None
-    """Bytes that its processes may have for themselves."""
-
-
-class RunListener(Protocol):
-    """Whom a run tells what happens. All methods are called from the loop."""
-
-    def run_said(self, run: RunProcess, line: bytes) -> None:
-        """A line of the event stream, LF included."""
-
-    def run_asked(self, run: RunProcess, request: link.Request) -> None: ...
-    def run_cancelled(self, run: RunProcess, cancel: link.Cancel) -> None: ...
-    def run_has_no_files(self, run: RunProcess, reason: str) -> None:
-        """The files of the run cannot be written. The run is aborted, or does not begin."""
-
-    def run_ended(self, run: RunProcess, outcome: Outcome) -> None:
-        """Once. No process of the run is left."""
 
 
 class RunProcess:

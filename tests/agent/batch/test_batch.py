@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.batch.batch import Batch, BatchError
+from agent.batch.opening.redo import RedoError
 from agent.batch.request import RunState
 from agent.batch.schedule import Halt, after_signal
 from tests.support.batch_place import BatchPlace, tasks
@@ -162,10 +164,7 @@ def test_signals_bring_a_batch_further_to_its_end() -> None:
         (ctrl_c, term, ctrl_c): [Halt.DRAIN, Halt.STOP, Halt.KILL],
     }
     for numbers, expected in ways.items():
-        halt, seen = Halt.NONE, []
-        for number in numbers:
-            seen.append(halt := after_signal(halt, number))
-        assert seen == expected
+        assert list(accumulate(numbers, after_signal, initial=Halt.NONE))[1:] == expected
 
 
 def test_a_deaf_run_is_killed_by_the_third_signal(place: BatchPlace) -> None:
@@ -199,7 +198,7 @@ def test_redo_and_changed_inputs(place: BatchPlace) -> None:
     end = place.run(tasks("ok now", "ok"), redo=("failed",))
     assert end.statuses == {"ok": 2}
     assert place.ends()["a"][0].attempt == 2
-    with pytest.raises(BatchError, match="--redo.*'c'"):
+    with pytest.raises(RedoError, match=r"--redo.*'c'"):
         place.run(tasks("ok now", "ok"), redo=("c",))
 
 

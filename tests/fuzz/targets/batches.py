@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from agent.batch.journal import torn, writer
-from agent.batch.journal.errors import JournalError
+from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.formats.choice import FORMATS
+from agent.batch.journal.formats.sqlite_export import write_sqlite
 from agent.batch.journal.reader import read_journal
 from agent.batch.journal.results import BatchResults
 from agent.batch.journal.writer import Journal
@@ -80,6 +81,10 @@ def _open(folder: Path) -> Iterator[Callable[[bytes], None]]:
             assert kept
             assert read_journal(run.journal).state.statuses() == before
             try:
+                write_sqlite(BatchResults(run), folder / "out.db")
+            except (JournalError, FolderError):
+                pass
+            try:
                 for form in FORMATS.values():
                     b"".join(form(BatchResults(run)))
             except JournalError:
@@ -93,4 +98,4 @@ def _open(folder: Path) -> Iterator[Callable[[bytes], None]]:
         loop.close()
 
 
-TARGETS = (Target("batch_journals", _seeds, _open, in_suite=300, share=0.1),)
+TARGETS = (Target("batch_journals", _seeds, _open, in_suite=100, share=0.1),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import defaultdict
 
 import msgspec
@@ -10,8 +11,11 @@ import pytest
 
 from agent.batch.pool import model_pool, worker_set
 from agent.batch.pool.model_pool import ModelPool
+from agent.model.access import find_access
+from agent.model.worker_process import configure_line, program_starter
 from supervisor.process.child import SpawnError
 from supervisor.process.teardown import stop_all
+from tests.support.messages_server import Account, MessagesServer, token_bucket
 from tests.support.obeying_worker import FINAL, REFUSED, START, starter
 from wire.batch.link import Request
 
@@ -275,3 +279,38 @@ def test_a_run_may_be_forgotten_while_it_gets_a_line(batch):
     one.ask("a", say=[START, FINAL])
     one.ask("b", say=[START], then="hang")
     one.until(lambda: len(one.children) == 2 and not any(child.is_running for child in one.children))
+
+
+def test_requests_are_sent_in_their_order_and_a_refused_one_keeps_its_place(batch):
+    one = batch(jobs=1)
+    order = []
+    one.on_line = lambda run, raw: order.append(run) if b"final" in raw else None
+    one.ask("a", say=[{**REFUSED, "retry_after_s": 0.05}])
+    one.ask("b")
+    one.ask("c")
+    one.until(lambda: one.pool.counters("a").rate_limited == 2)
+    assert order == []
+    one.pool.cancel("a")
+    one.until(lambda: len(order) == 2)
+    assert order == ["b", "c"]
+
+
+def test_real_workers_wait_for_the_limits_of_a_server(batch, loop):
+    params = {"messages": [{"role": "user", "content": "x"}], "model": "m"}
+    account = Account(time.monotonic(), requests=120, input_tokens=1_000_000)
+    for _ in range(118):
+        account.take(time.monotonic(), requests=1)
+    with MessagesServer() as server:
+        server.otherwise = token_bucket(account)
+        access = find_access({}, api_key="k", base_url=server.base_url)
+        one = batch(jobs=2, start=program_starter(loop))
+        for run in "abcdef":
+            asked = {"configure": configure_line(access), "params": {**params, "max_tokens": 10}}
+            raw = {name: msgspec.Raw(json.dumps(value).encode()) for name, value in asked.items()}
+            one.pool.request(run, Request(f"{run}.1", raw["configure"], "m", raw["params"]))
+        one.until_final(*"abcdef")
+    assert {one.last(run) for run in "abcdef"} == {"final"}
+    assert account.answered == 118 + 6
+    assert one.pool.rate_limited == account.refused <= 1
+    assert any(reason.startswith("rate limit: ") for _, reason in one.told)
+    assert sum(one.pool.counters(run).requests for run in "abcdef") == 6 + account.refused

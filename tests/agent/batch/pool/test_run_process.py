@@ -11,8 +11,9 @@ from msgspec import Raw
 
 from agent.batch.pool.launch import by_program
 from agent.batch.pool.memory import RunMemory
+from agent.batch.pool.run_order import RunOrder
 from agent.batch.pool.run_outcome import Attempt, Verdict
-from agent.batch.pool.run_process import RunOrder, RunProcess
+from agent.batch.pool.run_process import RunProcess
 from agent.batch.request import RunState
 from supervisor.cleanup.env_marks import bears_token, environment_of
 from supervisor.loop.loop import Loop
@@ -60,7 +61,8 @@ class Place:
 
     def run(self, prompt: str, **limits: object) -> RunProcess:
         begin = link.Begin(
-            task=Raw(task.encode_task(task.Task(id="a", prompt=prompt)).rstrip()), attempt=1, run="r1", request=Raw(b"{}"),
+            task=Raw(task.encode_task(task.Task(id="a", prompt=prompt)).rstrip()), attempt=1, run="r1",
+            request=Raw(b"{}"),
             token=f"{self.token}.1", version="0",
         )  # fmt: skip
         attempt = Attempt("a", 1, "digest", {"n": 1})

@@ -3,12 +3,15 @@ outcome, and no process is left."""
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 
+from supervisor.cleanup.env_marks import TOKEN
 from tests.support.batch_run import BatchRun
+from tests.support.marked_processes import marked_pids
 from tests.support.replay_script import USAGE, Script, ok
 from wire import events
 from wire.batch.link import Abort, Cancel, Phase, Request
@@ -105,6 +108,23 @@ def test_a_run_in_its_own_copy(zot: Zot) -> None:
     assert (ended.status, ended.diff) == (TaskStatus.OK, "diffs/a.diff")
     assert "\n+b\n" in (zot.folder / "rundir/diffs/a.diff").read_text()
     assert (zot.cwd / "old").read_text() == "a\n"
+
+
+def test_a_run_is_a_host_that_its_batch_keeps(zot: Zot) -> None:
+    """`zot ps` shows it with its task. It has no record and no reaper: those of the batch cover it, by its token."""
+    script = Script(zot.cwd).call(("bash", {"command": "sleep 1000"}), results=[ok("")]).answer("never")
+    with BatchRun(zot, replayed(zot, script)) as run:
+        sleeper = run.child("sleep 1000")
+        assert [path.name for path in zot.home.glob("run/*")] == [f"{run.pid}.sock"]
+        assert run.find_child("reaper_main") is None
+        assert sleeper in marked_pids(TOKEN, run.token)
+        (shown,) = zot.run("ps", "--json").json_lines
+        assert (shown["pid"], shown["task"]) == (run.pid, "a")
+        assert "(task a)" in zot.run("ps").text
+        run.signal(signal.SIGTERM)
+        outcome, ended = run.end()
+    outcome.check(Status.INTERRUPTED)
+    assert ended.status is TaskStatus.INTERRUPTED
 
 
 # --- a model, asked over the link ---------------------------------------------------------------------------
