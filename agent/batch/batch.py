@@ -100,7 +100,7 @@ class Batch:
         self._retries: deque[Task] = deque()
         self._digests: dict[str, str] = {}
         self._limit: Stop | None = None
-        self._signals = 0
+        self._halt = schedule.Halt.NONE
         self._failure = ""
         """Why the files of the batch cannot be written."""
         self._was_stopping = self._was_paused = self._was_full = False
@@ -199,7 +199,7 @@ class Batch:
         spent = spent_in(journal.state)
         end = batch_end(
             reason,
-            self._signals,
+            self._halt,
             tally,
             tasks=len(self._tasks),
             spent=spent,
@@ -299,14 +299,14 @@ class Batch:
     # --- the end ----------------------------------------------------------------------------------------------
 
     def _on_signal(self, number: signal.Signals) -> None:
-        self._signals += 1
+        self._halt = halt = schedule.after_signal(self._halt, number)
         running = self._attempts.count
-        self._log.warning("signal", signal=number.name, count=self._signals)
-        if self._signals == 1 and running:
-            self._say(f"zot batch: {number.name}: no new tasks start; {running} end first. Once more stops them")
-        if self._signals == 1:
+        self._log.warning("signal", signal=number.name, next=halt.name.lower())
+        if halt is schedule.Halt.DRAIN:
+            if running:
+                self._say(f"zot batch: {number.name}: no new tasks start; {running} end first. Once more stops them")
             self.controls.is_draining = True
-        elif self._signals == 2:
+        elif halt is schedule.Halt.STOP:
             self._say(f"zot batch: {number.name}: {running} running tasks are stopped. Once more kills them")
             self.controls.is_stopping = True
         else:
