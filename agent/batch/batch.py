@@ -9,7 +9,7 @@ import signal
 from collections import deque
 from typing import TYPE_CHECKING
 
-from agent.batch import records_of, schedule
+from agent.batch import schedule
 from agent.batch.attempts import Attempts
 from agent.batch.budget import Spent, Stop, used_up
 from agent.batch.journal.errors import FolderError, JournalError
@@ -17,12 +17,12 @@ from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.results import write_results
 from agent.batch.journal.writer import Journal
 from agent.batch.log import BatchLog
-from agent.batch.opening import Opening, open_batch
+from agent.batch.opening.open_batch import Opening, open_batch
 from agent.batch.orders import Orders
 from agent.batch.pool.jobs import available_memory, cores, default_jobs
 from agent.batch.pool.processes import Processes
 from agent.batch.request import BatchControls
-from agent.batch.tally import Tally, spent_by, spent_in
+from agent.batch.tally import Tally, batch_end, spent_by, spent_in
 from agent.batch.time_text import utc_now
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
@@ -143,7 +143,7 @@ class Batch:
             except (JournalError, FolderError, OSError) as error:
                 raise BatchError(str(error)) from None
             try:
-                self._processes.open()
+                self._processes.open(is_needed=bool(opening.to_run))
                 self._begin(opening)
                 self.loop.run_until(self._is_over)
                 end = self._end()
@@ -197,7 +197,7 @@ class Batch:
         if self._failure:
             reason = "failed"
         spent = spent_in(journal.state)
-        end = records_of.batch_end(
+        end = batch_end(
             reason,
             self._signals,
             tally,
