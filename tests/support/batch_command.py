@@ -48,6 +48,7 @@ class BatchCommand:
     def __init__(self, zot: Zot, server: MessagesServer | None = None) -> None:
         self.zot = zot
         self.rundir = zot.cwd / "runs"
+        self.extensions: list[str] = ["--no-ext"]
         self._model: list[str] = []
         if server is not None:
             server.otherwise = obey
@@ -58,7 +59,7 @@ class BatchCommand:
         (self.zot.cwd / "t.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
     def start(self, *flags: str | Path, **popen: Any) -> Running:
-        return self.zot.start("batch", "t.jsonl", "-o", "runs", "--no-ext", *self._model, *flags, **popen)
+        return self.zot.start("batch", "t.jsonl", "-o", "runs", *self.extensions, *self._model, *flags, **popen)
 
     def run(self, *flags: str | Path, within_s: float = 60.0, **popen: Any) -> Outcome:
         with self.start(*flags, **popen) as running:
