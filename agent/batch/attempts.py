@@ -199,7 +199,7 @@ class Attempts:
             outcome,
             requests=max(outcome.requests, counted.requests),
             rate_limited=outcome.rate_limited + counted.rate_limited,
-            diff=outcome.diff and os.path.relpath(outcome.diff, self._folder),
+            diff=outcome.diff and os.path.relpath(self._folder / outcome.diff, self._folder),
         )
         if run.never_began:
             self._log.warning("run could not begin", task=run.task, attempt=run.attempt, reason=outcome.reason)

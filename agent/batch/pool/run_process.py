@@ -386,6 +386,7 @@ class RunProcess:
             verdict=self._verdict,
             exit=self._exit,
             said=self._said,
+            was_told_to_end=self._is_stopping,
             in_flight=in_flight,
             last_words=() if files is None else files.last_words(),
             started=self._started,
