@@ -209,7 +209,7 @@ class Attempts:
         if outcome.status is TaskStatus.INTERRUPTED and not active.is_to_go_on:
             self.was_interrupted = True
         tries = journal.state.history(active.task.id).failed + 1
-        final = is_final(outcome.status, tries, self._request.retries)
+        final = is_final(outcome.status, tries, self._request.retries, may_pass=outcome.may_pass)
         outcome = bounded(outcome)
         journal.finished(outcome, final=final)
         journal.when_durable(partial(self._finished, active, outcome, final=final))

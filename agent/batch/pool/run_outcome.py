@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.batch.budget import reserve_usd
+from agent.batch.retry import may_pass
 from wire.batch.outcome import Outcome, TaskStatus
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def outcome_of(attempt: Attempt, facts: RunFacts, ending: Ending) -> Outcome:
         attempt=attempt.number,
         status=status,
         reason=reason,
+        may_pass=may_pass(status, said is not None and said.may_pass),
         text="" if result is None else result.text,
         answer=msgspec.UNSET if result is None else result.answer,
         steps=facts.step if result is None else result.steps,
