@@ -198,10 +198,7 @@ class Supervisor:
 
     def find(self, name: str) -> Extension:
         """Returns the extension of this name. Raises `KeyError`."""
-        for extension in self.extensions:
-            if extension.name == name:
-                return extension
-        raise KeyError(name)
+        return {extension.name: extension for extension in self.extensions}[name]
 
     def restart(self, name: str) -> None:
         """Stops an extension gracefully and starts it again, whatever its state. Raises `KeyError`."""
@@ -238,8 +235,7 @@ class Supervisor:
         self._on_note(extension, level, message)
 
     def adopted(self, table: ProcessTable, extension: str, start: str | None = None) -> Iterable[int]:
-        """Returns the pids of the extension's processes that have left its process trees. `start` is the mark of one
-        start of a worker: with it, only processes of that start are returned."""
+        """The pids of its processes that have left its process trees; with `start`, of one start of a worker."""
         return self._orphans.of(table, extension, start) if self._owns_process else ()
 
     # --- events and requests ------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.results import write_results
 from agent.batch.journal.writer import Journal
 from agent.batch.log import BatchLog
-from agent.batch.opening import Opening, open_batch
+from agent.batch.opening.open_batch import Opening, open_batch
 from agent.batch.orders import Orders
 from agent.batch.pool.jobs import available_memory, cores, default_jobs
 from agent.batch.pool.processes import Processes
@@ -143,7 +143,7 @@ class Batch:
             except (JournalError, FolderError, OSError) as error:
                 raise BatchError(str(error)) from None
             try:
-                self._processes.open()
+                self._processes.open(is_needed=bool(opening.to_run))
                 self._begin(opening)
                 self.loop.run_until(self._is_over)
                 end = self._end()

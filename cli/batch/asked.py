@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from agent.batch.request import BatchRequest
 from agent.batch.tasks.filter import SelectionError, filter_from
 from agent.batch.tasks.select import Selection, shard_from, slice_from
-from cli.batch.command import RUN_FLAGS
 from cli.batch.output.show import Show
 from cli.choices import CommandLineError
 from cli.run.request import FlagError, request_from
@@ -21,6 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent.options import RunRequest
+
+RUN_FLAGS = (
+    "provider", "model", "api_key", "api_key_file", "base_url", "system_prompt", "append_system_prompt", "reasoning",
+    "replay", "tools", "no_tools", "extensions", "no_ext", "extension_wait", "trust_project", "strict_guards",
+    "with_skills", "no_skills", "no_context_files", "max_steps", "output_schema",
+)  # fmt: skip
+"""The parameters that are fields of the request for each run, as `cli.run.request` reads them."""
 
 STDIN = "-"
 DEFAULT_SEED = 0

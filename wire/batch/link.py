@@ -1,8 +1,8 @@
 """What a run and its batch say to each other on the link, a socket between them: one JSON object per line.
 
 The batch begins with `begin`. The run sends each request to the model as `request`, and gets the lines of the model
-worker as they are (`agent.model.worker_main` describes them), with the run's own request id. So the types of both kinds
-of lines are different words. The end of the link means that the other side is gone.
+worker as they are (`agent.model.worker.worker_main` describes them), with the run's own request id. So the types of
+both kinds of lines are different words. The end of the link means that the other side is gone.
 
 Whatever becomes of the task, the run's event stream ends in `result` and `done`, and `ended` is the last line on the
 link. A run without `ended` has died.

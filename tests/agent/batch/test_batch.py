@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.batch.batch import Batch, BatchError
-from agent.batch.redo import RedoError
+from agent.batch.opening.redo import RedoError
 from agent.batch.request import RunState
 from tests.support.batch_place import BatchPlace, tasks
 from wire.batch import records

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from agent.batch.settings import flags_of, request_of
+from agent.batch.opening.settings import flags_of, request_of
 from agent.batch.tasks.select import Selection
 from cli.app import app
 from cli.batch.asked import asked_from

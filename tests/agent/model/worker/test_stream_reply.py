@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.cassette.reply_lines import problem_of_worker_line
-from agent.model import stream_reply
 from agent.model.failure import ErrorKind, ModelError
-from agent.model.stream_reply import StreamedReply
+from agent.model.worker import stream_reply
+from agent.model.worker.stream_reply import StreamedReply
 from tests.support.any_json import json_values, with_another_value
 from tests.support.messages_server import message_events, redacted_block, text_block, thinking_block, tool_block
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.model.failure import ErrorKind, ModelError, kind_of_status, retry_after_s, should_retry
-from agent.model.retry import LONGEST_WAIT_S, RETRY_AFTER_CAP_S, reason, wait_before_retry
+from agent.model.worker.retry import LONGEST_WAIT_S, RETRY_AFTER_CAP_S, reason, wait_before_retry
 
 
 def failure(status: int | None, headers: dict[str, str] | None = None, kind: ErrorKind | None = None) -> ModelError:

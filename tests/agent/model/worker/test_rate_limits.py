@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.cassette.reply_lines import Limits, problem_of_worker_line
-from agent.model.rate_limits import NAMES, PREFIX, limits
 from agent.model.replay_provider import RecordingProvider
+from agent.model.worker.rate_limits import NAMES, PREFIX, limits
 from tests.support.messages_server import Account, MessagesServer, http_error, text_reply, token_bucket
 
 DATE = "Sun, 06 Nov 2026 08:49:37 GMT"

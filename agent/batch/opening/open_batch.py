@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.batch.journal.folder import BatchFile
-from agent.batch.recovery import cut_off
-from agent.batch.redo import to_redo
-from agent.batch.settings import FLAGS, flags_of
+from agent.batch.opening.recovery import cut_off
+from agent.batch.opening.redo import to_redo
+from agent.batch.opening.settings import FLAGS, flags_of
 from agent.batch.tasks.digest import Digests
 from agent.batch.time_text import utc_now
 from wire.batch.outcome import TaskStatus  # noqa: TC001  (msgspec reads the annotations)

@@ -14,7 +14,7 @@ from tests.support.model_worker_process import ROOT, configure
 FORKING = """
 import os, sys
 sys.stdin.close()
-from agent.model import tls, worker_main
+from agent.model.worker import tls, worker_main
 worker_main.preload()
 loaded = set(sys.modules)
 if os.fork() == 0:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.model import connection
-from agent.model.connection import BoundedBody
 from agent.model.failure import ErrorKind, ModelError
+from agent.model.worker import connection
+from agent.model.worker.connection import BoundedBody
 
 
 class Response:

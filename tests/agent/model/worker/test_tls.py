@@ -6,7 +6,7 @@ import ssl
 
 import pytest
 
-from agent.model import tls
+from agent.model.worker import tls
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.batch.redo import RedoError, to_redo
+from agent.batch.opening.redo import RedoError, to_redo
 from wire.batch.outcome import TaskStatus
 
 DONE = {"a": TaskStatus.OK, "b": TaskStatus.ERROR, "c": TaskStatus.CHECK_FAILED}

@@ -43,23 +43,24 @@ if __name__ == "__main__":
     # The folder of the programs comes first: the caller's `sys.path` may have another package `agent`. Python adds the
     # folder of a script; it is removed, because its modules could hide modules that the SDK imports.
     here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [os.path.dirname(os.path.dirname(here)), *(entry for entry in sys.path if entry != here)]
+    programs = os.path.dirname(os.path.dirname(os.path.dirname(here)))
+    sys.path[:] = [programs, *(entry for entry in sys.path if entry != here)]
 
-from agent.model import tls
-from agent.model.connection import BoundedBody, Connection
 from agent.model.failure import ErrorKind, ModelError
-from agent.model.rate_limits import limits
-from agent.model.retry import reason, wait_before_retry
 from agent.model.sdk_import.load import load_sdk, load_whole_sdk
 from agent.model.sdk_import.stand_ins import touched
-from agent.model.stream_reply import StreamedReply
+from agent.model.worker import tls
+from agent.model.worker.connection import BoundedBody, Connection
+from agent.model.worker.rate_limits import limits
+from agent.model.worker.retry import reason, wait_before_retry
+from agent.model.worker.stream_reply import StreamedReply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import anthropic
 
-    from agent.model.stream_reply import Line
+    from agent.model.worker.stream_reply import Line
 
 MESSAGE_LIMIT = 500
 """Characters of an error message."""
@@ -155,8 +156,8 @@ class Worker:
         threading.Thread(target=_drain, args=(events,), daemon=True).start()
 
     def _open(self, request_id: str, params: Line) -> tuple[Connection, anthropic.Stream[Any]]:
-        """Sends a request, and sends it again as long as `agent.model.retry` says so; a `retry` line precedes each
-        pause. Raises ModelError."""
+        """Sends a request, and sends it again as long as `retry` says so; a `retry` line precedes each pause. Raises
+        ModelError."""
         retries = 0
         while True:
             try:

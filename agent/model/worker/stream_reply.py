@@ -9,9 +9,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agent.model import event_fields
-from agent.model.event_fields import invalid
 from agent.model.failure import too_large
+from agent.model.worker import event_fields
+from agent.model.worker.event_fields import invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

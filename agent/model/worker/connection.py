@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agent.model import tls
 from agent.model.failure import (
     ErrorKind,
     ModelError,
@@ -19,8 +18,9 @@ from agent.model.failure import (
     should_retry,
     too_large,
 )
-from agent.model.rate_limits import limits
 from agent.model.sdk_import.stand_ins import StandInTouchedError
+from agent.model.worker import tls
+from agent.model.worker.rate_limits import limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import anthropic
     import httpx2
 
-    from agent.model.stream_reply import Line
+    from agent.model.worker.stream_reply import Line
 
 NO_KEY = "none"
 """Sent when there is no credential: the SDK needs one, and servers without keys ignore it."""
