@@ -9,7 +9,7 @@ import signal
 from collections import deque
 from typing import TYPE_CHECKING
 
-from agent.batch import records_of, schedule
+from agent.batch import schedule
 from agent.batch.attempts import Attempts
 from agent.batch.budget import Spent, Stop, used_up
 from agent.batch.journal.errors import FolderError, JournalError
@@ -22,7 +22,7 @@ from agent.batch.orders import Orders
 from agent.batch.pool.jobs import available_memory, cores, default_jobs
 from agent.batch.pool.processes import Processes
 from agent.batch.request import BatchControls
-from agent.batch.tally import Tally, spent_by, spent_in
+from agent.batch.tally import Tally, batch_end, spent_by, spent_in
 from agent.batch.time_text import utc_now
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
@@ -197,7 +197,7 @@ class Batch:
         if self._failure:
             reason = "failed"
         spent = spent_in(journal.state)
-        end = records_of.batch_end(
+        end = batch_end(
             reason,
             self._signals,
             tally,
