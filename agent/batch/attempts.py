@@ -257,6 +257,12 @@ class Attempts:
         for run in self.runs:
             run.abort(TaskStatus.INTERRUPTED, reason)
 
+    def stop_paused(self, longer_s: float, reason: str) -> None:
+        """Tells those runs to end that have waited for a rate limit for so long, and still wait."""
+        for run in self.runs:
+            if run.paused_for_s() >= longer_s:
+                run.abort(TaskStatus.INTERRUPTED, reason)
+
     def kill(self, reason: str) -> None:
         """Kills all runs."""
         for run in self.runs:

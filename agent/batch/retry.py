@@ -10,8 +10,8 @@ for."""
 
 
 def may_pass(status: TaskStatus, said: bool) -> bool:
-    """Whether another attempt may end better. `said` is what the run says of its failure: a server that is overloaded or
-    a connection that broke may pass, an invalid request or a cassette that differs does not."""
+    """Whether another attempt may end better. `said` is what the run says of its failure: a server that is overloaded
+    or a connection that broke may pass, an invalid request or a cassette that differs does not."""
     return status is TaskStatus.CRASHED or (status in BY_CAUSE and said)
 
 

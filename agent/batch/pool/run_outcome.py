@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from wire.batch.link import Ended, Request
 
 
+CUT_SHORT = frozenset({TaskStatus.TIMEOUT, TaskStatus.INTERRUPTED})
+"""Of a run that the batch has told to end: the provider has answered its request for nobody."""
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """Why the batch has ended a run."""
 
@@ -100,7 +104,8 @@ def outcome_of(attempt: Attempt, facts: RunFacts, ending: Ending) -> Outcome:
 
 def _cost(facts: RunFacts, ending: Ending) -> tuple[float | None, float]:
     """US dollars, None if they are not known; and the most that the requests of unknown cost can have cost."""
-    if ending.said is not None and facts.result is not None:
+    was_cut = ending.said is None or ending.said.status in CUT_SHORT
+    if facts.result is not None and ending.said is not None and not (was_cut and ending.in_flight is not None):
         return facts.result.usage.cost_usd, 0.0
     if ending.in_flight is not None:
         request = ending.in_flight
