@@ -3,8 +3,8 @@
 `ok`, `fail STATUS` (which may pass), `fault STATUS` (which would come again), `die SIGNAL`, `exit N`, `hang`, `deaf`
 (hangs, and does not end when it is told to), `eat MIB`, `leave` (a child with a session of its own stays), `usage N`
 (one request with N tokens, answered), `ask` (a request that is never answered), `say TEXT`, `garbage`, `wait` (until
-the line `go` comes), `once FILE` (what follows is done only if FILE is not there yet; it is made), `flood N` (N events of
-64 KiB).
+the line `go` comes), `once FILE` (what follows is done only if FILE is not there yet; it is made), `flood N` (N events
+of 64 KiB).
 """
 
 from __future__ import annotations
