@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from supervisor.cleanup.keeper import Keeper  # noqa: TC001  (msgspec reads the annotations)
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import Config
 from wire.manifest import Limits
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from agent.answers.schema import AnswerSchema
     from agent.model.request import Reasoning
     from agent.skills.skill import Skill
-    from supervisor.cleanup.keeper import Keeper
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ import signal
 from collections import deque
 from typing import TYPE_CHECKING
 
-from agent.batch import records_of, schedule
+from agent.batch import schedule
 from agent.batch.attempts import Attempts
 from agent.batch.budget import Spent, Stop, used_up
 from agent.batch.journal.errors import FolderError, JournalError
@@ -22,7 +22,7 @@ from agent.batch.orders import Orders
 from agent.batch.pool.jobs import available_memory, cores, default_jobs
 from agent.batch.pool.processes import Processes
 from agent.batch.request import BatchControls
-from agent.batch.tally import Tally, spent_by, spent_in
+from agent.batch.tally import Tally, batch_end, spent_by, spent_in
 from agent.batch.time_text import utc_now
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
@@ -53,7 +53,7 @@ class Batch:
     """One start of a batch. Make it, then call `run` once. `controls` may be changed at any time, from the loop.
 
     `tell` gets the batch's records, `on_event` each line of each run's event stream, LF included, and `say` lines for
-    the user. `is_full` says that whoever is told is behind: then nothing new is started.
+    the user. `is_full` says that whoever is told is behind: then nothing new is started, and event streams wait.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Batch:
         self._halt = schedule.Halt.NONE
         self._failure = ""
         """Why the files of the batch cannot be written."""
-        self._was_stopping = self._was_paused = False
+        self._was_stopping = self._was_paused = self._was_full = False
 
     # --- what it does ---------------------------------------------------------------------------------------
 
@@ -143,7 +143,7 @@ class Batch:
             except (JournalError, FolderError, OSError) as error:
                 raise BatchError(str(error)) from None
             try:
-                self._processes.open()
+                self._processes.open(is_needed=bool(opening.to_run))
                 self._begin(opening)
                 self.loop.run_until(self._is_over)
                 end = self._end()
@@ -197,7 +197,7 @@ class Batch:
         if self._failure:
             reason = "failed"
         spent = spent_in(journal.state)
-        end = records_of.batch_end(
+        end = batch_end(
             reason,
             self._halt,
             tally,
@@ -244,6 +244,9 @@ class Batch:
             self._attempts.stop(self._failure or STOPPED)
         if self.controls.is_paused != self._was_paused:
             self._pause_or_resume()
+        if (is_full := self._is_full() and not self._was_stopping) != self._was_full:
+            self._was_full = is_full
+            self._attempts.hold_output(held=is_full)
         while True:
             situation = self._situation()
             step = schedule.next_step(situation)

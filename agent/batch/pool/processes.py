@@ -74,13 +74,14 @@ class Processes:
         self._by_program = by_program(loop, env, cwd, run_program or PROGRAM)
         self._by_fork = None if self.template is None else by_fork(self.template, cwd)
 
-    def open(self) -> None:
-        """Before the first process of the batch."""
+    def open(self, *, is_needed: bool = True) -> None:
+        """Before the first process of the batch. Without `is_needed` there will hardly be one, so the template is not
+        started before it is asked for."""
         os.environ[TOKEN] = self.token
         self._table.adopt_orphans()
         self._table.hold()
         self._tracker.open()
-        if self.template is not None:
+        if self.template is not None and is_needed:
             self.template.start()
             self.replaced_template()
 
