@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TICK_S = 1.0
+LONG_PAUSE_S = 60.0
+"""Seconds that a run may wait for a rate limit once `--deadline` is over: a limit may last for ever."""
+WAITED = f"--deadline is over, and it has waited for a rate limit for {LONG_PAUSE_S:.0f} s"
 PAUSED = "paused by the user"
 STOPPED = "the batch was stopped"
 
@@ -277,7 +280,8 @@ class Batch:
         if self._limit is None:
             return False
         left = len(self._waiting) + len(self._retries)
-        self._say(f"zot batch: {self._limit.words}: {left} tasks are not started; running ones end")
+        not_started = "1 task is not started" if left == 1 else f"{left} tasks are not started"
+        self._say(f"zot batch: {self._limit.words}: {not_started}; running ones end")
         self._log.warning("limit", reason=self._limit.reason, message=self._limit.words, not_started=left)
         return True
 
@@ -294,7 +298,18 @@ class Batch:
         self._tally.note_tokens(self.loop.clock(), self._spent().usage.total)
         if self._processes.replaced_template():
             self._notice("the template has died; its runs go on, and a new one is started")
+        self._heed_deadline()
         self.loop.call_later(TICK_S, self._tick)
+
+    def _heed_deadline(self) -> None:
+        """Once the deadline is over, tells so although nothing could be started now, and stops runs that wait for
+        long."""
+        limit = self._request.deadline
+        if limit is None or self.loop.clock() < self._tally.began + limit or self.controls.is_paused:
+            return
+        if self._limit is None:
+            self._is_used_up()
+        self._attempts.stop_paused(LONG_PAUSE_S, WAITED)
 
     # --- the end ----------------------------------------------------------------------------------------------
 

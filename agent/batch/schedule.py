@@ -68,9 +68,9 @@ def next_step(now: Situation) -> Step:
 
 def stop_reason(now: Situation, *, was_interrupted: bool) -> StopReason:
     """Why a batch ends whose next step is `END`. `was_interrupted` says that an attempt was cut short: then a batch
-    that has nothing left to start is not done either."""
+    that has nothing left to start is not done either: somebody has ended its run, as with `zot stop`."""
     if now.is_stopping and (was_interrupted or now.retries or now.waiting):
         return "stopped"
     if not (now.retries or now.waiting or was_interrupted):
         return "done"
-    return now.limit or "drained"
+    return now.limit or ("drained" if now.is_draining else "stopped")

@@ -79,6 +79,8 @@ class Ended(msgspec.Struct, frozen=True, tag_field="type", tag="ended", kw_only=
 
     status: TaskStatus
     reason: str = ""
+    may_pass: bool = False
+    """With `error` and `rate_limit`: whether the failure may not come again in another attempt."""
     setup: CommandEnd | None = None
     check: CommandEnd | None = None
     diff: str = ""

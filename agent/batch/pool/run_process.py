@@ -231,6 +231,10 @@ class RunProcess:
             self._timeout.cancel()
         return True
 
+    def paused_for_s(self) -> float:
+        """Seconds since the pause that goes on has begun; 0 if the run is not paused."""
+        return self._clock.pause_s(self._loop.clock())
+
     def resume(self) -> bool:
         """Returns whether the run was paused."""
         if not self._clock.is_paused:
@@ -295,7 +299,8 @@ class RunProcess:
         if self._is_stopping or self.life is not RunLife.ALIVE or self._said is not None:
             return
         self._is_stopping = True
-        self.resume()
+        if self.resume():
+            self._request = None  # it waited, so it has not been sent
         if self._timeout is not None:
             self._timeout.cancel()
         if self._link is not None:
@@ -386,6 +391,7 @@ class RunProcess:
             verdict=self._verdict,
             exit=self._exit,
             said=self._said,
+            was_told_to_end=self._is_stopping,
             in_flight=in_flight,
             last_words=() if files is None else files.last_words(),
             started=self._started,

@@ -74,11 +74,14 @@ def test_a_crash_is_recorded_and_retried_before_new_tasks(place: BatchPlace, num
 
 
 def test_retries_end_and_what_would_not_pass_is_not_retried(place: BatchPlace) -> None:
-    end = place.run(tasks("fail error", "fail blocked", "fail rate_limit"), retries=2)
+    end = place.run(tasks("fail error", "fail blocked", "fail rate_limit", "fault error"), retries=2)
     assert (end.exit_code, end.reason) == (10, "done")
-    assert end.statuses == {"error": 1, "blocked": 1, "rate_limit": 1}
-    assert {task: len(found) for task, found in place.ends(final=False).items()} == {"a": 3, "b": 1, "c": 3}
-    assert {task: len(found) for task, found in place.ends().items()} == {"a": 1, "b": 1, "c": 1}
+    assert end.statuses == {"error": 2, "blocked": 1, "rate_limit": 1}
+    assert {task: len(found) for task, found in place.ends(final=False).items()} == {"a": 3, "b": 1, "c": 3, "d": 1}
+    assert {task: len(found) for task, found in place.ends().items()} == {"a": 1, "b": 1, "c": 1, "d": 1}
+    assert {task: found[0].may_pass for task, found in place.ends().items()} == {
+        "a": True, "b": False, "c": True, "d": False,
+    }  # fmt: skip
 
 
 def test_a_hang_ends_by_its_timeout_and_memory_by_its_limit(place: BatchPlace) -> None:
