@@ -162,6 +162,14 @@ class Attempts:
         self.models.cancel(run.name)
         self._on_resumed(run.name)
 
+    def run_is_behind(self, run: RunProcess, is_behind: bool) -> None:
+        (self.models.hold if is_behind else self.models.read_on)(run.name)
+
+    def hold_output(self, *, held: bool) -> None:
+        """Whether the event streams of the runs are not read, because nobody takes what they say."""
+        for run in self.runs:
+            run.hold_output(held=held)
+
     def _worker_said(self, name: str, line: bytes | bytearray) -> None:
         if (run := self._runs.get(name)) is not None:
             run.send(bytes(line) + b"\n")

@@ -56,7 +56,7 @@ class Batch:
     """One start of a batch. Make it, then call `run` once. `controls` may be changed at any time, from the loop.
 
     `tell` gets the batch's records, `on_event` each line of each run's event stream, LF included, and `say` lines for
-    the user. `is_full` says that whoever is told is behind: then nothing new is started.
+    the user. `is_full` says that whoever is told is behind: then nothing new is started, and event streams wait.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Batch:
         self._signals = 0
         self._failure = ""
         """Why the files of the batch cannot be written."""
-        self._was_stopping = self._was_paused = False
+        self._was_stopping = self._was_paused = self._was_full = False
 
     # --- what it does ---------------------------------------------------------------------------------------
 
@@ -247,6 +247,9 @@ class Batch:
             self._attempts.stop(self._failure or STOPPED)
         if self.controls.is_paused != self._was_paused:
             self._pause_or_resume()
+        if (is_full := self._is_full() and not self._was_stopping) != self._was_full:
+            self._was_full = is_full
+            self._attempts.hold_output(held=is_full)
         while True:
             situation = self._situation()
             step = schedule.next_step(situation)

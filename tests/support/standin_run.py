@@ -2,8 +2,9 @@
 
 `ok`, `fail STATUS` (which may pass), `fault STATUS` (which would come again), `die SIGNAL`, `exit N`, `hang`, `deaf`
 (hangs, and does not end when it is told to), `eat MIB`, `leave` (a child with a session of its own stays), `usage N`
-(one request with N tokens, answered), `ask` (a request that is never answered), `say TEXT`, `garbage`, `wait` (until
-the line `go` comes), `once FILE` (what follows is done only if FILE is not there yet; it is made).
+(one request with N tokens, answered), `ask N` (a request for at most N tokens that is never answered), `say TEXT`,
+`garbage`, `wait` (until the line `go` comes), `once FILE` (what follows is done only if FILE is not there yet; it is
+made), `flood N` (N events of 64 KiB).
 """
 
 from __future__ import annotations
@@ -91,6 +92,10 @@ class Standin:
 
     def do_exit(self) -> None:
         os._exit(int(self.next()))
+
+    def do_flood(self) -> None:
+        for _ in range(int(self.next())):
+            self.event("text_delta", delta="x" * 65536)
 
     def do_hang(self) -> None:
         self.wait()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from supervisor.loop.loop import Loop
+    from supervisor.loop.pipes import PipeReader
     from supervisor.process.table import Identity
     from supervisor.template.client import Template
 
@@ -26,6 +27,7 @@ class RunChild(Protocol):
 
     pid: int
     exit: ExitStatus | None
+    stdout: PipeReader
 
     @property
     def identity(self) -> Identity: ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import signal
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 
     from agent.batch.pool.launch import Launch, RunChild
     from agent.batch.pool.memory import RunMemory
-    from agent.batch.pool.run_order import RunListener, RunOrder
+    from agent.batch.pool.run_order import RunOrder
     from supervisor.loop.loop import Loop, Timer
     from supervisor.process.child import ExitStatus
     from supervisor.process.table import Identity
+    from wire.batch.outcome import Outcome
 
 BEGIN_S = 120.0
 """Seconds from the start of the process until the run has said what it does."""
@@ -54,6 +55,24 @@ class RunLife(Enum):
     SWEEPING = "sweeping"
     """Its process has ended; what it has left is being ended."""
     OVER = "over"
+
+
+class RunListener(Protocol):
+    """Whom a run tells what happens. All methods are called from the loop."""
+
+    def run_said(self, run: RunProcess, line: bytes) -> None:
+        """A line of the event stream, LF included."""
+
+    def run_asked(self, run: RunProcess, request: link.Request) -> None: ...
+    def run_cancelled(self, run: RunProcess, cancel: link.Cancel) -> None: ...
+    def run_is_behind(self, run: RunProcess, is_behind: bool) -> None:
+        """The run does not read what it is sent as fast as it comes; or it has caught up."""
+
+    def run_has_no_files(self, run: RunProcess, reason: str) -> None:
+        """The files of the run cannot be written. The run is aborted, or does not begin."""
+
+    def run_ended(self, run: RunProcess, outcome: Outcome) -> None:
+        """Once. No process of the run is left."""
 
 
 class RunProcess:
@@ -159,7 +178,12 @@ class RunProcess:
             loop.call_later(0, lambda: self._without_files(reason))
             return
         try:
-            self._link = RunLink(loop, on_line=self._on_line, on_end=self._on_link_end)
+            self._link = RunLink(
+                loop,
+                on_line=self._on_line,
+                on_end=self._on_link_end,
+                on_pace=lambda is_behind: self._listener.run_is_behind(self, is_behind),
+            )
             self.child = self._launch(
                 link=self._link.theirs.fileno(),
                 stderr=files.stderr,
@@ -191,6 +215,11 @@ class RunProcess:
     def send(self, line: bytes) -> bool:
         """Sends a line of a model worker. Returns False if the run has gone."""
         return self._link is not None and self._link.send(line)
+
+    def hold_output(self, *, held: bool) -> None:
+        """Whether its event stream is not read: then the run waits once the pipe is full."""
+        if self.child is not None and self.life is RunLife.ALIVE and self.child.stdout.is_open:
+            self._loop.watch(self.child.stdout, read=not held)
 
     def pause(self, why: str) -> bool:
         """The run waits for a rate limit: its time stands still. Returns whether it was not paused before."""
@@ -301,7 +330,7 @@ class RunProcess:
 
         def give_up() -> None:
             said = self._said
-            self.kill(Verdict(TaskStatus.CRASHED, failure) if said is None else _verdict_of(said))
+            self.kill(Verdict(TaskStatus.CRASHED, failure) if said is None else Verdict(said.status, said.reason))
 
         self._patient(seconds, give_up)
 
@@ -372,7 +401,3 @@ class RunProcess:
             memory_peak=0 if self.memory is None else self.memory.peak,
         )
         self._listener.run_ended(self, outcome_of(self.order.attempt, self.facts, ending))
-
-
-def _verdict_of(said: link.Ended) -> Verdict:
-    return Verdict(said.status, said.reason)
