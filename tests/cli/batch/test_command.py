@@ -111,7 +111,10 @@ def test_stdin_is_one_thing_only():
         (["none.jsonl", "-o", "runs"], "zot batch: none.jsonl: no such file"),
         (["bad.jsonl", "-o", "runs"], "zot batch: bad.jsonl:2: "),
         (["./status", "-o", "runs", "--limit", "1", "--slice", "5:"], "zot batch: --slice, --filter, --limit and"),
-        (["./status", "-o", "runs", "--redo", "tow"], "zot batch: --redo: no such task: 'tow'; did you mean 'two'?"),
+        (
+            ["./status", "-o", "runs", "--redo", "tow", "--api-key", "k"],
+            "zot batch: --redo: no such task: 'tow'; did you mean 'two'?",
+        ),
         (["./status", "-o", "."], "zot batch: {cwd}: is no folder of a batch and not empty"),
     ],
 )
