@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from supervisor.cleanup.keeper import Keeper
+from supervisor.cleanup.keeper import Keeper  # noqa: TC001  (msgspec reads the annotations)
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import Config
 from wire.manifest import Limits

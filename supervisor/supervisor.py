@@ -88,10 +88,9 @@ class Supervisor:
     ) -> None:
         self.loop = loop
         self.extensions: list[Extension] = []
-        self.token = os.urandom(16).hex() if keeper is None else keeper.token
+        self.token, self._task = (os.urandom(16).hex(), "") if keeper is None else (keeper.token, keeper.task)
         """Every child has the token in its environment. It identifies the children of a killed host."""
         self._owns_process = owns_process
-        self._task = "" if keeper is None else keeper.task
         self._on_notice = on_notice or (lambda _extension, _kind, _message: None)
         self._on_note = on_note or (lambda _extension, _level, _message: None)
         self._dialect = ZotDialect()
@@ -123,7 +122,7 @@ class Supervisor:
         """The file of `write_stats`, if it has a timeline. It gets each verdict."""
         self.on_sample: list[Callable[[], None]] = []
         """Called after each sample."""
-        self.sampler = Sampler(loop, self.extensions, adopted=self.adopted, on_sample=self.on_sample)
+        self.sampler = Sampler(loop, self.extensions, self.adopted, self._shared_table.has_all_orphans, self.on_sample)
         self.closed = False
 
     # --- start --------------------------------------------------------------------------------------------
@@ -199,10 +198,7 @@ class Supervisor:
 
     def find(self, name: str) -> Extension:
         """Returns the extension of this name. Raises `KeyError`."""
-        for extension in self.extensions:
-            if extension.name == name:
-                return extension
-        raise KeyError(name)
+        return {extension.name: extension for extension in self.extensions}[name]
 
     def restart(self, name: str) -> None:
         """Stops an extension gracefully and starts it again, whatever its state. Raises `KeyError`."""
@@ -239,8 +235,7 @@ class Supervisor:
         self._on_note(extension, level, message)
 
     def adopted(self, table: ProcessTable, extension: str, start: str | None = None) -> Iterable[int]:
-        """Returns the pids of the extension's processes that have left its process trees. `start` is the mark of one
-        start of a worker: with it, only processes of that start are returned."""
+        """The pids of its processes that have left its process trees; with `start`, of one start of a worker."""
         return self._orphans.of(table, extension, start) if self._owns_process else ()
 
     # --- events and requests ------------------------------------------------------------------------------
@@ -291,9 +286,8 @@ class Supervisor:
         return VerdictInFlight(self.loop, self.guards, self._dialect, event, judged)
 
     def _mark_verdict(self, event: frames.Event, judgement: Judgement, began: Timestamp) -> None:
-        if self.stats_file is not None:
-            blocked_by, why = judgement.blocked_by or "", judgement.explanation
-            self.stats_file.mark("intercept", event.event, blocked_by, began, detail=why)
+        if (file := self.stats_file) is not None:
+            file.mark("intercept", event.event, judgement.blocked_by or "", began, detail=judgement.explanation)
 
     def cancel_pending(self, reason: str) -> None:
         """Cancels all pending calls, commands and verdicts. Late answers are ignored; the events that are being judged
@@ -355,9 +349,7 @@ class Supervisor:
 
     def host_stats(self, kind: HostKind, version: str, cwd: str) -> HostStats:
         """The stats of the host itself."""
-        return stats.of_host(
-            self.loop, self.sampler, self._started, kind=kind, version=version, cwd=cwd, task=self._task
-        )
+        return stats.of_host(self.loop, self.sampler, self._started, self._task, kind=kind, version=version, cwd=cwd)
 
     def kill_now(self) -> None:
         """Sends SIGKILL to the process group of every worker: the user does not want to wait."""

@@ -1,4 +1,4 @@
-"""Counts what a batch has done, and makes its view."""
+"""Counts what a batch has done, and makes its view and its last record."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING
 
 from agent.batch.budget import Spent
 from agent.batch.request import BatchView
+from agent.batch.time_text import utc_now
+from wire.batch import records
 from wire.batch.outcome import TaskStatus, Usage
+from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from agent.batch.journal.state import BatchState
     from agent.batch.pool.run_process import RunProcess
-    from agent.batch.request import BatchControls, RunView
+    from agent.batch.request import BatchControls, RunView, StopReason
+    from agent.batch.schedule import Halt
 
 RATE_S = 60.0
 """Seconds over which tokens per minute are counted."""
+NOT_RUN = "not_run"
+"""The word for the tasks without an outcome."""
 ETA_AFTER = 3
 """Tasks that must have ended before the rest is estimated."""
 
@@ -134,3 +140,32 @@ def spent_by(runs: Iterable[RunProcess]) -> Spent:
         facts = run.facts
         total += Spent(facts.usage, facts.known_usd, 0.0, not facts.has_unknown_cost)
     return total
+
+
+def batch_end(
+    reason: StopReason, halt: Halt, tally: Tally, *, tasks: int, spent: Spent, duration_s: float
+) -> records.BatchEnd:
+    left = tasks - tally.done
+    statuses = dict(tally.statuses)
+    if left:
+        statuses[NOT_RUN] = left
+    return records.BatchEnd(
+        reason=reason,
+        exit_code=exit_code(reason, is_signalled=bool(halt), is_all_ok=tally.is_all_ok and not left),
+        tasks=tasks,
+        statuses=statuses,
+        usage=spent.usage,
+        cost_usd=spent.cost_usd,
+        known_cost_usd=spent.known_usd,
+        duration_ms=round(duration_s * 1000),
+        time=utc_now(),
+    )
+
+
+def exit_code(reason: StopReason, *, is_signalled: bool, is_all_ok: bool) -> int:
+    """Of the process. A signal that came too late to keep anything from being done counts not."""
+    if reason == "failed":
+        return Status.ERROR.exit_code
+    if reason == "stopped" or (reason == "drained" and is_signalled):
+        return Status.INTERRUPTED.exit_code
+    return Status.OK.exit_code if is_all_ok else Status.PARTIAL_BATCH.exit_code

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from wire.exit_codes import Status
 
 Line = dict[str, Any]
-"""One line of a reply, as `agent.model.worker_main` describes it. A provider adds `advice` to an `error` line: what the
-user can do about it."""
+"""One line of a reply, as `agent.model.worker.worker_main` describes it. A provider adds `advice` to an `error` line:
+what the user can do about it."""
 TERMINAL = frozenset({"final", "error"})
 UNRECORDED = frozenset({"retry"})
 """Lines of the way to a reply, not of the reply; a cassette has none of them."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from supervisor.process.child import ExitStatus
     from supervisor.template.forked_child import ForkedChild
 
-WORKER = Path(__file__).with_name("worker_main.py")
+WORKER = Path(__file__).with_name("worker") / "worker_main.py"
 MAX_RETRIES = 2
 """Retries before the stream has begun: for connection errors, 408, 409, 429 and 5xx, after Retry-After."""
 REQUEST_LIMIT = 64 * 1024 * 1024

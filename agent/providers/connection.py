@@ -52,8 +52,8 @@ def connection(
     make: MakeProvider = AnthropicProvider,
 ) -> tuple[Connect, str, tuple[str, ...]]:
     """A function that makes the provider, the model, and lines for the user. `provider` and `model` are those that are
-    asked for; None for none. `make` gets the access. From here on the provider's models are in use, and its key is withheld from children.
-    Raises `CONNECTION_ERRORS`."""
+    asked for; None for none. `make` gets the access. From here on the provider's models are in use, and its key is
+    withheld from children. Raises `CONNECTION_ERRORS`."""
     path = given.api_key_file
     if path is not None and given.api_key is not None:
         raise AccessError("--api-key and --api-key-file exclude each other: leave one of them out")

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from agent.batch.request import BatchRequest
 from agent.batch.tasks.filter import SelectionError, filter_from
 from agent.batch.tasks.select import Selection, shard_from, slice_from
-from cli.batch.command import RUN_FLAGS
 from cli.batch.output.show import Show
 from cli.choices import CommandLineError
 from cli.run.request import FlagError, request_from
@@ -21,6 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent.options import RunRequest
+
+RUN_FLAGS = (
+    "provider", "model", "api_key", "api_key_file", "base_url", "system_prompt", "append_system_prompt", "reasoning",
+    "replay", "tools", "no_tools", "extensions", "no_ext", "extension_wait", "trust_project", "strict_guards",
+    "with_skills", "no_skills", "no_context_files", "max_steps", "output_schema",
+)  # fmt: skip
+"""The parameters that are fields of the request for each run, as `cli.run.request` reads them."""
 
 STDIN = "-"
 DEFAULT_SEED = 0
@@ -38,6 +44,8 @@ class AskedBatch(msgspec.Struct, frozen=True, kw_only=True):
     selection: Selection
     show: Show = Show.AUTO
     as_json: bool = False
+    has_events: bool = True
+    """Whether `as_json` includes the events of the runs."""
 
 
 def asked_from(given: Mapping[str, Any]) -> AskedBatch:
@@ -45,6 +53,8 @@ def asked_from(given: Mapping[str, Any]) -> AskedBatch:
     tasks = given["tasks"]
     if tasks == STDIN and given["api_key_file"] == STDIN:
         raise CommandLineError("the tasks and --api-key-file are both -: stdin can be only one of them")
+    if given["no_events"] and not given["as_json"]:
+        raise CommandLineError("--no-events has no effect without --json")
     try:
         run = request_from({**{name: given[name] for name in RUN_FLAGS}, "no_session": True})
     except FlagError as error:
@@ -72,6 +82,7 @@ def asked_from(given: Mapping[str, Any]) -> AskedBatch:
         selection=_selection(given),
         show=show_from(no_progress=given["no_progress"], quiet=given["quiet"]),
         as_json=given["as_json"],
+        has_events=not given["no_events"],
     )
 
 

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from cli.batch.byte_size import METAVAR as SIZE
+from cli.batch.byte_size import bytes_from
 from cli.batch.completion import redo_words, task_files
-from cli.byte_size import METAVAR as SIZE
-from cli.byte_size import bytes_from
 from cli.choices import CommandLineError
 from cli.duration import METAVAR as DURATION
 from cli.run.flags import (
@@ -42,12 +42,6 @@ EACH = "Each run"
 POOL = "The pool"
 LIMITS = "Limits of the batch"
 OUTPUT = "What to print"
-RUN_FLAGS = (
-    "provider", "model", "api_key", "api_key_file", "base_url", "system_prompt", "append_system_prompt", "reasoning",
-    "replay", "tools", "no_tools", "extensions", "no_ext", "extension_wait", "trust_project", "strict_guards",
-    "with_skills", "no_skills", "no_context_files", "max_steps", "output_schema",
-)  # fmt: skip
-"""The parameters that are fields of the request for each run, as `cli.run.request` reads them."""
 
 
 class WorkspaceKind(Enum):
@@ -78,6 +72,14 @@ AsJson = Annotated[
     bool,
     typer.Option(
         "--json", help="Print all events of all runs, and the batch's own, as JSON lines.", rich_help_panel=OUTPUT
+    ),
+]
+NoEvents = Annotated[
+    bool,
+    typer.Option(
+        "--no-events",
+        help="With --json: only the batch's own records. RUNDIR keeps the events.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 NoProgress = Annotated[
@@ -273,6 +275,7 @@ def batch(
         ),
     ] = None,
     as_json: AsJson = False,
+    no_events: NoEvents = False,
     no_progress: NoProgress = False,
     quiet: Quiet = False,
 ) -> None:

@@ -129,7 +129,7 @@ class ProcessTracker:
             failed.may_pass = True
             raise failed from error
         self._remove_used()
-        if (limits.rss_mb, limits.processes, limits.cpu_percent) != (None, None, None):
+        if self._is_kept and (limits.rss_mb, limits.processes, limits.cpu_percent) != (None, None, None):
             self._detect()
         leaf = None
         if isinstance(self.cgroups, Cgroups) and self.cgroups.is_needed(limits):

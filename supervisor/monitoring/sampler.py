@@ -44,15 +44,15 @@ class Sampler:
         self,
         loop: Loop,
         extensions: Sequence[Extension],
-        *,
         adopted: Callable[[ProcessTable, str], Iterable[int]],
+        has_all: Callable[[], bool],
         on_sample: Iterable[Callable[[], None]],
     ) -> None:
         self._loop = loop
         self._extensions = extensions
         self._adopted = adopted
         self._on_sample = on_sample
-        self._reader = TableReader(loop.clock)
+        self._reader = TableReader(loop.clock, has_all)
         self._timer: Timer | None = None
         self._is_on = False
         self._frames_seen = 0

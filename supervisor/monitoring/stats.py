@@ -54,11 +54,11 @@ def of_host(
     loop: Loop,
     sampler: Sampler,
     started: tuple[float, float],
+    task: str = "",
     *,
     kind: HostKind,
     version: str,
     cwd: str,
-    task: str = "",
 ) -> HostStats:
     """The stats of the host. `started` is the host's start, on the loop's clock and in seconds since the epoch."""
     process = read_process(os.getpid())

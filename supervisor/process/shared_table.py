@@ -56,6 +56,10 @@ class SharedProcessTable:
         """Whether `table` can answer now, from the last read or by a new one."""
         return self._read_at >= not_before or self._loop.clock() >= self._next_read_at
 
+    def has_all_orphans(self) -> bool:
+        """Whether no descendant can leave this process: each that loses its parent becomes a child of this one."""
+        return self.is_subreaper
+
     def has_no_orphans(self) -> bool:
         """Returns True if our children have left no orphans. Returns False if they have, or if that is not known. The
         kernel gives an orphan to its subreaper before it reports the parent's end. A list of our children takes

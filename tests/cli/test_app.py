@@ -10,7 +10,7 @@ from wire.exit_codes import Status
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
-        (["hello"], "no such command: 'hello'. To send a prompt, use -p or --json; commands: demo, doctor, ext,"),
+        (["hello"], "no such command: 'hello'. To send a prompt, use -p or --json; commands: batch, demo, doctor,"),
         (["demoo"], "no such command: 'demoo'; did you mean 'demo'?"),
         (["-c", "hello"], 'a session goes on with a prompt: add -p or --json, as in zot -p -c "go on"'),
         (["--json", "-p", "x"], "choose one of --json, --print and --rpc"),

@@ -23,12 +23,12 @@ def test_the_model_worker_is_killed_between_requests_and_in_the_middle_of_a_repl
     server.add(stall_midway(text_reply("Hello there"), after=4))
     with zot.start("--json", "--base-url", server.base_url, "go", cold=True) as running:
         wait_until((zot.cwd / "up").exists)
-        first = running.child("agent/model/worker_main.py")
+        first = running.child("agent/model/worker/worker_main.py")
         os.kill(first, signal.SIGKILL)
         wait_until(lambda: not Path("/proc", str(first)).exists())
         (zot.cwd / "go").touch()
         running.wait_for(TextDelta)
-        second = running.child("agent/model/worker_main.py")
+        second = running.child("agent/model/worker/worker_main.py")
         assert second != first
         os.kill(second, signal.SIGKILL)
         outcome = running.finish().check(Status.ERROR)

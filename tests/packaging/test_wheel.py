@@ -168,7 +168,7 @@ def test_the_model_worker_runs(installation, project):
 CHILDREN = {
     "checker of arguments": ("supervisor/registry/checker_main.py", ["-P"], []),
     "file worker": ("agent/tools/file_worker/main.py", ["-I", "-S"], []),
-    "model worker": ("agent/model/worker_main.py", [], []),
+    "model worker": ("agent/model/worker/worker_main.py", [], []),
     "reaper": ("supervisor/cleanup/reaper_main.py", ["-I", "-S"], ["{pid}", ""]),
 }
 

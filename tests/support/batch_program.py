@@ -6,12 +6,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.batch.batch import Batch
 from agent.batch.request import BatchRequest
 from agent.options import RunRequest
 from tests.support.batch_place import STANDIN, tasks
-from wire.batch import records
+
+if TYPE_CHECKING:
+    from wire.batch import records
 
 
 def tell(record: records.AnyRecord) -> None:

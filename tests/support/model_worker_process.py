@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from agent.model import worker_main
+from agent.model.worker import worker_main
 
 WORKER = Path(worker_main.__file__)
 ROOT = Path(__file__).parents[2]
@@ -22,7 +22,7 @@ KEY = "sk-ant-test"
 SEVERAL = """
 import json, os, sys
 from agent.model.sdk_import.load import load_sdk
-from agent.model.worker_main import Worker
+from agent.model.worker.worker_main import Worker
 load_sdk()
 own = dict(os.environ)
 out = os.dup(1)

@@ -1,9 +1,10 @@
 """A run of a batch that needs no agent: it speaks on the link and does what its prompt says, word by word.
 
-`ok`, `fail STATUS`, `die SIGNAL`, `exit N`, `hang`, `deaf` (hangs, and does not end when it is told to), `eat MIB`,
-`leave` (a child with a session of its own stays), `usage N` (one request with N tokens, answered), `ask` (a request that
-is never answered), `say TEXT`, `garbage`, `wait` (until the line `go` comes), `once FILE` (what follows is done only if
-FILE is not there yet; it is made).
+`ok`, `fail STATUS` (which may pass), `fault STATUS` (which would come again), `die SIGNAL`, `exit N`, `hang`, `deaf`
+(hangs, and does not end when it is told to), `eat MIB`, `leave` (a child with a session of its own stays), `usage N`
+(one request with N tokens, answered), `ask` (a request that is never answered), `say TEXT`, `garbage`, `wait` (until
+the line `go` comes), `once FILE` (what follows is done only if FILE is not there yet; it is made), `flood N` (N events
+of 64 KiB).
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ class Standin:
     def event(self, kind: str, **fields: Any) -> None:
         os.write(1, json.dumps({"type": kind, **fields}, separators=(",", ":")).encode() + b"\n")
 
-    def end(self, status: str, reason: str = "", exit_code: int = 0) -> NoReturn:
+    def end(self, status: str, reason: str = "", exit_code: int = 0, *, may_pass: bool = False) -> NoReturn:
         tokens = {"input": self.requests, "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": self.cost}
         self.event(
-            "result", status=status, exit_code=exit_code, reason=reason, text=f"did {self.begin['task']['id']}", steps=1,
-            usage=tokens, cost_usd=self.cost, duration_ms=1, session="s", extensions={},
+            "result", status=status, exit_code=exit_code, reason=reason, text=f"did {self.begin['task']['id']}",
+            steps=1, usage=tokens, cost_usd=self.cost, duration_ms=1, session="s", extensions={},
         )  # fmt: skip
         self.event("done")
-        self.link(type="ended", status=status, reason=reason)
+        self.link(type="ended", status=status, reason=reason, may_pass=may_pass)
         sys.exit(exit_code)
 
     def ask(self, max_tokens: int = 100) -> None:
@@ -67,50 +68,75 @@ class Standin:
         self.link(type="phase", state="running")
         self.event("session", schema_version=1, zot_version="0", id="s", provider="replay", model="m", cwd="/",
                    extensions=[], time="")  # fmt: skip
-        words = self.words
-        while words:
-            word = words.pop(0)
-            if word == "fail":
-                self.end(words.pop(0), "as it was told", 1)
-            elif word == "die":
-                print("about to die", file=sys.stderr, flush=True)  # noqa: T201
-                number = getattr(signal, words.pop(0))
-                signal.signal(number, signal.SIG_DFL) if number != signal.SIGKILL else None
-                os.kill(os.getpid(), number)
-            elif word == "exit":
-                os._exit(int(words.pop(0)))
-            elif word == "hang":
-                self.wait()
-            elif word == "deaf":
-                self.wait(obeys=False)
-            elif word == "eat":
-                eaten = bytearray(int(words.pop(0)) * BLOCK)
-                eaten[::4096] = b"x" * len(eaten[::4096])
-                self.wait()
-            elif word == "leave":
-                subprocess.Popen(["sleep", "60"], start_new_session=True)
-            elif word == "usage":
-                self.ask()
-                cost = 0.01
-                self.cost += cost
-                total = {"input": int(words.pop(0)), "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": cost}
-                self.event("usage", **total, cumulative=total)
-            elif word == "ask":
-                self.ask(int(words.pop(0)) if words and words[0].isdecimal() else 100)
-                self.wait()
-            elif word == "say":
-                self.event("text_delta", delta=words.pop(0))
-            elif word == "garbage":
-                self._sock.sendall(b"no json\n")
-                self.wait()
-            elif word == "wait":
-                self.wait()
-            elif word == "once":
-                try:
-                    os.close(os.open(words.pop(0), os.O_CREAT | os.O_EXCL))
-                except FileExistsError:
-                    break
+        while self.words:
+            do = getattr(self, f"do_{self.words.pop(0)}", None)
+            if do is not None:
+                do()
         self.end("ok")
+
+    def next(self) -> str:
+        return self.words.pop(0)
+
+    def do_fail(self) -> None:
+        self.end(self.next(), "as it was told", 1, may_pass=True)
+
+    def do_fault(self) -> None:
+        self.end(self.next(), "as it was told", 1)
+
+    def do_die(self) -> None:
+        print("about to die", file=sys.stderr, flush=True)
+        number = signal.Signals[self.next()]
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    def do_exit(self) -> None:
+        os._exit(int(self.next()))
+
+    def do_flood(self) -> None:
+        for _ in range(int(self.next())):
+            self.event("text_delta", delta="x" * 65536)
+
+    def do_hang(self) -> None:
+        self.wait()
+
+    def do_wait(self) -> None:
+        self.wait()
+
+    def do_deaf(self) -> None:
+        self.wait(obeys=False)
+
+    def do_eat(self) -> None:
+        eaten = bytearray(int(self.next()) * BLOCK)
+        eaten[::4096] = b"x" * len(eaten[::4096])
+        self.wait()
+
+    def do_leave(self) -> None:
+        subprocess.Popen(["sleep", "60"], start_new_session=True)
+
+    def do_usage(self) -> None:
+        self.ask()
+        cost = 0.01
+        self.cost += cost
+        total = {"input": int(self.next()), "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": cost}
+        self.event("usage", **total, cumulative=total)
+
+    def do_ask(self) -> None:
+        self.ask(int(self.next()))
+        self.wait()
+
+    def do_say(self) -> None:
+        self.event("text_delta", delta=self.next())
+
+    def do_garbage(self) -> None:
+        self._sock.sendall(b"no json\n")
+        self.wait()
+
+    def do_once(self) -> None:
+        try:
+            os.close(os.open(self.next(), os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            self.end("ok")
 
 
 if __name__ == "__main__":

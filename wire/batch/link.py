@@ -1,8 +1,8 @@
 """What a run and its batch say to each other on the link, a socket between them: one JSON object per line.
 
 The batch begins with `begin`. The run sends each request to the model as `request`, and gets the lines of the model
-worker as they are (`agent.model.worker_main` describes them), with the run's own request id. So the types of both kinds
-of lines are different words. The end of the link means that the other side is gone.
+worker as they are (`agent.model.worker.worker_main` describes them), with the run's own request id. So the types of
+both kinds of lines are different words. The end of the link means that the other side is gone.
 
 Whatever becomes of the task, the run's event stream ends in `result` and `done`, and `ended` is the last line on the
 link. A run without `ended` has died.
@@ -33,13 +33,9 @@ class Begin(msgspec.Struct, frozen=True, tag_field="type", tag="begin", kw_only=
     reaper of the batch finds what is left of any run."""
     version: str
     """Of zot."""
-    cgroup: str = ""
-    """The folder of the cgroup that the run's process joins first; empty for none."""
     workspace: str = ""
     """With `--workspace copy`: the folder that becomes the copy of the working folder. Empty: the run works in the
     working folder itself."""
-    diff: str = ""
-    """With `--workspace copy`: the file for what the run has changed."""
 
 
 class Abort(msgspec.Struct, frozen=True, tag_field="type", tag="abort"):
@@ -79,10 +75,12 @@ class Ended(msgspec.Struct, frozen=True, tag_field="type", tag="ended", kw_only=
 
     status: TaskStatus
     reason: str = ""
+    may_pass: bool = False
+    """With `error` and `rate_limit`: whether the failure may not come again in another attempt."""
     setup: CommandEnd | None = None
     check: CommandEnd | None = None
     diff: str = ""
-    """`Begin.diff` if the file is there; empty without changes."""
+    """The file with what the run has changed; empty without changes."""
 
 
 FromBatch = Begin | Abort

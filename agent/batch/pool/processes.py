@@ -68,21 +68,22 @@ class Processes:
             Template(loop, [sys.executable, "-P", str(TEMPLATE)], env=env, cwd=cwd) if has_template else None
         )
         self._say = say
+        self._template_pid = 0
         self._start_program = program_starter(loop)
         self._token_before = os.environ.get(TOKEN)
         self._by_program = by_program(loop, env, cwd, run_program or PROGRAM)
         self._by_fork = None if self.template is None else by_fork(self.template, cwd)
 
-    def open(self) -> None:
-        """Before the first process of the batch."""
+    def open(self, *, is_needed: bool = True) -> None:
+        """Before the first process of the batch. Without `is_needed` there will hardly be one, so the template is not
+        started before it is asked for."""
         os.environ[TOKEN] = self.token
         self._table.adopt_orphans()
         self._table.hold()
         self._tracker.open()
-        if self.template is not None:
+        if self.template is not None and is_needed:
             self.template.start()
-            if self.template.child is not None:
-                self._tracker.started(self.template.child)
+            self.replaced_template()
 
     def launch(
         self,
@@ -141,7 +142,16 @@ class Processes:
     def _lose_template(self, error: SpawnError) -> None:
         if not error.may_pass and self._by_fork is not None:
             self._by_fork = None
-            self._say(f"zot batch: {error}; runs are started without it, which takes longer")
+            self._say(f"{error}; runs are started without it, which takes longer")
+
+    def replaced_template(self) -> bool:
+        """Whether the template has died and another one was started, since the last call."""
+        child = None if self.template is None else self.template.child
+        if child is None or child.pid == self._template_pid:
+            return False
+        was_known, self._template_pid = bool(self._template_pid), child.pid
+        self._tracker.started(child)
+        return was_known
 
     def memory_of(self) -> Callable[[RunChild], RunMemory] | None:
         """What measures a run; None where nothing can."""

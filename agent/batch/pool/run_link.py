@@ -17,6 +17,8 @@ LINE_LIMIT = 256 * 1024 * 1024
 """Bytes of a line from the run: a request has the whole conversation, images included."""
 OUTBOX_LIMIT = 64 * 1024 * 1024
 """Bytes that may wait for a run that does not read."""
+BEHIND = 1024 * 1024
+"""Bytes that wait for a run that is behind."""
 READ = 64 * 1024
 DRAINED = 16 * 1024 * 1024
 """Most bytes that are still read when the run has ended."""
@@ -24,13 +26,23 @@ DRAINED = 16 * 1024 * 1024
 
 class RunLink:
     """`on_line` gets each line, without its LF. `on_end` is called once, when the run has closed its end or the link is
-    broken, with the reason; it is empty for a run that has closed it. `theirs` is the run's end: pass it on, then call
-    `give`. Raises OSError if no descriptors are left."""
+    broken, with the reason; it is empty for a run that has closed it. `on_pace` is told when the run falls behind in
+    reading, and when it has caught up. `theirs` is the run's end: pass it on, then call `give`. Raises OSError if no
+    descriptors are left."""
 
-    def __init__(self, loop: Loop, *, on_line: Callable[[bytes], None], on_end: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        loop: Loop,
+        *,
+        on_line: Callable[[bytes], None],
+        on_end: Callable[[str], None],
+        on_pace: Callable[[bool], None] = lambda _is_behind: None,
+    ) -> None:
         self._loop = loop
         self._on_line = on_line
         self._on_end = on_end
+        self._on_pace = on_pace
+        self._is_behind = False
         self._ours, self.theirs = socket.socketpair()
         self._ours.setblocking(False)
         self._lines = LineSplitter(LINE_LIMIT)
@@ -81,6 +93,9 @@ class RunLink:
         if self._waits != bool(self._outbox.queued):
             self._waits = not self._waits
             self._loop.watch(self, read=True, write=self._waits)
+        if self._outbox.queued > BEHIND if not self._is_behind else not self._outbox.queued:
+            self._is_behind = not self._is_behind
+            self._on_pace(self._is_behind)
 
     def drain(self) -> None:
         """Takes what the run has said before it ended, then closes. Does not call `on_end`."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.batch.budget import reserve_usd
+from agent.batch.retry import may_pass
 from wire.batch.outcome import Outcome, TaskStatus
 
 if TYPE_CHECKING:
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from agent.batch.pool.run_facts import RunFacts
     from supervisor.process.child import ExitStatus
     from wire.batch.link import Ended, Request
+
+
+CUT_SHORT = frozenset({TaskStatus.TIMEOUT, TaskStatus.INTERRUPTED})
+"""Of a run that the batch has told to end: the provider has answered its request for nobody."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -46,6 +51,8 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     """None if the process could not be started."""
     said: Ended | None
     """The last word of the run on the link."""
+    was_told_to_end: bool = False
+    """Whether the batch has ended the run."""
     in_flight: Request | None
     """A request to the model of which nobody has told what it used."""
     last_words: Sequence[str] = ()
@@ -68,6 +75,7 @@ def outcome_of(attempt: Attempt, facts: RunFacts, ending: Ending) -> Outcome:
         attempt=attempt.number,
         status=status,
         reason=reason,
+        may_pass=may_pass(status, said is not None and said.may_pass),
         text="" if result is None else result.text,
         answer=msgspec.UNSET if result is None else result.answer,
         steps=facts.step if result is None else result.steps,
@@ -98,7 +106,8 @@ def outcome_of(attempt: Attempt, facts: RunFacts, ending: Ending) -> Outcome:
 
 def _cost(facts: RunFacts, ending: Ending) -> tuple[float | None, float]:
     """US dollars, None if they are not known; and the most that the requests of unknown cost can have cost."""
-    if ending.said is not None and facts.result is not None:
+    was_cut = ending.said is None or ending.said.status in CUT_SHORT
+    if facts.result is not None and ending.said is not None and not (was_cut and ending.in_flight is not None):
         return facts.result.usage.cost_usd, 0.0
     if ending.in_flight is not None:
         request = ending.in_flight
@@ -110,6 +119,8 @@ def _status(facts: RunFacts, ending: Ending) -> tuple[TaskStatus, str]:
     if ending.verdict is not None:
         return ending.verdict.status, ending.verdict.reason
     if ending.said is not None:  # what it has done is whole, however its process ended after that
+        if ending.said.status is TaskStatus.INTERRUPTED and not ending.was_told_to_end:
+            return TaskStatus.CRASHED, f"the batch did not end the run, and it says: {ending.said.reason}"
         return ending.said.status, ending.said.reason
     return TaskStatus.CRASHED, crash_reason(ending.exit, ending.last_words, had_result=facts.result is not None)
 
@@ -126,5 +137,7 @@ def crash_reason(exit_status: ExitStatus | None, last_words: Sequence[str], *, h
         how = f"the run ended with {exit_status} before it had told how"
     if had_result:
         how += ", after its last record"
+    if exit_status is not None and exit_status.code < 0:  # its own warnings say nothing about a signal
+        last_words = [line for line in last_words if not line.startswith("zot: ")]
     words = " | ".join(line for line in last_words if line.strip())
     return f"{how}: {words}" if words else how

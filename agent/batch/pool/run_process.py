@@ -7,31 +7,30 @@ the next one begins.
 
 from __future__ import annotations
 
-import signal
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from agent.batch.pool.launch import kill_tree
 from agent.batch.pool.run_clock import RunClock
 from agent.batch.pool.run_facts import RunFacts
 from agent.batch.pool.run_files import RunFiles, RunFilesError
 from agent.batch.pool.run_link import RunLink
-from agent.batch.pool.run_outcome import Attempt, Ending, Verdict, outcome_of
+from agent.batch.pool.run_outcome import Ending, Verdict, outcome_of
 from agent.batch.request import RunState, RunView
 from agent.batch.time_text import utc_now
 from supervisor.cleanup.kill_leftovers import TERM_S, HostMarks, LeftoverKiller
 from supervisor.process.child import SpawnError
-from supervisor.process.table import ProcessTable, send_signal
 from wire.batch import link
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     from agent.batch.pool.launch import Launch, RunChild
     from agent.batch.pool.memory import RunMemory
+    from agent.batch.pool.run_order import RunOrder
     from supervisor.loop.loop import Loop, Timer
     from supervisor.process.child import ExitStatus
     from supervisor.process.table import Identity
@@ -57,19 +56,6 @@ class RunLife(Enum):
     OVER = "over"
 
 
-class RunOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be run, and within which limits."""
-
-    attempt: Attempt
-    begin: link.Begin
-    events: Path
-    stderr: Path
-    timeout_s: float | None = None
-    """Seconds of the whole attempt, without those in which it is paused."""
-    memory: int | None = None
-    """Bytes that its processes may have for themselves."""
-
-
 class RunListener(Protocol):
     """Whom a run tells what happens. All methods are called from the loop."""
 
@@ -78,6 +64,9 @@ class RunListener(Protocol):
 
     def run_asked(self, run: RunProcess, request: link.Request) -> None: ...
     def run_cancelled(self, run: RunProcess, cancel: link.Cancel) -> None: ...
+    def run_is_behind(self, run: RunProcess, is_behind: bool) -> None:
+        """The run does not read what it is sent as fast as it comes; or it has caught up."""
+
     def run_has_no_files(self, run: RunProcess, reason: str) -> None:
         """The files of the run cannot be written. The run is aborted, or does not begin."""
 
@@ -188,7 +177,12 @@ class RunProcess:
             loop.call_later(0, lambda: self._without_files(reason))
             return
         try:
-            self._link = RunLink(loop, on_line=self._on_line, on_end=self._on_link_end)
+            self._link = RunLink(
+                loop,
+                on_line=self._on_line,
+                on_end=self._on_link_end,
+                on_pace=lambda is_behind: self._listener.run_is_behind(self, is_behind),
+            )
             self.child = self._launch(
                 link=self._link.theirs.fileno(),
                 stderr=files.stderr,
@@ -221,6 +215,11 @@ class RunProcess:
         """Sends a line of a model worker. Returns False if the run has gone."""
         return self._link is not None and self._link.send(line)
 
+    def hold_output(self, *, held: bool) -> None:
+        """Whether its event stream is not read: then the run waits once the pipe is full."""
+        if self.child is not None and self.life is RunLife.ALIVE and self.child.stdout.is_open:
+            self._loop.watch(self.child.stdout, read=not held)
+
     def pause(self, why: str) -> bool:
         """The run waits for a rate limit: its time stands still. Returns whether it was not paused before."""
         was_paused, self.why_paused = self._clock.is_paused, why
@@ -230,6 +229,10 @@ class RunProcess:
         if self._timeout is not None:
             self._timeout.cancel()
         return True
+
+    def paused_for_s(self) -> float:
+        """Seconds since the pause that goes on has begun; 0 if the run is not paused."""
+        return self._clock.pause_s(self._loop.clock())
 
     def resume(self) -> bool:
         """Returns whether the run was paused."""
@@ -295,7 +298,8 @@ class RunProcess:
         if self._is_stopping or self.life is not RunLife.ALIVE or self._said is not None:
             return
         self._is_stopping = True
-        self.resume()
+        if self.resume():
+            self._request = None  # it waited, so it has not been sent
         if self._timeout is not None:
             self._timeout.cancel()
         if self._link is not None:
@@ -310,22 +314,15 @@ class RunProcess:
         self._is_stopping = True
         self._verdict = self._verdict or verdict
         self._stop_waiting()
-        child = self.child
-        if child is None:
-            return
-        tree = ProcessTable.read().tree([child.pid], session=child.pid)
-        child.kill_group(signal.SIGKILL)
-        for pid, process in tree.items():
-            self._others.add(process.identity)
-            if pid != child.pid:
-                send_signal(process.identity, signal.SIGKILL)
+        if self.child is not None:
+            self._others |= kill_tree(self.child)
 
     def _await(self, seconds: float, failure: str) -> None:
         """Kills the run after so many seconds. One that has said how it ended keeps that."""
 
         def give_up() -> None:
             said = self._said
-            self.kill(Verdict(TaskStatus.CRASHED, failure) if said is None else _verdict_of(said))
+            self.kill(Verdict(TaskStatus.CRASHED, failure) if said is None else Verdict(said.status, said.reason))
 
         self._patient(seconds, give_up)
 
@@ -386,6 +383,7 @@ class RunProcess:
             verdict=self._verdict,
             exit=self._exit,
             said=self._said,
+            was_told_to_end=self._is_stopping,
             in_flight=in_flight,
             last_words=() if files is None else files.last_words(),
             started=self._started,
@@ -396,7 +394,3 @@ class RunProcess:
             memory_peak=0 if self.memory is None else self.memory.peak,
         )
         self._listener.run_ended(self, outcome_of(self.order.attempt, self.facts, ending))
-
-
-def _verdict_of(said: link.Ended) -> Verdict:
-    return Verdict(said.status, said.reason)

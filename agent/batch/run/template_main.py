@@ -26,15 +26,16 @@ import agent
 import supervisor
 from agent.batch.run import run_main
 from agent.batch.run.rehearsal import rehearse
-from agent.model import worker_main
+from agent.model.worker import worker_main
 from supervisor.template.server import serve
 
 NOT_OF_A_RUN = (
-    "agent.batch.journal", "agent.batch.pool", "agent.batch.tasks", "agent.batch.throttle", "agent.rpc",
-    "agent.images.scale_main", "supervisor.harness", "supervisor.host", "supervisor.install", "supervisor.template",
+    "agent.batch.", "agent.rpc", "agent.images.scale_main", "supervisor.harness", "supervisor.host",
+    "supervisor.install", "supervisor.template",
 )  # fmt: skip
 """Rooms that no run uses, and programs that import what only they need."""
-
+OF_A_RUN = ("agent.batch.run.", "agent.batch.workspace.")
+"""The exceptions."""
 REHEARSALS = 2
 """What is made at the second use is less than what is made at the first, and saves a run another 5 % of its time."""
 
@@ -43,7 +44,7 @@ def import_all() -> None:
     """Imports all modules of a run and of a model worker: also those that most runs do without."""
     for package in (agent, supervisor):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not module.name.startswith(NOT_OF_A_RUN):
+            if module.name.startswith(OF_A_RUN) or not module.name.startswith(NOT_OF_A_RUN):
                 importlib.import_module(module.name)
     worker_main.preload()
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from agent.model.connection import Connection
 from agent.model.failure import ErrorKind, ModelError
-from agent.model.stream_reply import StreamedReply
+from agent.model.worker.connection import Connection
+from agent.model.worker.stream_reply import StreamedReply
 
 if TYPE_CHECKING:
     import httpx2
 
-    from agent.model.stream_reply import Line
+    from agent.model.worker.stream_reply import Line
 
 REQUEST: Line = {
     "model": "rehearsal",

@@ -69,7 +69,7 @@ def _run(folder: str, statuses: list[str], jobs: int | None, keys: dict[str, str
 
 def _request(results: BatchResults) -> BatchRequest:
     """Raises `FolderError`."""
-    from agent.batch.settings import request_of
+    from agent.batch.opening.settings import request_of
 
     batch = results.folder.read_batch()
     assert batch is not None

@@ -73,7 +73,7 @@ def test_a_killed_model_worker_fails_its_run_which_is_retried(place: BatchPlace,
 
     def kill_worker(batch: Batch) -> None:
         def kill() -> None:
-            os.kill(batch._models.children()[0].pid, signal.SIGKILL)
+            os.kill(batch._attempts.models.children()[0].pid, signal.SIGKILL)
             server.release()
 
         when(batch, lambda: len(server.requests) == 1, kill)
@@ -110,7 +110,7 @@ def test_a_killed_run_is_retried_and_its_worker_is_not_used_again(place: BatchPl
 
     def kill_run(batch: Batch) -> None:
         def kill() -> None:
-            (active,) = batch._active.values()
+            (active,) = batch._attempts._active.values()
             assert active.run is not None
             assert active.run.child is not None
             os.kill(active.run.child.pid, signal.SIGKILL)

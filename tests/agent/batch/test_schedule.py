@@ -44,7 +44,7 @@ def test_a_batch_never_waits_for_nothing(now: Situation) -> None:
 
 
 @given(SITUATIONS, st.booleans())
-def test_done_means_that_nothing_is_left(now: Situation, was_interrupted: bool) -> None:  # noqa: FBT001
+def test_done_means_that_nothing_is_left(now: Situation, was_interrupted: bool) -> None:
     reason = stop_reason(now, was_interrupted=was_interrupted)
     assert (reason == "done") == (not (now.retries or now.waiting or was_interrupted))
 

@@ -14,12 +14,12 @@ import orjson
 
 from agent.cassette import CassetteError, CassettePlayer
 from agent.cassette.reply_lines import problem_of_worker_line
-from agent.model import worker_main
 from agent.model.access import find_access
 from agent.model.anthropic_provider import AnthropicProvider
-from agent.model.connection import Connection
 from agent.model.replay_provider import ReplayProvider
 from agent.model.request import blocks_from_worker
+from agent.model.worker import worker_main
+from agent.model.worker.connection import Connection
 from agent.sessions.file import SessionFile
 from agent.sessions.rows import Meta
 from agent.transcript import Message, Text, ToolCall, ToolResult
@@ -150,8 +150,8 @@ def streams(folder: Path) -> Iterator[Callable[[bytes], None]]:
             assert (problem := problem_of_worker_line(line)) is None, problem
 
     with (
-        mock.patch("agent.model.worker_main.Connection", SayingConnection),
-        mock.patch("agent.model.worker_main.threading", thread),
+        mock.patch("agent.model.worker.worker_main.Connection", SayingConnection),
+        mock.patch("agent.model.worker.worker_main.threading", thread),
     ):
         try:
             yield take

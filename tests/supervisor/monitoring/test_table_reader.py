@@ -237,3 +237,25 @@ def test_signals_and_stops_are_no_ends(reader: TableReader, child: subprocess.Po
     os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
     found = reader.read(set()).by_pid[child.pid]
     assert not found.is_zombie
+
+
+def test_a_subreaper_with_few_descendants_reads_no_other_process(clock: Clock, child: subprocess.Popen[bytes]) -> None:
+    with subprocess.Popen(["sh", "-c", "sleep 60 & echo $!; wait"], stdout=subprocess.PIPE) as shell:
+        assert shell.stdout is not None
+        grandchild = int(shell.stdout.readline())
+        reader = TableReader(clock, lambda: True)
+        seen = set(reader.read([child.pid]).by_pid)
+        reader.close()
+        os.kill(grandchild, signal.SIGKILL)
+    assert {os.getpid(), child.pid, shell.pid, grandchild} <= seen
+    assert os.getppid() not in seen
+
+
+def test_many_descendants_are_read_with_all_other_processes(
+    clock: Clock, child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_reader, "FEW", 1)
+    reader = TableReader(clock, lambda: True)
+    seen = set(reader.read([child.pid]).by_pid)
+    reader.close()
+    assert {os.getpid(), os.getppid(), child.pid} <= seen

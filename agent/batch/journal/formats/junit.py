@@ -11,6 +11,7 @@ import html
 import re
 from typing import TYPE_CHECKING
 
+from agent.batch.journal.formats.seconds import seconds
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
@@ -35,15 +36,15 @@ def junit_lines(results: BatchResults) -> Iterator[str]:
     statuses = results.statuses()
     failures = sum(statuses.get(status.value, 0) for status in FAILURES)
     errors = len(results.done) - failures - statuses.get(TaskStatus.OK.value, 0)
-    seconds, began = 0.0, ""
+    total_s, began = 0.0, ""
     for outcome in results.outcomes():
-        seconds += outcome.duration_ms / 1000
+        total_s += seconds(outcome.duration_ms)
         began = min(began or outcome.started, outcome.started)
     total = len(results.done) + len(results.not_run)
     counts = f'tests="{total}" failures="{failures}" errors="{errors}"'
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    yield f'<testsuites name="{name}" {counts} time="{seconds:.3f}">\n'
-    yield f'<testsuite name="{name}" {counts} skipped="{len(results.not_run)}" time="{seconds:.3f}"'
+    yield f'<testsuites name="{name}" {counts} time="{total_s:.3f}">\n'
+    yield f'<testsuite name="{name}" {counts} skipped="{len(results.not_run)}" time="{total_s:.3f}"'
     yield f' timestamp="{attribute(began)}">\n' if began else ">\n"
     for outcome in results.outcomes():
         yield _case(outcome, name)
@@ -53,7 +54,7 @@ def junit_lines(results: BatchResults) -> Iterator[str]:
 
 
 def _case(one: Outcome, suite: str) -> str:
-    parts = [f'<testcase classname="{suite}" name="{attribute(one.id)}" time="{one.duration_ms / 1000:.3f}">']
+    parts = [f'<testcase classname="{suite}" name="{attribute(one.id)}" time="{seconds(one.duration_ms):.3f}">']
     if one.status is not TaskStatus.OK:
         tag = "failure" if one.status in FAILURES else "error"
         message = one.reason or one.status.value

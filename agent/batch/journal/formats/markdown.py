@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from agent.batch.journal.formats.seconds import seconds
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -34,7 +36,7 @@ def _row(one: Outcome) -> str:
     text = one.reason or one.text
     cost = "unknown" if one.cost_usd is None else f"{one.cost_usd:.4f}"
     cells = (escaped(one.id), escaped(one.status.value), one.attempt, one.usage.total, cost)
-    return f"| {' | '.join(map(str, cells))} | {one.duration_ms / 1000:.1f} | {escaped(shortened(text))} |\n"
+    return f"| {' | '.join(map(str, cells))} | {seconds(one.duration_ms):.1f} | {escaped(shortened(text))} |\n"
 
 
 def shortened(text: str) -> str:

@@ -82,7 +82,7 @@ def write_sqlite(results: BatchResults, path: Path) -> None:
             os.close(fd)
         os.replace(new, path)
         sync_folder(path.parent)
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, OverflowError) as error:  # OverflowError: a number of more than 64 bits
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise FolderError(f"{path}: cannot be written: {why}") from None
     finally:

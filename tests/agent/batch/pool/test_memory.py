@@ -17,7 +17,7 @@ class Machine:
             lambda: 1,
             size_of=lambda pid: self.size.get(pid, 0),
             own_of=self._own,
-            children=lambda pid: self.below.get(pid),
+            children=self.below.get,
         )
 
     def _own(self, pid: int) -> int | None:
@@ -27,7 +27,8 @@ class Machine:
 
 def test_pages_are_counted_only_after_growth() -> None:
     machine = Machine()
-    machine.size, machine.own, machine.below = {1: 70 << 20, 2: 9 << 20}, {1: 6 << 20, 2: 8 << 20}, {1: {2}}
+    machine.size, machine.own = {1: 70 << 20, 2: 9 << 20}, {1: 6 << 20, 2: 8 << 20}
+    machine.below[1] = {2}
     memory = machine.memory()
     assert memory.sample() == 14 << 20
     assert memory.sample() == 14 << 20
@@ -50,5 +51,5 @@ def test_a_process_that_cannot_be_counted_counts_whole() -> None:
 def test_a_fork_bomb_does_not_keep_the_batch_busy() -> None:
     machine = Machine()
     machine.size = dict.fromkeys(range(1, 10_000), 1)
-    machine.below = {1: set(range(2, 10_000))}
+    machine.below[1] = set(range(2, 10_000))
     assert machine.memory().sample() == PROCESSES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,9 @@ from msgspec import Raw
 
 from agent.batch.pool.launch import by_program
 from agent.batch.pool.memory import RunMemory
+from agent.batch.pool.run_order import RunOrder
 from agent.batch.pool.run_outcome import Attempt, Verdict
-from agent.batch.pool.run_process import RunOrder, RunProcess
+from agent.batch.pool.run_process import RunProcess
 from agent.batch.request import RunState
 from supervisor.cleanup.env_marks import bears_token, environment_of
 from supervisor.loop.loop import Loop
@@ -34,6 +36,7 @@ class Listener:
         self.requests: list[link.Request] = []
         self.outcome: Outcome | None = None
         self.trouble = ""
+        self.pace: list[bool] = []
 
     def run_said(self, run: RunProcess, line: bytes) -> None:
         self.lines.append(line)
@@ -42,6 +45,9 @@ class Listener:
         self.requests.append(request)
 
     def run_cancelled(self, run: RunProcess, cancel: link.Cancel) -> None: ...
+
+    def run_is_behind(self, run: RunProcess, is_behind: bool) -> None:
+        self.pace.append(is_behind)
 
     def run_has_no_files(self, run: RunProcess, reason: str) -> None:
         self.trouble = reason
@@ -60,7 +66,8 @@ class Place:
 
     def run(self, prompt: str, **limits: object) -> RunProcess:
         begin = link.Begin(
-            task=Raw(task.encode_task(task.Task(id="a", prompt=prompt)).rstrip()), attempt=1, run="r1", request=Raw(b"{}"),
+            task=Raw(task.encode_task(task.Task(id="a", prompt=prompt)).rstrip()), attempt=1, run="r1",
+            request=Raw(b"{}"),
             token=f"{self.token}.1", version="0",
         )  # fmt: skip
         attempt = Attempt("a", 1, "digest", {"n": 1})
@@ -165,6 +172,36 @@ def test_a_pause_does_not_count(place: Place) -> None:
     outcome = place.end()
     assert outcome.status is TaskStatus.OK
     assert outcome.paused_ms >= 1200
+
+
+def test_a_run_whose_output_is_held_waits_and_loses_nothing(place: Place) -> None:
+    run = place.run("wait flood 40")
+    place.wait_for(RunState.RUNNING, run)
+    run.hold_output(held=True)
+    run.send(b'{"type":"go"}\n')
+    at_most = 2 * 65536  # what was read before, and what a pipe holds
+    place.loop.run_until(lambda: place.listener.outcome is not None, place.loop.clock() + 0.2)
+    assert sum(map(len, place.listener.lines)) < at_most
+    run.hold_output(held=False)
+    assert place.end().status is TaskStatus.OK
+    assert sum(b"text_delta" in line for line in place.listener.lines) == 40
+
+
+def test_a_run_that_does_not_read_is_behind_until_it_has_caught_up(place: Place) -> None:
+    run = place.run("wait deaf")
+    place.wait_for(RunState.RUNNING, run)
+    os.kill(run.child.pid, signal.SIGSTOP)
+    sent = 0
+    while not place.listener.pace:
+        sent += 1
+        assert run.send(b'{"type":"noise","text":"%s"}\n' % (b"x" * 65536))
+        assert sent < 200
+    assert place.listener.pace == [True]
+    os.kill(run.child.pid, signal.SIGCONT)
+    run.send(b'{"type":"go"}\n')
+    assert place.loop.run_until(lambda: place.listener.pace == [True, False], place.loop.clock() + PATIENCE_S)
+    run.kill(Verdict(TaskStatus.INTERRUPTED, "enough"))
+    place.end()
 
 
 def test_memory_is_what_the_run_has_for_itself(place: Place) -> None:

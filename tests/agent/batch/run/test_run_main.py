@@ -3,12 +3,17 @@ outcome, and no process is left."""
 
 from __future__ import annotations
 
+import signal
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 
+from supervisor.cleanup.env_marks import TOKEN
 from tests.support.batch_run import BatchRun
+from tests.support.marked_processes import marked_pids
 from tests.support.replay_script import USAGE, Script, ok
 from wire import events
 from wire.batch.link import Abort, Cancel, Phase, Request
@@ -77,6 +82,15 @@ def test_setup_and_check_run_before_and_after_the_prompt(zot: Zot) -> None:
     assert ended.check.output == "it\n"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the score is Linux's")
+def test_the_kernel_ends_runs_before_the_batch_when_memory_runs_out(zot: Zot) -> None:
+    task = replayed(zot, Script(zot.cwd).answer("done"), check="cat /proc/self/oom_score_adj")
+    with BatchRun(zot, task) as run:
+        _, ended = run.end()
+    assert ended.check is not None
+    assert int(ended.check.output) == 300 > int(Path("/proc/self/oom_score_adj").read_text())
+
+
 def test_a_setup_that_fails_ends_the_task(zot: Zot) -> None:
     with BatchRun(zot, replayed(zot, Script(zot.cwd).answer("never"), setup="echo no >&2; exit 2")) as run:
         outcome, ended = run.end()
@@ -99,12 +113,29 @@ def test_a_run_in_its_own_copy(zot: Zot) -> None:
     command = ("bash", {"command": "echo b >> old"})
     script = Script(workspace).call(command, results=[ok("$ echo b >> old\n\n[exit 0]  Took 0.0s")]).answer("done")
     (zot.folder / "rundir").mkdir()
-    with BatchRun(zot, replayed(zot, script), workspace=str(workspace), diff="") as run:
+    with BatchRun(zot, replayed(zot, script), workspace=str(workspace)) as run:
         outcome, ended = run.end()
     outcome.check(Status.OK)
     assert (ended.status, ended.diff) == (TaskStatus.OK, "diffs/a.diff")
     assert "\n+b\n" in (zot.folder / "rundir/diffs/a.diff").read_text()
     assert (zot.cwd / "old").read_text() == "a\n"
+
+
+def test_a_run_is_a_host_that_its_batch_keeps(zot: Zot) -> None:
+    """`zot ps` shows it with its task. It has no record and no reaper: those of the batch cover it, by its token."""
+    script = Script(zot.cwd).call(("bash", {"command": "sleep 1000"}), results=[ok("")]).answer("never")
+    with BatchRun(zot, replayed(zot, script)) as run:
+        sleeper = run.child("sleep 1000")
+        assert [path.name for path in zot.home.glob("run/*")] == [f"{run.pid}.sock"]
+        assert run.find_child("reaper_main") is None
+        assert sleeper in marked_pids(TOKEN, run.token)
+        (shown,) = zot.run("ps", "--json").json_lines
+        assert (shown["pid"], shown["task"]) == (run.pid, "a")
+        assert "(task a)" in zot.run("ps").text
+        run.signal(signal.SIGTERM)
+        outcome, ended = run.end()
+    outcome.check(Status.INTERRUPTED)
+    assert ended.status is TaskStatus.INTERRUPTED
 
 
 # --- a model, asked over the link ---------------------------------------------------------------------------

@@ -1,0 +1,307 @@
+"""The attempts of a batch that are under way: each from its line `started` to its line `finished`.
+
+An attempt is on disk as `started` before its process is forked, and as `finished` before anybody is told.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from agent.batch.pool.model_pool import ModelPool
+from agent.batch.pool.run_outcome import Verdict
+from agent.batch.pool.run_process import RunLife, RunProcess
+from agent.batch.retry import is_final
+from agent.batch.time_text import utc_now
+from wire.batch import records
+from wire.batch.outcome import Outcome, TaskStatus, bounded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from agent.batch.journal.writer import Journal
+    from agent.batch.log import BatchLog
+    from agent.batch.orders import Orders
+    from agent.batch.pool.processes import Processes
+    from agent.batch.request import BatchRequest, RunView
+    from supervisor.loop.loop import Loop
+    from wire.batch import link
+    from wire.batch.task import Task
+
+SAMPLE_S = 1.0
+SAMPLE_LIMITED_S = 0.25
+"""Seconds between two looks at the memory of all runs, and with `--run-memory`."""
+SAMPLE_SHARED_S = 5.0
+"""Seconds between two looks at the memory of the template and the model workers."""
+BEGINNINGS = 4
+"""How often the process of a task may fail to start, as after the death of the template, before that is its outcome."""
+NOT_BEGUN = "the batch was stopped before it began"
+
+
+class Active:
+    """An attempt, from the line `started` until the line `finished` is safe."""
+
+    def __init__(self, task: Task, attempt: int, digest: str) -> None:
+        self.task = task
+        self.attempt = attempt
+        self.digest = digest
+        self.run: RunProcess | None = None
+        self.is_to_go_on = False
+        """Whether the next attempt follows at once although this one counts as interrupted: nothing has run."""
+
+
+class Attempts:
+    """`tell` gets records, `on_event` the lines of event streams, and `on_over` each attempt whose outcome is safe and
+    whether it is final, before `tell` does. `on_failure` gets the reason when a file of a run cannot be written,
+    `notice` what the user should know."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        request: BatchRequest,
+        *,
+        folder: Path,
+        jobs: int,
+        processes: Processes,
+        orders: Orders,
+        log: BatchLog,
+        tell: Callable[[records.AnyRecord], None],
+        on_event: Callable[[str, int, bytes], None] | None,
+        on_over: Callable[[Active, Outcome, bool], None],
+        on_failure: Callable[[str], None],
+        notice: Callable[[str], None],
+    ) -> None:
+        self.models = ModelPool(
+            loop, processes.start_worker, jobs=jobs,
+            on_line=self._worker_said, on_paused=self._on_paused, on_resumed=self._on_resumed,
+        )  # fmt: skip
+        self.was_interrupted = False
+        """Whether an attempt was cut short."""
+        self._loop = loop
+        self._request = request
+        self._folder = folder
+        self._processes = processes
+        self._orders = orders
+        self._log = log
+        self._tell = tell
+        self._on_event = on_event
+        self._on_over = on_over
+        self._on_failure = on_failure
+        self._notice = notice
+        self._said_of: set[tuple[str, str | None]] = set()
+        """Extensions and working folders of tasks of which the user was told."""
+        self._journal: Journal | None = None
+        self._active: dict[str, Active] = {}
+        self._runs: dict[str, RunProcess] = {}
+        """By the names that the runs have on their links."""
+        self._unbegun: Counter[str] = Counter()
+        """How often the process of a task could not be started."""
+        self._is_stopping = self._is_lost = False
+        self._shared_memory = 0
+        """Bytes of the template and the model workers, at the last look."""
+        self._shared_again = 0.0
+        """When to look again."""
+
+    def begin(self, journal: Journal) -> None:
+        """Call it once, before the first attempt."""
+        self._journal = journal
+        self._sample()
+
+    @property
+    def count(self) -> int:
+        """Attempts under way."""
+        return len(self._active)
+
+    @property
+    def runs(self) -> list[RunProcess]:
+        """Those that are not recorded yet."""
+        return [active.run for active in self._active.values() if active.run is not None]
+
+    def views(self) -> list[RunView]:
+        return [run.view() for run in self.runs if run.life is not RunLife.OVER]
+
+    def memory_bytes(self) -> int:
+        """Of the template, the model workers and all runs."""
+        return self._shared_memory + sum(run.memory.now for run in self.runs if run.memory is not None)
+
+    def _opened(self) -> Journal:
+        assert self._journal is not None
+        return self._journal
+
+    # --- one attempt ------------------------------------------------------------------------------------------
+
+    def start(self, task: Task, digest: str) -> None:
+        journal = self._opened()
+        attempt = journal.state.history(task.id).attempts + 1
+        active = self._active[task.id] = Active(task, attempt, digest)
+        journal.started(task.id, attempt, active.digest)
+        journal.when_durable(partial(self._launch, active))
+
+    def _launch(self, active: Active) -> None:
+        if self._is_stopping:
+            self._finish(active, _not_begun(active))
+            return
+        order = self._orders.order(active.task, active.attempt, active.digest)
+        active.run = RunProcess(
+            self._loop, order, self, launch=self._processes.launch,
+            memory_of=self._processes.memory_of(), spared=self._processes.spared,
+        )  # fmt: skip
+        self._runs[active.run.name] = active.run
+        self._log.info("run started", task=active.task.id, attempt=active.attempt)
+        self._tell(records.TaskStart(task=active.task.id, attempt=active.attempt, time=utc_now()))
+        active.run.start()
+
+    def run_said(self, run: RunProcess, line: bytes) -> None:
+        if run.facts.given_up:
+            self._tell_of_extensions(run)
+        if self._on_event is not None:
+            self._on_event(run.task, run.attempt, line)
+
+    def _tell_of_extensions(self, run: RunProcess) -> None:
+        """Once of each: all runs of a folder have the same extensions."""
+        for name, why in run.facts.given_up.items():
+            known = (name, self._active[run.task].task.cwd)
+            if known not in self._said_of:
+                self._said_of.add(known)
+                self._notice(f"task {run.task}: extension {name}: {why} (said of the first task only)")
+
+    def run_asked(self, run: RunProcess, request: link.Request) -> None:
+        self.models.request(run.name, request)
+
+    def run_cancelled(self, run: RunProcess, cancel: link.Cancel) -> None:  # noqa: ARG002  (it has one request)
+        self.models.cancel(run.name)
+        self._on_resumed(run.name)
+
+    def run_is_behind(self, run: RunProcess, is_behind: bool) -> None:
+        (self.models.hold if is_behind else self.models.read_on)(run.name)
+
+    def hold_output(self, *, held: bool) -> None:
+        """Whether the event streams of the runs are not read, because nobody takes what they say."""
+        for run in self.runs:
+            run.hold_output(held=held)
+
+    def _worker_said(self, name: str, line: bytes | bytearray) -> None:
+        if (run := self._runs.get(name)) is not None:
+            run.send(bytes(line) + b"\n")
+
+    def _on_paused(self, name: str, reason: str) -> None:
+        run = self._runs.get(name)
+        if run is not None and run.pause(reason):
+            self._opened().paused(run.task, run.attempt, reason)
+            self._log.info("run paused", task=run.task, attempt=run.attempt, reason=reason)
+            self._tell(records.TaskPaused(task=run.task, attempt=run.attempt, reason=reason, time=utc_now()))
+
+    def _on_resumed(self, name: str) -> None:
+        run = self._runs.get(name)
+        if run is not None and run.resume():
+            self._opened().resumed(run.task, run.attempt)
+            self._log.info("run resumed", task=run.task, attempt=run.attempt)
+            self._tell(records.TaskResumed(task=run.task, attempt=run.attempt, time=utc_now()))
+
+    def run_has_no_files(self, run: RunProcess, reason: str) -> None:
+        self._on_failure(f"{reason}: the events of task {run.task!r} cannot be kept")
+
+    def run_ended(self, run: RunProcess, outcome: Outcome) -> None:
+        active = self._active[run.task]
+        del self._runs[run.name]
+        counted = self.models.forget(run.name)
+        outcome = replace(
+            outcome,
+            requests=max(outcome.requests, counted.requests),
+            rate_limited=outcome.rate_limited + counted.rate_limited,
+            diff=outcome.diff and os.path.relpath(self._folder / outcome.diff, self._folder),
+        )
+        if run.never_began:
+            self._log.warning("run could not begin", task=run.task, attempt=run.attempt, reason=outcome.reason)
+            self._unbegun[run.task] += 1
+            active.is_to_go_on = self._unbegun[run.task] < BEGINNINGS and not self._is_stopping
+            if active.is_to_go_on:
+                outcome = replace(outcome, status=TaskStatus.INTERRUPTED)
+        self._finish(active, outcome)
+
+    def _finish(self, active: Active, outcome: Outcome) -> None:
+        journal = self._opened()
+        if self._is_lost:
+            self._drop(active)
+            return
+        if outcome.status is TaskStatus.INTERRUPTED and not active.is_to_go_on:
+            self.was_interrupted = True
+        tries = journal.state.history(active.task.id).failed + 1
+        final = is_final(outcome.status, tries, self._request.retries, may_pass=outcome.may_pass)
+        outcome = bounded(outcome)
+        journal.finished(outcome, final=final)
+        journal.when_durable(partial(self._finished, active, outcome, final=final))
+
+    def _finished(self, active: Active, outcome: Outcome, *, final: bool) -> None:
+        """The outcome is safe."""
+        task = active.task
+        del self._active[task.id]
+        log = self._log.info if outcome.status is TaskStatus.OK else self._log.warning
+        log(
+            "run ended", task=task.id, attempt=active.attempt, status=outcome.status.value, final=final,
+            reason=outcome.reason, exit_status=outcome.exit_status, duration_ms=outcome.duration_ms,
+        )  # fmt: skip
+        self._on_over(active, outcome, final)
+        self._tell(records.TaskEnd(task=task.id, attempt=active.attempt, final=final, outcome=outcome))
+
+    def _drop(self, active: Active) -> None:
+        """The end of an attempt that cannot be recorded: the next start runs the task again."""
+        self.was_interrupted = True
+        self._active.pop(active.task.id, None)
+
+    # --- limits of the runs -----------------------------------------------------------------------------------
+
+    def _sample(self) -> None:
+        limit = self._request.run_memory
+        for active in list(self._active.values()):
+            run = active.run
+            if run is None or run.memory is None or run.life is not RunLife.ALIVE:
+                continue
+            used = run.memory.sample()
+            if limit is not None and used > limit:
+                words = f"the run has {used >> 20} MiB for itself; --run-memory is {limit >> 20} MiB"
+                self._log.warning("run killed", task=run.task, attempt=run.attempt, reason=words)
+                run.kill(Verdict(TaskStatus.OUT_OF_MEMORY, words))
+        if (now := self._loop.clock()) >= self._shared_again:
+            self._shared_again = now + SAMPLE_SHARED_S
+            self._shared_memory = self._processes.memory_bytes(child.pid for child in self.models.children())
+        self._loop.call_later(SAMPLE_S if limit is None else SAMPLE_LIMITED_S, self._sample)
+
+    # --- the end ----------------------------------------------------------------------------------------------
+
+    def stop(self, reason: str) -> None:
+        """Tells all runs to end."""
+        self._is_stopping = True
+        for run in self.runs:
+            run.abort(TaskStatus.INTERRUPTED, reason)
+
+    def stop_paused(self, longer_s: float, reason: str) -> None:
+        """Tells those runs to end that have waited for a rate limit for so long, and still wait."""
+        for run in self.runs:
+            if run.paused_for_s() >= longer_s:
+                run.abort(TaskStatus.INTERRUPTED, reason)
+
+    def kill(self, reason: str) -> None:
+        """Kills all runs."""
+        for run in self.runs:
+            run.kill(Verdict(TaskStatus.INTERRUPTED, reason))
+
+    def lose_journal(self) -> None:
+        """Nothing can be recorded any more: what was not told by now is told to nobody."""
+        self._is_lost = True
+        for active in list(self._active.values()):
+            if active.run is None or active.run.life is RunLife.OVER:
+                self._drop(active)
+
+
+def _not_begun(active: Active) -> Outcome:
+    now = utc_now()
+    return Outcome(
+        id=active.task.id, attempt=active.attempt, status=TaskStatus.INTERRUPTED, reason=NOT_BEGUN, cost_usd=0.0,
+        started=now, ended=now, digest=active.digest, meta=active.task.meta,
+    )  # fmt: skip

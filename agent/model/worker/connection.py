@@ -1,0 +1,229 @@
+"""The connection of the model worker to the Messages API: the SDK's client, and its failures as `ModelError`.
+
+The model worker imports this file and must start fast, so it imports neighbours and the standard library only; it finds
+the SDK in memory, see `sdk_import`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agent.model.failure import (
+    ErrorKind,
+    ModelError,
+    fault_of_connection,
+    kind_of_status,
+    kind_of_type,
+    retry_after_s,
+    should_retry,
+    too_large,
+)
+from agent.model.sdk_import.stand_ins import StandInTouchedError
+from agent.model.worker import tls
+from agent.model.worker.rate_limits import limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import anthropic
+    import httpx2
+
+    from agent.model.worker.stream_reply import Line
+
+NO_KEY = "none"
+"""Sent when there is no credential: the SDK needs one, and servers without keys ignore it."""
+CONNECT_TIMEOUT_S = 10.0
+STREAM_BYTES = 128 * 1024 * 1024
+"""Of the stream of one reply, with its pings and comments: several times what the largest answers need."""
+EVENT_BYTES = 8 * 1024 * 1024
+EVENT_LINES = 1_000
+ERROR_BODY_BYTES = 16 * 1024
+"""Of the answer to a refused request, as they come; a decompressed body may be larger. The rest is not read."""
+SLICE_BYTES = 64 * 1024
+
+
+class Connection:
+    """A client of the SDK. Raises `ModelError` if it cannot be made from these settings, which are those of the
+    `configure` line. With `transport`, no network is used."""
+
+    def __init__(self, settings: Line, *, transport: httpx2.BaseTransport | None = None) -> None:
+        self._base_url: str = settings["base_url"]
+        self._idle_timeout_s = float(settings["idle_timeout_s"])
+        self.has_sent = False
+        """Whether the request of the last `open` has left, or began to."""
+        self._client = self._connect(settings.get("api_key"), settings.get("auth_token"), transport)
+
+    def _connect(
+        self, key: str | None, token: str | None, transport: httpx2.BaseTransport | None
+    ) -> anthropic.Anthropic:
+        import anthropic
+        import httpx2
+
+        try:
+            http = anthropic.DefaultHttpxClient(
+                timeout=httpx2.Timeout(self._idle_timeout_s, connect=min(CONNECT_TIMEOUT_S, self._idle_timeout_s)),
+                verify=tls.no_tls() if self._base_url.startswith("http://") else tls.context(),
+                follow_redirects=False,
+                event_hooks={"request": [self._note_sending], "response": [_bound_error_body]},
+                transport=transport,
+            )
+            # `open_telemetry` turns on the SDK's own spans; the first request would take longer by their imports. The
+            # worker itself sends a request once more, because the SDK would not say that it does.
+            return anthropic.Anthropic(
+                api_key=key or (None if token else NO_KEY),
+                auth_token=None if key else token,
+                base_url=self._base_url,
+                max_retries=0,
+                http_client=http,
+                open_telemetry=False,
+            )
+        except Exception as error:
+            raise ModelError(ErrorKind.INVALID_REQUEST, f"cannot use {self._host()}: {error}") from error
+
+    def _note_sending(self, _request: httpx2.Request) -> None:
+        self.has_sent = True
+
+    def open(self, params: Line, *, retries: int = 0) -> anthropic.Stream[Any]:
+        """Sends a request and returns once the head of its reply has come. `retries` says how often it was sent
+        before. Raises `ModelError`."""
+        import anthropic
+        import httpx2
+
+        self.has_sent = False
+        try:
+            return self._client.messages.create(
+                **params, stream=True, extra_headers={"x-stainless-retry-count": str(retries)}
+            )
+        except anthropic.APIStatusError as error:
+            status, headers = error.status_code, error.response.headers
+            said = _said(error.body) or _reason(error.response)
+            raise ModelError(
+                kind_of_status(status, error.type, said),
+                f"HTTP {status}: {said}",
+                status=status,
+                retry_after=retry_after_s(headers),
+                should_retry=should_retry(headers),
+                limits=limits(headers),
+            ) from error
+        except anthropic.APITimeoutError as error:
+            raise ModelError(ErrorKind.TIMEOUT, self._timeout(error.__cause__)) from error
+        except (anthropic.APIConnectionError, httpx2.TransportError) as error:  # the latter: in the body of an error
+            message = f"connection to {self._host()} failed: {error.__cause__ or error}"
+            raise ModelError(ErrorKind.CONNECTION, message, fault=fault_of_connection(error)) from error
+        except (TypeError, ValueError) as error:
+            raise ModelError(ErrorKind.INVALID_REQUEST, str(error)) from error
+        except Exception as error:
+            raise ModelError(ErrorKind.PROTOCOL, repr(error)) from error
+
+    def decoded(self, events: Iterator[Any]) -> Iterator[Line]:
+        """The data of each stream event. Raises ModelError for an error event and for a stream that breaks."""
+        import httpx2
+
+        try:
+            for event in events:
+                if not event.data:
+                    continue
+                try:
+                    data = event.json()
+                except (ValueError, RecursionError) as error:
+                    raise ModelError(ErrorKind.PROTOCOL, f"a stream event is not JSON: {event.data[:80]!r}") from error
+                if not isinstance(data, dict):
+                    raise ModelError(ErrorKind.PROTOCOL, f"a stream event is not an object: {event.data[:80]!r}")
+                if event.event == "error" or data.get("type") == "error":
+                    body = data.get("error")
+                    body = body if isinstance(body, dict) else {}
+                    name = body.get("type")
+                    name = name if isinstance(name, str) and name else "error"
+                    said = _said(data)
+                    raise ModelError(kind_of_type(name, said), f"{name}: {said or 'no reason given'}")
+                yield data
+        except httpx2.TimeoutException as error:
+            raise ModelError(ErrorKind.TIMEOUT, self._timeout(error)) from error
+        except httpx2.TransportError as error:
+            raise ModelError(ErrorKind.DROPPED, f"the stream broke off: {error or type(error).__name__}") from error
+        except (httpx2.HTTPError, UnicodeDecodeError, StandInTouchedError) as error:
+            raise ModelError(ErrorKind.PROTOCOL, f"unreadable stream: {error}") from error
+
+    def check_type(self, stream: anthropic.Stream[Any]) -> None:
+        """For an answer without events. Raises ModelError if it is no event stream."""
+        kind = stream.response.headers.get("content-type", "no content type")
+        if not kind.startswith("text/event-stream"):
+            raise ModelError(ErrorKind.PROTOCOL, f"{self._host()} answered with {kind}, not with an event stream")
+
+    def _timeout(self, cause: BaseException | None) -> str:
+        import httpx2
+
+        if isinstance(cause, httpx2.ConnectTimeout):
+            return f"no connection to {self._host()} in time"
+        return f"{self._host()} sent nothing for {self._idle_timeout_s:g} s"
+
+    def _host(self) -> str:
+        """The address that requests go to: its URL without user name, path and query."""
+        scheme, _, rest = self._base_url.partition("://")
+        return f"{scheme}://{rest.partition('/')[0].rpartition('@')[2]}" if rest else scheme
+
+
+class BoundedBody:
+    """The body of a streamed reply for the SDK's decoder. Raises ModelError once the stream, or one event of it, is
+    beyond the bounds: the decoder would keep an event of any size, in time that grows with its square."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        self._response = response
+
+    def iter_bytes(self) -> Iterator[bytes]:
+        total = size = lines = 0  # the last two of the event that has not ended yet
+        last = b""
+        for chunk in self._response.iter_bytes():
+            for start in range(0, len(chunk), SLICE_BYTES):
+                data = chunk[start : start + SLICE_BYTES]
+                total += len(data)
+                seen = last + data
+                ended = max(seen.rfind(end) for end in (b"\n\n", b"\r\r", b"\r\n\r\n"))
+                rest = data if ended < 0 else seen[ended:]
+                size = len(rest) + (size if ended < 0 else 0)
+                lines = rest.count(b"\n") + rest.count(b"\r") + (lines if ended < 0 else 0)
+                last = seen[-3:]
+                yield data
+                for count, most, what in (
+                    (total, STREAM_BYTES, "bytes of stream"),
+                    (size, EVENT_BYTES, "bytes in one event"),
+                    (lines, EVENT_LINES, "lines in one event"),
+                ):
+                    if count > most:
+                        raise too_large(f"{most} {what}")
+
+
+def _bound_error_body(response: httpx2.Response) -> None:
+    """Lets the SDK read only the start of the answer to a refused request."""
+    import httpx2
+
+    if response.is_success:
+        return
+    whole: httpx2.SyncByteStream = response.stream  # type: ignore[assignment]
+
+    class Start(httpx2.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            left = ERROR_BODY_BYTES
+            for chunk in whole:
+                yield chunk[:left]
+                left -= len(chunk)
+                if left <= 0:
+                    return
+
+        def close(self) -> None:
+            whole.close()
+
+    response.stream = Start()
+
+
+def _said(body: object) -> str:
+    """The message in the body of an error; "" if it has none."""
+    error = body.get("error") if isinstance(body, dict) else None
+    message = error.get("message") if isinstance(error, dict) else None
+    return message if isinstance(message, str) else ""
+
+
+def _reason(response: httpx2.Response) -> str:
+    if response.is_redirect:
+        return f"redirects to {response.headers.get('location', '')}; use that as the base URL"
+    return response.text.strip() or response.reason_phrase
