@@ -14,7 +14,7 @@ help:
 	@echo "make test       set up, then check everything and run the tests"
 	@echo "make test-slow  run what make test leaves out: kill storms, benchmarks, a soak, more examples of each property"
 	@echo "make fuzz       feed a million faulty inputs of each kind (about an hour; FUZZ_INPUTS=10000 for fewer)"
-	@echo "make bench      set up, then run all benchmarks (about twenty minutes)"
+	@echo "make bench      set up, then run all benchmarks (about half an hour)"
 	@echo "make clean      remove the environment and caches"
 
 demo: $(VENV)/.installed
