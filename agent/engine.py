@@ -179,8 +179,9 @@ class Engine:
         finally:
             steering.close()
         return PromptResult(
-            end.status, end.reason, run.text, run.steps, run.usage, answer=run.answer, has_answer=end.has_answer
-        )
+            end.status, end.reason, run.text, run.steps, run.usage,
+            answer=run.answer, has_answer=end.has_answer, may_pass=end.may_pass,
+        )  # fmt: skip
 
     def steer(self, text: str, images: tuple[Image, ...] = ()) -> None:
         """Has a message for the prompt that runs: it becomes a user message before the next request to the model, and

@@ -52,6 +52,8 @@ class Headless:
     ) -> None:
         self.has_answer = False
         """After `run`: whether the text of the result is an answer, as in `PromptResult`."""
+        self.may_pass = False
+        """After `run`: as in `PromptResult`."""
         self._options = options
         self._owns_process = owns_process
         self._started = time.monotonic()
@@ -95,7 +97,7 @@ class Headless:
             host.report_trouble(ran)
             host.stop()
             result = self._result(ran)
-            self.has_answer = ran.has_answer
+            self.has_answer, self.may_pass = ran.has_answer, ran.may_pass
             host.event_writer.emit(result)
             host.event_writer.emit(events.Done())
             if not host.event_writer.finish() and self._abort.status is not None:

@@ -27,3 +27,5 @@ class PromptResult(msgspec.Struct, frozen=True):
     has_answer: bool = False
     """Whether `text` is an answer: also one that the model has ended for an unusual reason, which is then the reason of
     an error, but not the text of a turn before a failure."""
+    may_pass: bool = False
+    """Whether the failure of a request to the model may not come again when the same is done once more."""

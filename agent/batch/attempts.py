@@ -232,7 +232,7 @@ class Attempts:
         if outcome.status is TaskStatus.INTERRUPTED and not active.is_to_go_on:
             self.was_interrupted = True
         tries = journal.state.history(active.task.id).failed + 1
-        final = is_final(outcome.status, tries, self._request.retries)
+        final = is_final(outcome.status, tries, self._request.retries, may_pass=outcome.may_pass)
         outcome = bounded(outcome)
         journal.finished(outcome, final=final)
         journal.when_durable(partial(self._finished, active, outcome, final=final))
@@ -279,6 +279,12 @@ class Attempts:
         self._is_stopping = True
         for run in self.runs:
             run.abort(TaskStatus.INTERRUPTED, reason)
+
+    def stop_paused(self, longer_s: float, reason: str) -> None:
+        """Tells those runs to end that have waited for a rate limit for so long, and still wait."""
+        for run in self.runs:
+            if run.paused_for_s() >= longer_s:
+                run.abort(TaskStatus.INTERRUPTED, reason)
 
     def kill(self, reason: str) -> None:
         """Kills all runs."""

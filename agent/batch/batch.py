@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TICK_S = 1.0
+LONG_PAUSE_S = 60.0
+"""Seconds that a run may wait for a rate limit once `--deadline` is over: a limit may last for ever."""
+WAITED = f"--deadline is over, and it has waited for a rate limit for {LONG_PAUSE_S:.0f} s"
 PAUSED = "paused by the user"
 STOPPED = "the batch was stopped"
 
@@ -104,7 +107,7 @@ class Batch:
         self._retries: deque[Task] = deque()
         self._digests: dict[str, str] = {}
         self._limit: Stop | None = None
-        self._signals = 0
+        self._halt = schedule.Halt.NONE
         self._failure = ""
         """Why the files of the batch cannot be written."""
         self._was_stopping = self._was_paused = self._was_full = False
@@ -207,7 +210,7 @@ class Batch:
         spent = spent_in(journal.state)
         end = batch_end(
             reason,
-            self._signals,
+            self._halt,
             tally,
             tasks=len(self._tasks),
             spent=spent,
@@ -285,7 +288,8 @@ class Batch:
         if self._limit is None:
             return False
         left = len(self._waiting) + len(self._retries)
-        self._say(f"zot batch: {self._limit.words}: {left} tasks are not started; running ones end")
+        not_started = "1 task is not started" if left == 1 else f"{left} tasks are not started"
+        self._say(f"zot batch: {self._limit.words}: {not_started}; running ones end")
         self._log.warning("limit", reason=self._limit.reason, message=self._limit.words, not_started=left)
         return True
 
@@ -302,19 +306,30 @@ class Batch:
         self._tally.note_tokens(self.loop.clock(), self._spent().usage.total)
         if self._processes.replaced_template():
             self._notice("the template has died; its runs go on, and a new one is started")
+        self._heed_deadline()
         self.loop.call_later(TICK_S, self._tick)
+
+    def _heed_deadline(self) -> None:
+        """Once the deadline is over, tells so although nothing could be started now, and stops runs that wait for
+        long."""
+        limit = self._request.deadline
+        if limit is None or self.loop.clock() < self._tally.began + limit or self.controls.is_paused:
+            return
+        if self._limit is None:
+            self._is_used_up()
+        self._attempts.stop_paused(LONG_PAUSE_S, WAITED)
 
     # --- the end ----------------------------------------------------------------------------------------------
 
     def _on_signal(self, number: signal.Signals) -> None:
-        self._signals += 1
+        self._halt = halt = schedule.after_signal(self._halt, number)
         running = self._attempts.count
-        self._log.warning("signal", signal=number.name, count=self._signals)
-        if self._signals == 1 and running:
-            self._say(f"zot batch: {number.name}: no new tasks start; {running} end first. Once more stops them")
-        if self._signals == 1:
+        self._log.warning("signal", signal=number.name, next=halt.name.lower())
+        if halt is schedule.Halt.DRAIN:
+            if running:
+                self._say(f"zot batch: {number.name}: no new tasks start; {running} end first. Once more stops them")
             self.controls.is_draining = True
-        elif self._signals == 2:
+        elif halt is schedule.Halt.STOP:
             self._say(f"zot batch: {number.name}: {running} running tasks are stopped. Once more kills them")
             self.controls.is_stopping = True
         else:

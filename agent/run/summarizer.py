@@ -35,6 +35,8 @@ class Summary(msgspec.Struct, frozen=True):
     status: Status
     reason: str = ""
     text: str = ""
+    may_pass: bool = False
+    """As in `ModelReply`."""
 
 
 class Summarizer:
@@ -79,7 +81,8 @@ class Summarizer:
             return Summary(self._abort.status, self._abort.reason)
         text = text_of(reply.kept).strip()
         if reason := _fault(reply, text):
-            return Summary(Status.ERROR if reply.status is Status.OK else reply.status, reason)
+            status = Status.ERROR if reply.status is Status.OK else reply.status
+            return Summary(status, reason, may_pass=reply.may_pass)
         before = len(self._conversation.transcript)
         self._conversation.compact(compaction.compacted(text, kept))
         after = len(self._conversation.transcript)

@@ -96,5 +96,3 @@ class BatchCommand:
         data = (self.rundir / "runs" / task / f"{attempt}.events.jsonl").read_bytes()
         assert data.endswith(b"\n"), data[-200:]
         return [events.decode(line) for line in data.splitlines()]
-
-

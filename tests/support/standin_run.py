@@ -1,10 +1,10 @@
 """A run of a batch that needs no agent: it speaks on the link and does what its prompt says, word by word.
 
-`ok`, `fail STATUS`, `die SIGNAL`, `exit N`, `hang`, `deaf` (hangs, and does not end when it is told to), `eat MIB`,
-`leave` (a child with a session of its own stays), `usage N` (one request with N tokens, answered), `ask` (a request
-that is never answered), `say TEXT`, `garbage`, `wait` (until the line `go` comes), `once FILE` (what follows is done
-only if FILE is not there yet; it is made),
-`flood N` (N events of 64 KiB).
+`ok`, `fail STATUS` (which may pass), `fault STATUS` (which would come again), `die SIGNAL`, `exit N`, `hang`, `deaf`
+(hangs, and does not end when it is told to), `eat MIB`, `leave` (a child with a session of its own stays), `usage N`
+(one request with N tokens, answered), `ask` (a request that is never answered), `say TEXT`, `garbage`, `wait` (until
+the line `go` comes), `once FILE` (what follows is done only if FILE is not there yet; it is made), `flood N` (N events
+of 64 KiB).
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class Standin:
     def event(self, kind: str, **fields: Any) -> None:
         os.write(1, json.dumps({"type": kind, **fields}, separators=(",", ":")).encode() + b"\n")
 
-    def end(self, status: str, reason: str = "", exit_code: int = 0) -> NoReturn:
+    def end(self, status: str, reason: str = "", exit_code: int = 0, *, may_pass: bool = False) -> NoReturn:
         tokens = {"input": self.requests, "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": self.cost}
         self.event(
             "result", status=status, exit_code=exit_code, reason=reason, text=f"did {self.begin['task']['id']}",
             steps=1, usage=tokens, cost_usd=self.cost, duration_ms=1, session="s", extensions={},
         )  # fmt: skip
         self.event("done")
-        self.link(type="ended", status=status, reason=reason)
+        self.link(type="ended", status=status, reason=reason, may_pass=may_pass)
         sys.exit(exit_code)
 
     def ask(self, max_tokens: int = 100) -> None:
@@ -78,6 +78,9 @@ class Standin:
         return self.words.pop(0)
 
     def do_fail(self) -> None:
+        self.end(self.next(), "as it was told", 1, may_pass=True)
+
+    def do_fault(self) -> None:
         self.end(self.next(), "as it was told", 1)
 
     def do_die(self) -> None:

@@ -38,10 +38,6 @@ class TaskStatus(Enum):
     """The run ended with `ok`, and its `check` did not."""
 
 
-RETRYABLE = frozenset({TaskStatus.CRASHED, TaskStatus.ERROR, TaskStatus.RATE_LIMIT})
-"""What may pass when it is done once more. All others would end in the same way, or have been paid for."""
-
-
 class Usage(msgspec.Struct, frozen=True, gc=False):
     """Tokens of all requests of an attempt."""
 
@@ -74,6 +70,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     status: TaskStatus
     reason: str = ""
     """Empty when the status is `ok`."""
+    may_pass: bool = False
+    """Whether another attempt may end better: after a crash, and after an `error` or `rate_limit` of the server or the
+    connection that is not certain to come again."""
     text: str = ""
     """The final text, as in the `result` record. Cut to `TEXT_KEPT` bytes; the events have all of it."""
     is_cut: bool = False

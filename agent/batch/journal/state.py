@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.batch.journal.glance import FinishedGlance, JournalLine
-from wire.batch.journal_lines import Closed, Finished, Opened, Paused, Reopened, Started
+from wire.batch.journal_lines import Closed, Finished, Opened, Paused, Reopened, Resumed, Started
 from wire.batch.outcome import TaskStatus, Usage
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ class BatchState:
         self.stragglers = 0
         """Lines of attempts that came when the task was done already, or belong to a result that counts no more."""
         self.pauses = 0
+        self.paused: dict[str, str] = {}
+        """Why, by the ids of the tasks whose runs wait for a rate limit, if the batch still runs."""
         self.opened: Opened | None = None
         """The last start of the batch."""
         self.starts = 0
@@ -109,10 +111,14 @@ class BatchState:
             self._finished(line, offset)
         elif isinstance(line, Paused):
             self.pauses += 1
+            self.paused[line.task] = line.reason
+        elif isinstance(line, Resumed):
+            self.paused.pop(line.task, None)
         elif isinstance(line, Reopened):
             self._reopened(line)
         elif isinstance(line, Opened):
             self.opened, self.closed = line, None
+            self.paused.clear()
             self.starts += 1
         elif isinstance(line, Closed):
             self.closed = line
@@ -135,6 +141,8 @@ class BatchState:
 
     def _finished(self, line: FinishedGlance | Finished, offset: int) -> None:
         history, outcome, attempt = self._of(line.task), line.outcome, line.attempt
+        if self.paused:
+            self.paused.pop(line.task, None)
         self._pay(outcome)
         if attempt > history.attempts:
             history.attempts = attempt

@@ -26,8 +26,12 @@ class RunClock:
             self._paused_s += now - self._paused_at
             self._paused_at = None
 
+    def pause_s(self, now: float) -> float:
+        """Of the pause that goes on; 0 if there is none."""
+        return 0.0 if self._paused_at is None else now - self._paused_at
+
     def paused_s(self, now: float) -> float:
-        return self._paused_s + (0.0 if self._paused_at is None else now - self._paused_at)
+        return self._paused_s + self.pause_s(now)
 
     def passed_s(self, now: float) -> float:
         """Since the beginning, pauses included."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.batch.budget import reserve_usd
+from agent.batch.retry import may_pass
 from wire.batch.outcome import Outcome, TaskStatus
 
 if TYPE_CHECKING:
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from agent.batch.pool.run_facts import RunFacts
     from supervisor.process.child import ExitStatus
     from wire.batch.link import Ended, Request
+
+
+CUT_SHORT = frozenset({TaskStatus.TIMEOUT, TaskStatus.INTERRUPTED})
+"""Of a run that the batch has told to end: the provider has answered its request for nobody."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -70,6 +75,7 @@ def outcome_of(attempt: Attempt, facts: RunFacts, ending: Ending) -> Outcome:
         attempt=attempt.number,
         status=status,
         reason=reason,
+        may_pass=may_pass(status, said is not None and said.may_pass),
         text="" if result is None else result.text,
         answer=msgspec.UNSET if result is None else result.answer,
         steps=facts.step if result is None else result.steps,
@@ -100,7 +106,8 @@ def outcome_of(attempt: Attempt, facts: RunFacts, ending: Ending) -> Outcome:
 
 def _cost(facts: RunFacts, ending: Ending) -> tuple[float | None, float]:
     """US dollars, None if they are not known; and the most that the requests of unknown cost can have cost."""
-    if ending.said is not None and facts.result is not None:
+    was_cut = ending.said is None or ending.said.status in CUT_SHORT
+    if facts.result is not None and ending.said is not None and not (was_cut and ending.in_flight is not None):
         return facts.result.usage.cost_usd, 0.0
     if ending.in_flight is not None:
         request = ending.in_flight

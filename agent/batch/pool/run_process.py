@@ -7,12 +7,12 @@ the next one begins.
 
 from __future__ import annotations
 
-import signal
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from agent.batch.pool.launch import kill_tree
 from agent.batch.pool.run_clock import RunClock
 from agent.batch.pool.run_facts import RunFacts
 from agent.batch.pool.run_files import RunFiles, RunFilesError
@@ -22,7 +22,6 @@ from agent.batch.request import RunState, RunView
 from agent.batch.time_text import utc_now
 from supervisor.cleanup.kill_leftovers import TERM_S, HostMarks, LeftoverKiller
 from supervisor.process.child import SpawnError
-from supervisor.process.table import ProcessTable, send_signal
 from wire.batch import link
 from wire.batch.outcome import TaskStatus
 
@@ -231,6 +230,10 @@ class RunProcess:
             self._timeout.cancel()
         return True
 
+    def paused_for_s(self) -> float:
+        """Seconds since the pause that goes on has begun; 0 if the run is not paused."""
+        return self._clock.pause_s(self._loop.clock())
+
     def resume(self) -> bool:
         """Returns whether the run was paused."""
         if not self._clock.is_paused:
@@ -295,7 +298,8 @@ class RunProcess:
         if self._is_stopping or self.life is not RunLife.ALIVE or self._said is not None:
             return
         self._is_stopping = True
-        self.resume()
+        if self.resume():
+            self._request = None  # it waited, so it has not been sent
         if self._timeout is not None:
             self._timeout.cancel()
         if self._link is not None:
@@ -310,15 +314,8 @@ class RunProcess:
         self._is_stopping = True
         self._verdict = self._verdict or verdict
         self._stop_waiting()
-        child = self.child
-        if child is None:
-            return
-        tree = ProcessTable.read().tree([child.pid], session=child.pid)
-        child.kill_group(signal.SIGKILL)
-        for pid, process in tree.items():
-            self._others.add(process.identity)
-            if pid != child.pid:
-                send_signal(process.identity, signal.SIGKILL)
+        if self.child is not None:
+            self._others |= kill_tree(self.child)
 
     def _await(self, seconds: float, failure: str) -> None:
         """Kills the run after so many seconds. One that has said how it ended keeps that."""

@@ -47,6 +47,8 @@ class End(msgspec.Struct, frozen=True):
 
     status: TaskStatus
     reason: str = ""
+    may_pass: bool = False
+    """Whether another attempt may end better."""
 
 
 class EarlyError(Exception):
@@ -93,8 +95,11 @@ class TaskRun:
             end = early.end
             exit_code = write_unstarted(self._stdout, self._stderr, end.status, end.reason)
         self._link.send(
-            Ended(status=end.status, reason=end.reason, setup=self._setup, check=self._check, diff=self._diff)
-        )
+            Ended(
+                status=end.status, reason=end.reason, may_pass=end.may_pass,
+                setup=self._setup, check=self._check, diff=self._diff,
+            )
+        )  # fmt: skip
         return exit_code
 
     def _carry_out(self) -> tuple[End, int]:
@@ -110,10 +115,12 @@ class TaskRun:
         except (TaskError, UsageError, msgspec.DecodeError) as error:
             raise EarlyError(TaskStatus.USAGE, str(error)) from None
         try:
-            result = self._headless(prepared, task).run(prompt, images=prepared.images)
+            headless = self._headless(prepared, task)
+            result = headless.run(prompt, images=prepared.images)
         finally:
             self._link.detach()
-        end = End(TaskStatus(result.status), result.reason)
+        may_pass = headless.may_pass and request.replay is None  # a cassette says the same each time
+        end = End(TaskStatus(result.status), result.reason, may_pass)
         end = self._save_diff(end)
         if task.check is not None and end.status is TaskStatus.OK:
             end = self._run_check(task.check, prepared.options.cwd)

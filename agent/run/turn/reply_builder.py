@@ -30,7 +30,23 @@ STATUS_OF_ERROR = {
 }
 """The status of a run by the kind of its error; `Status.ERROR` for all other kinds."""
 
+PASSING_KINDS = frozenset({"rate_limit", "overloaded", "server", "connection", "dropped", "timeout", "worker"})
+"""The kinds of errors that may not come again when the request is made once more."""
+PASSING_STATUSES = (408, 409)
+"""HTTP statuses below 500 of which that is true."""
+RATE_LIMITED = 429
+
 Line = dict[str, Any]
+
+
+def may_pass(error: Line) -> bool:
+    """Whether the request of an `error` line may succeed when it is made once more. What the server says of that
+    counts first. A 429 is final: whoever sends requests has waited for those that pass."""
+    told = (error.get("limits") or {}).get("should_retry")
+    status = error.get("status")
+    if told is not None:
+        return bool(told)
+    return status in PASSING_STATUSES or (error["kind"] in PASSING_KINDS and status != RATE_LIMITED)
 
 
 class ModelReply(msgspec.Struct, frozen=True):
@@ -47,6 +63,9 @@ class ModelReply(msgspec.Struct, frozen=True):
     """Whether the model itself has ended it, for whatever reason: its text is then an answer, though maybe cut off."""
     is_too_long: bool = False
     """Whether the request, or the request with this reply, was too long for the model or its server."""
+    may_pass: bool = False
+    """Whether the same prompt may end better when it is sent once more. Not so if the model itself has ended the reply:
+    it is paid for."""
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
@@ -113,7 +132,8 @@ class ReplyBuilder(msgspec.Struct):
         status = STATUS_OF_ERROR.get(line["kind"], Status.ERROR)
         reason = "\n".join(filter(None, (line["message"], line.get("advice"))))
         usage = line.get("usage") or self._usage
-        return ModelReply(partial, "error", usage, reason, status, is_too_long=line["kind"] == "too_long")
+        is_too_long = line["kind"] == "too_long"
+        return ModelReply(partial, "error", usage, reason, status, is_too_long=is_too_long, may_pass=may_pass(line))
 
     def _partial(self) -> tuple[Block, ...]:
         text = "".join(self._text)

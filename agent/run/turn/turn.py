@@ -36,6 +36,8 @@ class PromptEnd(msgspec.Struct, frozen=True):
     """Whether the last text of the model is its answer: the model has ended it, though maybe for an unusual reason."""
     is_too_long: bool = False
     """Whether the request was too long, and has to be shorter to be made again."""
+    may_pass: bool = False
+    """Whether the failure of a request may not come again, as in `ModelReply`."""
 
 
 class Turns:
@@ -93,7 +95,8 @@ class Turns:
             return self.aborted() if self._abort.requested else None
         if reply.status is not Status.OK:
             has_answer = reply.is_complete and blocked is None and bool(text_of(reply.kept))
-            return PromptEnd(reply.status, reply.error, has_answer, reply.is_too_long and blocked is None)
+            is_too_long = reply.is_too_long and blocked is None
+            return PromptEnd(reply.status, reply.error, has_answer, is_too_long, reply.may_pass)
         if blocked is not None:
             return PromptEnd(Status.BLOCKED, blocked)
         return PromptEnd(Status.OK, has_answer=True)

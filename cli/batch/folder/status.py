@@ -19,7 +19,7 @@ DONE, RUNNING, KILLED = "done", "running", "killed"
 WHY = {
     "drained": "it was asked to drain",
     "stopped": "it was interrupted",
-    "budget": "--max-cost-usd or --max-tokens was used up",
+    "budget": "--max-cost-usd or --max-tokens was used up; all starts count, so it takes a higher limit to go on",
     "deadline": "--deadline had passed",
     "failures": "as many tasks as --max-failures had failed",
     KILLED: "its process was killed, or the machine went down",
@@ -52,11 +52,12 @@ def _run(folder: str, *, as_json: bool) -> int:
     from cli.json_line import print_json
     from wire.exit_codes import Status
 
-    record = facts(results_of(folder))
+    results = results_of(folder)
+    record = facts(results)
     if as_json:
         print_json(record)
     else:
-        for line in lines(record):
+        for line in lines(record, _example(results)):
             sys.stdout.write(line + "\n")
     is_ok = not record["left"] and set(record["statuses"]) <= {"ok"}
     return 0 if is_ok else Status.PARTIAL_BATCH.exit_code
@@ -78,6 +79,8 @@ def facts(results: BatchResults) -> dict[str, Any]:
         "done": len(results.done),
         "left": len(results.not_run),
         "running" if is_running else "interrupted": interrupted,
+        "paused": len(state.paused) if is_running else 0,
+        "why_paused": next(reversed(state.paused.values()), "") if is_running else "",
         "statuses": state.statuses(),
         "attempts": state.attempts,
         "starts": state.starts,
@@ -89,8 +92,15 @@ def facts(results: BatchResults) -> dict[str, Any]:
     }
 
 
-def lines(record: dict[str, Any]) -> list[str]:
-    """The record for a person."""
+def _example(results: BatchResults) -> str:
+    """A task that a person may want to look at: one that has failed, else any that is done."""
+    histories = results.state.tasks
+    failed = (task for task in results.done if (status := histories[task].status) is None or status.value != "ok")
+    return next(failed, next(iter(results.done), ""))
+
+
+def lines(record: dict[str, Any], example: str = "") -> list[str]:
+    """The record for a person. `example` is a task that is done."""
     from cli.batch.output.summary import next_commands, statuses_text
     from cli.columns import aligned
     from cli.number_format import clock_text, count_text, dollars, plural
@@ -105,9 +115,10 @@ def lines(record: dict[str, Any]) -> list[str]:
     total, ok = record["tasks"], statuses.get("ok", 0)
     left = count_text(record["left"])
     if record.get("running"):
-        left += f", {count_text(record['running'])} of them running"
+        left += f", {count_text(record['running'])} of them under way"
     elif record.get("interrupted"):
         left += f", {count_text(record['interrupted'])} of them interrupted"
+    paused = f"{count_text(record['paused'])} of those under way: {record['why_paused']}"
     cost = dollars(record["known_cost_usd"])
     cost = cost if record["cost_usd"] is not None else f"at least {cost}, as not all costs are known"
     rows = [
@@ -115,6 +126,7 @@ def lines(record: dict[str, Any]) -> list[str]:
         ("tasks", f"{count_text(record['done'])} of {count_text(total)} done, {count_text(ok)} ok"),
         ("not ok", statuses_text(statuses) or "none"),
         ("left", left),
+        *([("paused", one_line(valid_text(paused), 500))] if record["paused"] else ()),
         ("cost", f"{cost}, {plural(sum(record['usage'].values()), 'token')}"),
         ("attempts", f"{count_text(record['attempts'])} in {plural(record['starts'], 'start')} of the batch"),
         ("last start", clock_text(record["last_start"]) or "-"),
@@ -125,4 +137,5 @@ def lines(record: dict[str, Any]) -> list[str]:
     import shlex
 
     counted = {**statuses, "not_run": record["left"]}
-    return [*shown, "", *next_commands(shlex.quote(one_line(valid_text(record["folder"]), 4096)), counted)]
+    where = shlex.quote(one_line(valid_text(record["folder"]), 4096))
+    return [*shown, "", *next_commands(where, counted, example=example, is_used_up=record["state"] == "budget")]

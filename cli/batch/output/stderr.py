@@ -100,7 +100,14 @@ class StderrOutput:
             self._failures.add(end.outcome)
         is_news = not self._live or end.outcome.status.value != "ok"  # the live view counts those that are ok
         if self._show is not Show.NOTHING and is_news:
-            self._place.say(finished_line(end, self._done, self._tasks))
+            self._place.say(finished_line(end, self._done, self._tasks, self._width()))
+
+    def _width(self) -> int | None:
+        """Columns of the terminal; None if there is none."""
+        try:
+            return os.get_terminal_size(self._fd).columns or None
+        except OSError:
+            return None
 
     def end(self) -> None:
         """Ends the view, and writes the summary if the batch has told its end."""
@@ -108,6 +115,6 @@ class StderrOutput:
             self._place.end()
             self._place = _Lines(self._loop, self._fd)
         if self._ended is not None and self._show is not Show.NOTHING:
-            for line in summary(self._ended, self._folder, self._failures):
+            for line in summary(self._ended, self._folder, self._failures, self._width()):
                 self._place.say(line)
         self._place.end()

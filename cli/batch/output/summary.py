@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from cli.batch.output.lines import REASON_LENGTH
+from cli.batch.output.lines import cut_to, first_line
 from cli.columns import aligned
 from cli.number_format import count_text, dollars, elapsed, plural
 from wire.text import one_line, valid_text
@@ -20,13 +20,12 @@ MOST_GROUPS = 10
 """Groups of failures that are listed."""
 MOST_IDS = 3
 """Ids that are named of each."""
-GROUP_REASON = 160
-"""Characters of a reason in the table."""
+WITH_MORE = "all starts count, so give the command again with a higher limit to go on"
 STOPPED = {
     "done": "",
     "drained": "stopped before its end: it was asked to drain",
     "stopped": "stopped before its end: it was interrupted",
-    "budget": "stopped before its end: --max-cost-usd or --max-tokens is used up",
+    "budget": f"stopped before its end: --max-cost-usd or --max-tokens is used up; {WITH_MORE}",
     "deadline": "stopped before its end: --deadline has passed",
     "failures": "stopped before its end: as many tasks as --max-failures have failed",
     "failed": "stopped before its end: its files could not be written; make room, and start it again to go on",
@@ -39,31 +38,39 @@ class Failures:
 
     def __init__(self) -> None:
         self._groups: dict[tuple[str, str], list[str]] = {}
+        self._last = ""
 
     def add(self, outcome: Outcome) -> None:
-        """Counts a final outcome; one that is ok is left out."""
+        """Counts a final outcome; one that is ok is in no group."""
+        self._last = outcome.id
         if outcome.status.value != "ok":
-            reason = one_line(valid_text(outcome.reason), REASON_LENGTH)
-            self._groups.setdefault((outcome.status.value, reason), []).append(outcome.id)
+            group = (outcome.status.value, first_line(outcome.reason))
+            self._groups.setdefault(group, []).append(outcome.id)
 
-    def lines(self) -> list[str]:
-        """`COUNT  STATUS  IDS  REASON` in columns, the largest group first; nothing without failures."""
+    @property
+    def example(self) -> str:
+        """The id of a task that a person may want to look at; "" if none has ended."""
+        return max(self._groups.values(), key=len)[0] if self._groups else self._last
+
+    def lines(self, width: int | None = None) -> list[str]:
+        """`COUNT  STATUS  IDS  REASON` in columns, the largest group first; nothing without failures. Reasons are cut
+        to `width` columns."""
         groups = sorted(self._groups.items(), key=lambda item: -len(item[1]))
         if not groups:
             return []
-        rows = [
-            (str(len(ids)), status, _some(ids), one_line(reason, GROUP_REASON) or "-")
-            for (status, reason), ids in groups[:MOST_GROUPS]
-        ]
-        lines = ["  " + line for line in aligned([("tasks", "status", "ids", "reason"), *rows], right={0})]
+        rows = [(str(len(ids)), status, _some(ids), reason or "-") for (status, reason), ids in groups[:MOST_GROUPS]]
+        heading = ("tasks", "status", "ids", "reason")
+        before = ["  " + line for line in aligned([(*row[:3], "") for row in (heading, *rows)], right={0})]
+        lines = [start + cut_to(row[3], width, start[:-2]) for start, row in zip(before, (heading, *rows), strict=True)]
         if len(groups) > MOST_GROUPS:
             rest = sum(len(ids) for _, ids in groups[MOST_GROUPS:])
             lines.append(f"  and {plural(rest, 'task')} with other reasons")
         return lines
 
 
-def summary(end: BatchEnd, folder: str, failures: Failures) -> list[str]:
-    """What came of the batch, why it ended, what has failed in this start, and the commands to go on with."""
+def summary(end: BatchEnd, folder: str, failures: Failures, width: int | None = None) -> list[str]:
+    """What came of the batch, why it ended, what has failed in this start, and the commands to go on with. `width` is
+    that of the terminal; None if there is none."""
     ok = end.statuses.get("ok", 0)
     cost = dollars(end.known_cost_usd)
     cost = cost if end.cost_usd is not None else f"at least {cost}, as not all costs are known"
@@ -76,9 +83,13 @@ def summary(end: BatchEnd, folder: str, failures: Failures) -> list[str]:
         lines.append(others)
     if why := STOPPED[end.reason]:
         lines.append(why)
-    if failed := failures.lines():
+    if failed := failures.lines(width):
         lines += ["", *failed]
-    return [*lines, "", *next_commands(where, end.statuses)]
+    return [
+        *lines,
+        "",
+        *next_commands(where, end.statuses, example=failures.example, is_used_up=end.reason == "budget"),
+    ]
 
 
 def statuses_text(statuses: Mapping[str, int]) -> str:
@@ -90,11 +101,15 @@ def statuses_text(statuses: Mapping[str, int]) -> str:
     return ", ".join(parts)
 
 
-def next_commands(where: str, statuses: Mapping[str, int]) -> list[str]:
-    """The commands that make sense now. `where` is the folder as a shell takes it."""
+def next_commands(where: str, statuses: Mapping[str, int], *, example: str = "", is_used_up: bool = False) -> list[str]:
+    """The commands that make sense now. `where` is the folder as a shell takes it, `example` the id of a task that has
+    run. With `is_used_up` the limits of the batch let nothing more start."""
     failed = any(count for status, count in statuses.items() if status not in ("ok", NOT_RUN))
     rows: list[tuple[str, str]] = [(f"zot batch results {where}", "the results, one JSON object per line")]
-    if statuses.get(NOT_RUN, 0):
+    if example:
+        task = shlex.quote(one_line(valid_text(example), 200))
+        rows.append((f"zot batch logs {where} {task}", "one run: its messages, tools and answer"))
+    if statuses.get(NOT_RUN, 0) and not is_used_up:
         rows.append((f"zot batch retry {where} --status not_run", "go on with the tasks that were not run"))
     if failed:
         rows.append((f"zot batch retry {where}", "run again what has failed"))

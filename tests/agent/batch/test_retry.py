@@ -4,23 +4,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.batch.retry import is_final
-from wire.batch.outcome import RETRYABLE, TaskStatus
+from agent.batch.retry import BY_CAUSE, is_final, may_pass
+from wire.batch.outcome import TaskStatus
+
+STATUSES = st.sampled_from(list(TaskStatus))
 
 
-@given(st.sampled_from(list(TaskStatus)), st.integers(1, 5), st.integers(0, 4))
-def test_is_final(status: TaskStatus, tries: int, retries: int) -> None:
-    final = is_final(status, tries, retries)
+@given(STATUSES, st.integers(1, 5), st.integers(0, 4), st.booleans())
+def test_is_final(status: TaskStatus, tries: int, retries: int, passing: bool) -> None:
+    final = is_final(status, tries, retries, may_pass=passing)
     if status is TaskStatus.INTERRUPTED:
         assert not final
-    elif status in RETRYABLE:
+    elif passing:
         assert final == (tries > retries)
     else:
         assert final
 
 
+@given(STATUSES, st.booleans())
+def test_only_a_crash_and_what_the_run_says_of_an_error_may_pass(status: TaskStatus, said: bool) -> None:
+    assert may_pass(status, said) == (status is TaskStatus.CRASHED or (said and status in BY_CAUSE))
+
+
 @pytest.mark.parametrize(
     "status", [TaskStatus.OK, TaskStatus.CHECK_FAILED, TaskStatus.OUT_OF_MEMORY, TaskStatus.TIMEOUT, TaskStatus.BUDGET]
 )
-def test_what_would_end_in_the_same_way_is_not_retried(status: TaskStatus) -> None:
-    assert is_final(status, 1, 9)
+def test_what_would_end_in_the_same_way_may_not_pass(status: TaskStatus) -> None:
+    assert not may_pass(status, said=True)

@@ -43,16 +43,26 @@ def test_a_line_begins_with_the_status_as_a_word():
 
 
 def test_a_failure_has_its_reason_on_the_line():
-    failed = outcome("fix-2", FAILED, reason="exit 1:\n2 tests\x1b[2J failed", cost_usd=None)
+    failed = outcome("fix-2", FAILED, reason="exit 1: 2 tests\x1b[2J failed", cost_usd=None)
     line = finished_line(ended(failed), 13, 1000)
     assert line == "[  13/1000] check_failed  fix-2  12.5 s  cost not known  exit 1: 2 tests failed"
 
 
+def test_of_a_long_reason_the_line_has_what_fits_of_its_first_line():
+    long = ended(outcome(status=TaskStatus.ERROR, reason="the run differs " + "é" * 300 + "\nmessages[0]:\n  asked: x"))
+    assert len(finished_line(long, 1, 9)) < 220
+    assert "messages" not in finished_line(long, 1, 9)
+    for width in (80, 120):
+        assert len(finished_line(long, 1, 9, width)) == width
+    assert finished_line(long, 1, 9, 10).endswith("  the run differs éé …")
+    failed = failures(long.outcome)
+    assert len(failed.lines(80)[1]) == 80
+    assert "messages" not in failed.lines()[1]
+
+
 def test_an_attempt_that_is_followed_by_another_says_so():
     crashed = outcome(status=TaskStatus.CRASHED, reason="killed by SIGKILL", attempt=2)
-    assert finished_line(ended(crashed, final=False), 3, 9).endswith(
-        "killed by SIGKILL  (attempt 2; it is tried again)"
-    )
+    assert finished_line(ended(crashed, final=False), 3, 9).endswith("  tried again: killed by SIGKILL")
     stopped = outcome(status=TaskStatus.INTERRUPTED, reason="the batch was stopped")
     assert finished_line(ended(stopped, final=False), 3, 9).endswith("the batch was stopped")
 
@@ -61,8 +71,9 @@ def test_the_summary_of_a_batch_that_is_well():
     assert summary(batch_end(), "runs", failures(outcome())) == [
         "1,000 of 1,000 tasks ok in 12m05s; 1.23 M tokens, $12.3",
         "",
-        "zot batch results runs  the results, one JSON object per line",
-        "zot report runs         a page of charts",
+        "zot batch results runs     the results, one JSON object per line",
+        "zot batch logs runs fix-1  one run: its messages, tools and answer",
+        "zot report runs            a page of charts",
     ]
 
 
@@ -73,21 +84,29 @@ def test_the_summary_groups_failures_by_reason():
         outcome("c"),
     )
     statuses = {"ok": 900, "check_failed": 5, "timeout": 1, "not_run": 94}
-    end = batch_end("budget", statuses=statuses, exit_code=10, cost_usd=None)
+    end = batch_end("failures", statuses=statuses, exit_code=10, cost_usd=None)
     assert summary(end, "my runs", failed) == [
         "900 of 1,000 tasks ok in 12m05s; 1.23 M tokens, at least $12.3, as not all costs are known",
         "5 check_failed, 1 timeout, 94 not run",
-        "stopped before its end: --max-cost-usd or --max-tokens is used up",
+        "stopped before its end: as many tasks as --max-failures have failed",
         "",
         "  tasks  status        ids                       reason",
         "      5  check_failed  a-0, a-1, a-2 and 2 more  exit 1: 2 tests failed",
         "      1  timeout       b                         timeout: the run took longer than 60 s",
         "",
         "zot batch results 'my runs'                 the results, one JSON object per line",
+        "zot batch logs 'my runs' a-0                one run: its messages, tools and answer",
         "zot batch retry 'my runs' --status not_run  go on with the tasks that were not run",
         "zot batch retry 'my runs'                   run again what has failed",
         "zot report 'my runs'                        a page of charts",
     ]
+
+
+def test_when_the_budget_is_used_up_the_summary_offers_no_start_with_the_same_one():
+    end = batch_end("budget", statuses={"ok": 900, "not_run": 100}, exit_code=10)
+    shown = summary(end, "runs", failures(outcome()))
+    assert "give the command again with a higher limit" in shown[2]
+    assert not any("not_run" in line for line in shown)
 
 
 def test_many_reasons_are_counted_and_not_listed():

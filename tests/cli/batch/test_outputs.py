@@ -67,7 +67,7 @@ def test_in_a_pipe_there_is_a_line_for_each_task_and_a_summary(streams):
         "[2/3] ok            two  12.5 s  $0.0123",
         "[3/3] ok            three  12.5 s  $0.0123",
     ]
-    assert "zot batch results 'my runs'  the results, one JSON object per line" in err
+    assert "zot batch logs 'my runs' three  one run: its messages, tools and answer" in err
 
 
 def test_quiet_leaves_what_the_batch_itself_has_to_say(streams):

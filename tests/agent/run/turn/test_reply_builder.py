@@ -125,3 +125,35 @@ def test_an_aborted_reply_is_the_text_so_far(pieces, withhold):
     assert "".join(block.text for block in reply.kept) == "".join(pieces)
     assert (reply.stop, reply.error, reply.tool_calls) == ("aborted", "enough", ())
     assert (records == []) == (withhold or not pieces)
+
+
+@pytest.mark.parametrize(
+    ("line", "passing"),
+    [
+        (failure("server", status=500), True),
+        (failure("overloaded", status=529), True),
+        (failure("rate_limit"), True),
+        (failure("rate_limit", status=429), False),
+        (failure("connection"), True),
+        (failure("dropped"), True),
+        (failure("timeout"), True),
+        (failure("timeout", status=408), True),
+        (failure("worker"), True),
+        (failure("invalid_request", status=400), False),
+        (failure("invalid_request", status=404), False),
+        (failure("invalid_request", status=409), True),
+        (failure("authentication", status=401), False),
+        (failure("too_long", status=413), False),
+        (failure("protocol"), False),
+        (failure("cassette"), False),
+        (failure("server", status=500, limits={"should_retry": False}), False),
+        (failure("invalid_request", status=400, limits={"should_retry": True}), True),
+        (failure("server", status=500, limits={"requests": None}), True),
+        (final(TEXT, stop="max_tokens"), False),
+        (final(TEXT, stop="refusal"), False),
+    ],
+)
+def test_a_failure_tells_whether_it_may_pass(line, passing):
+    assembly, _ = reply_of(line)
+    assert assembly.reply is not None
+    assert assembly.reply.may_pass is passing
