@@ -274,3 +274,19 @@ def test_without_a_reader_running_tasks_end_and_no_new_ones_start(zot: Zot, serv
     assert batch.finals() == {"a": 1}
     assert batch.run("-q").status == 0
     assert batch.finals() == {"a": 1, "b": 1}
+
+
+def test_without_room_for_copies_no_task_counts_as_failed(zot: Zot, server: MessagesServer) -> None:
+    batch = BatchCommand(zot, server)
+    (zot.cwd / "large").write_bytes(b"x" * 3_000_000)
+    batch.tasks(dict.fromkeys(IDS, "x"))
+    keep = ["/bin/sh", "-c", '"$@"; s=$?; cp -r runs kept; exit $s', "sh", *zot.command]
+    command = within(batch.rundir, "size=8m", keep)
+    found = batch.run("-j", "2", "--workspace", "copy", command=command)
+    assert found.status == Status.PARTIAL_BATCH.exit_code
+    assert found.stderr.count("no new tasks start; make room, and start the batch again to go on") == 1
+    assert "4 not run" in found.stderr
+    shutil.copytree(zot.cwd / "kept", batch.rundir, dirs_exist_ok=True)
+    assert batch.finals() == {}
+    assert batch.run("-q", "--workspace", "copy").status == 0
+    assert batch.finals() == ONCE
