@@ -249,9 +249,9 @@ def test_a_batch_that_was_stopped_goes_on(zot: Zot, server: MessagesServer) -> N
     with batch.start("-j", "1") as running:
         wait_until(lambda: b'"tool_call"' in _events(batch))
         for count, said in enumerate(("no new tasks start", "are stopped"), 1):
-            running.signal(signal.SIGHUP)
+            running.signal(signal.SIGTERM)
             wait_until(lambda: said in running.errors())  # noqa: B023
-            assert running.errors().count("SIGHUP") == count
+            assert running.errors().count("SIGTERM") == count
         found = running.finish()
     assert (found.status, found.leftovers) == (Status.INTERRUPTED.exit_code, [])
     (zot.cwd / "go").touch()
