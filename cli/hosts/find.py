@@ -9,6 +9,7 @@ from cli.choices import CommandLineError
 from supervisor.control.client import ControlClient, GoneError, HostError, endpoints, hosts
 from supervisor.home.runtime_dir import runtime_dirs
 from wire import control
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -125,10 +126,15 @@ def ask_all(
 
 
 def listed(found: list[Surveyed]) -> str:
-    """The pids of the hosts, with kind and folder; `HOSTS_NAMED` at most, the others are counted."""
-    shown = [f"{host.pid} ({host.info.kind} in {host.info.cwd})" if host.info else str(host.pid) for host in found]
+    """The pids of the hosts, with kind and folder, or with the task of a run of a batch; `HOSTS_NAMED` at most, the
+    others are counted."""
+    shown = [f"{host.pid} ({_what(host.info)})" if host.info else str(host.pid) for host in found]
     more = f" and {len(shown) - HOSTS_NAMED} more, see zot ps" if len(shown) > HOSTS_NAMED else ""
     return ", ".join(shown[:HOSTS_NAMED]) + more
+
+
+def _what(host: control.HostInfoReply) -> str:
+    return f"task {one_line(host.task, 60)}" if host.task else f"{host.kind} in {host.cwd}"
 
 
 def close(clients: Iterable[ControlClient | None]) -> None:
