@@ -133,7 +133,12 @@ def schema(
 
 @app.command("report")
 def report(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A file of --stats, or the output of --json; - for stdin.")],
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN", help="A file of --stats, the output of --json, or the folder of a batch; - for stdin."
+        ),
+    ],
     output: Annotated[
         str | None,
         typer.Option(
@@ -141,14 +146,27 @@ def report(
             "--output",
             metavar="FILE",
             show_default=False,
-            help="Where the page goes; - for stdout. Default: RUN with .html.",
+            help="Where the page goes; - for stdout. Default: RUN with .html; of a batch, report.html in its folder.",
+        ),
+    ] = None,
+    pages: Annotated[
+        int | None,
+        typer.Option(
+            "--pages",
+            metavar="N",
+            min=0,
+            show_default=False,
+            help="Of a batch: at most N tasks get a page of their own, those that failed first. Default: 1000.",
         ),
     ] = None,
 ) -> None:
-    """Make a page of charts from the figures of a run.
+    """Make a page of charts from the figures of a run, or of a batch.
 
-    It shows use over time, how fast each extension answered, and what happened. The page is one file and works offline.
-    From the output of --json alone there is no use over time.
+    Of a run it shows use over time, how fast each extension answered, and what happened. The page is one file and works
+    offline. From the output of --json alone there is no use over time.
+
+    Of a batch it shows how the tasks have ended and why, what they cost, and how many ran at a time, also while the
+    batch runs. The pages of its tasks go into a folder beside it: report-tasks beside report.html.
 
     Exit status: 0 made, 1 the page cannot be written, 2 RUN cannot be read or usage.
 
@@ -157,10 +175,12 @@ def report(
         zot report run.stats                     makes run.stats.html
         zot report run.stats -o report.html      the same page under another name
         zot --json "go on" | zot report - -o -   from a pipe to a pipe
+        zot report RUNDIR                        makes RUNDIR/report.html, and the pages of the tasks
+        zot report RUNDIR --pages 50             with the pages of 50 tasks at most
     """
     from cli.report.command import make_report
 
-    sys.exit(make_report(run, output))
+    sys.exit(make_report(run, output, pages))
 
 
 @app.command("help")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from .async_host import AsyncHost, AsyncWatch
     from .async_runtime import AsyncEventStream, AsyncRuntime
+    from .batches.async_batch import AsyncBatch
     from .batches.batch import Batch
     from .batches.results import BatchSummary, CommandEnd, TaskResult, TaskUsage
     from .errors import (
@@ -108,6 +109,7 @@ __all__ = [
     "AnyEvent",
     "AssistantMessage",
     "AssistantStart",
+    "AsyncBatch",
     "AsyncEventStream",
     "AsyncHost",
     "AsyncRuntime",
@@ -208,11 +210,12 @@ _MODULES = (
     "runtime",
     "host_answers",
     "host",
+    "batches.results",
+    "batches.batch",
     "async_runtime",
     "async_host",
+    "batches.async_batch",
     "program_extensions",
-    "batches.batch",
-    "batches.results",
 )
 """Where the names are. A module is imported only if no module before it has the name."""
 

@@ -37,7 +37,6 @@ class Orders:
         """Its run has an id and a token of its own."""
         request, folder = self._request, self._folder
         self._count += 1
-        has_copy = request.workspace == "copy"
         begin = link.Begin(
             task=Raw(encode_task(task).rstrip(b"\n")),
             attempt=attempt,
@@ -45,8 +44,7 @@ class Orders:
             request=self._flags,
             token=f"{self._token}.{self._count}",
             version=self._version,
-            workspace=str(folder.workspace(task.id)) if has_copy else "",
-            diff=str(folder.diff(task.id)) if has_copy else "",
+            workspace=str(folder.workspace(task.id)) if request.workspace == "copy" else "",
         )
         limits = (task.timeout_s, request.task_timeout, request.run.timeout)
         return RunOrder(

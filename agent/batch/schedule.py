@@ -6,7 +6,8 @@ that failed at the beginning.
 
 from __future__ import annotations
 
-from enum import Enum
+import signal
+from enum import Enum, IntEnum
 
 import msgspec
 
@@ -19,6 +20,25 @@ class Step(Enum):
     WAIT = "wait"
     """For a run to end, or for the user."""
     END = "end"
+
+
+class Halt(IntEnum):
+    """How far signals have brought a batch to its end. Each includes those before it."""
+
+    NONE = 0
+    DRAIN = 1
+    """No new starts; running ones end."""
+    STOP = 2
+    """Running ones are aborted."""
+    KILL = 3
+    """Running ones are killed."""
+
+
+def after_signal(halt: Halt, number: signal.Signals) -> Halt:
+    """Ctrl-C goes one step further. SIGTERM and SIGHUP come from those who do not wait for the ends of runs (a service
+    manager, a terminal that is closed), so the first one stops."""
+    least = Halt.DRAIN if number is signal.SIGINT else Halt.STOP
+    return Halt(min(max(halt + 1, least), Halt.KILL))
 
 
 class Situation(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agent.batch.journal.state import BatchState
     from agent.batch.pool.run_process import RunProcess
     from agent.batch.request import BatchControls, RunView, StopReason
+    from agent.batch.schedule import Halt
 
 RATE_S = 60.0
 """Seconds over which tokens per minute are counted."""
@@ -142,7 +143,7 @@ def spent_by(runs: Iterable[RunProcess]) -> Spent:
 
 
 def batch_end(
-    reason: StopReason, signals: int, tally: Tally, *, tasks: int, spent: Spent, duration_s: float
+    reason: StopReason, halt: Halt, tally: Tally, *, tasks: int, spent: Spent, duration_s: float
 ) -> records.BatchEnd:
     left = tasks - tally.done
     statuses = dict(tally.statuses)
@@ -150,7 +151,7 @@ def batch_end(
         statuses[NOT_RUN] = left
     return records.BatchEnd(
         reason=reason,
-        exit_code=exit_code(reason, is_signalled=bool(signals), is_all_ok=tally.is_all_ok and not left),
+        exit_code=exit_code(reason, is_signalled=bool(halt), is_all_ok=tally.is_all_ok and not left),
         tasks=tasks,
         statuses=statuses,
         usage=spent.usage,

@@ -19,7 +19,7 @@ command once more goes on where the batch stopped: what is done stays done, and 
 The first word is a command below or TASKS: a file with the name of a command is given as ./status.
 
 On a terminal the progress is shown; p pauses, q drains (running tasks end, no new ones start), Q stops. The first
-Ctrl-C drains, too, and the second stops.
+Ctrl-C drains, too, and the second stops; SIGTERM and SIGHUP stop at once.
 
 Examples:
     zot batch tasks.jsonl -o runs -j 8                               each line is a task

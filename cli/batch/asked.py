@@ -44,6 +44,8 @@ class AskedBatch(msgspec.Struct, frozen=True, kw_only=True):
     selection: Selection
     show: Show = Show.AUTO
     as_json: bool = False
+    has_events: bool = True
+    """Whether `as_json` includes the events of the runs."""
 
 
 def asked_from(given: Mapping[str, Any]) -> AskedBatch:
@@ -51,6 +53,8 @@ def asked_from(given: Mapping[str, Any]) -> AskedBatch:
     tasks = given["tasks"]
     if tasks == STDIN and given["api_key_file"] == STDIN:
         raise CommandLineError("the tasks and --api-key-file are both -: stdin can be only one of them")
+    if given["no_events"] and not given["as_json"]:
+        raise CommandLineError("--no-events has no effect without --json")
     try:
         run = request_from({**{name: given[name] for name in RUN_FLAGS}, "no_session": True})
     except FlagError as error:
@@ -78,6 +82,7 @@ def asked_from(given: Mapping[str, Any]) -> AskedBatch:
         selection=_selection(given),
         show=show_from(no_progress=given["no_progress"], quiet=given["quiet"]),
         as_json=given["as_json"],
+        has_events=not given["no_events"],
     )
 
 

@@ -74,6 +74,14 @@ AsJson = Annotated[
         "--json", help="Print all events of all runs, and the batch's own, as JSON lines.", rich_help_panel=OUTPUT
     ),
 ]
+NoEvents = Annotated[
+    bool,
+    typer.Option(
+        "--no-events",
+        help="With --json: only the batch's own records. RUNDIR keeps the events.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 NoProgress = Annotated[
     bool,
     typer.Option("--no-progress", help="A line for each finished task, also on a terminal.", rich_help_panel=OUTPUT),
@@ -267,6 +275,7 @@ def batch(
         ),
     ] = None,
     as_json: AsJson = False,
+    no_events: NoEvents = False,
     no_progress: NoProgress = False,
     quiet: Quiet = False,
 ) -> None:

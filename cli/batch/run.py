@@ -40,11 +40,20 @@ def run_batch(asked: AskedBatch) -> int:
         return INTERRUPTED
     for remark in found.remarks:
         say(f"zot batch: {remark}")
-    return check_and_start(asked.request, tasks, found.lines, asked.show, asked.folder, as_json=asked.as_json)
+    return check_and_start(
+        asked.request, tasks, found.lines, asked.show, asked.folder, as_json=asked.as_json, has_events=asked.has_events
+    )
 
 
 def check_and_start(
-    request: BatchRequest, tasks: list[Task], lines: Mapping[str, str], show: Show, folder: str, *, as_json: bool
+    request: BatchRequest,
+    tasks: list[Task],
+    lines: Mapping[str, str],
+    show: Show,
+    folder: str,
+    *,
+    as_json: bool,
+    has_events: bool = True,
 ) -> int:
     """Runs these tasks, if nothing is wrong with them; returns the exit status. `lines` says where each stands, and
     `folder` is RUNDIR as the user has written it. Raises `OSError`."""
@@ -63,7 +72,7 @@ def check_and_start(
         tasks,
         version=VERSION,
         tell=outputs.tell,
-        on_event=outputs.on_event if as_json else None,
+        on_event=outputs.on_event if as_json and has_events else None,
         say=outputs.say,
         is_full=outputs.is_full,
     )

@@ -9,7 +9,6 @@ from cli.choices import CommandLineError
 from supervisor.control.client import ControlClient, GoneError, HostError, endpoints, hosts
 from supervisor.home.runtime_dir import runtime_dirs
 from wire import control
-from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -50,7 +49,7 @@ def connect(pid: int | None) -> ControlClient:
             raise HostError(NONE_RUNS)
         if not candidates:
             raise HostError(f"host {found[0].pid} does not answer: {found[0].trouble}")
-        raise CommandLineError(f"{len(candidates)} hosts are running; name one by its pid: {listed(candidates)}")
+        raise CommandLineError(f"{len(candidates)} hosts are running; name one by its pid (zot ps shows them): {listed(candidates)}")
     finally:
         keep = candidates[0].client if len(candidates) == 1 else None
         close(host.client for host in found if host.client is not keep)
@@ -126,15 +125,10 @@ def ask_all(
 
 
 def listed(found: list[Surveyed]) -> str:
-    """The pids of the hosts, with kind and folder, or with the task of a run of a batch; `HOSTS_NAMED` at most, the
-    others are counted."""
-    shown = [f"{host.pid} ({_what(host.info)})" if host.info else str(host.pid) for host in found]
+    """The pids of the hosts, with kind and folder; `HOSTS_NAMED` at most, the others are counted."""
+    shown = [f"{host.pid} ({host.info.kind} in {host.info.cwd})" if host.info else str(host.pid) for host in found]
     more = f" and {len(shown) - HOSTS_NAMED} more, see zot ps" if len(shown) > HOSTS_NAMED else ""
     return ", ".join(shown[:HOSTS_NAMED]) + more
-
-
-def _what(host: control.HostInfoReply) -> str:
-    return f"task {one_line(host.task, 60)}" if host.task else f"{host.kind} in {host.cwd}"
 
 
 def close(clients: Iterable[ControlClient | None]) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 from agent.tools.files.atomic import replace_file
 from agent.tools.outcome import ToolError
 from cli.os_errors import discard_output
-from cli.report.page.page import SIGNATURE, render
+from cli.report.page.page import render
+from cli.report.page.shell import SIGNATURE
 from cli.report.reading.recording import InputError
 from cli.report.reading.source import read_recording
 from cli.version import VERSION
@@ -17,32 +18,73 @@ from wire.exit_codes import Status
 from wire.text import printable
 
 STDIN = "/dev/stdin"
+BATCH_FILES = ("batch.json", "journal.jsonl")
+BATCH_PAGE = "report.html"
+"""In the folder of the batch."""
 
 
-def make_report(source: str, output: str | None) -> int:
+def make_report(source: str, output: str | None, pages: int | None = None) -> int:
     """Writes the page and returns the exit status: 0, 2 if the file or the name cannot be used, 1 if the page cannot be
     written, 130 if the reader of stdout has gone.
 
-    `source` is a file, or `-` for stdin; `output` a file, `-` for stdout, or None for the source's name with `.html`.
-    Says on stderr where the page is.
+    `source` is a file, the folder of a batch, or `-` for stdin; `output` a file, `-` for stdout, or None for the
+    source's name with `.html`, and for `report.html` in the folder of a batch. `pages` is the most tasks of a batch
+    that get a page of their own; None for the usual number. Says on stderr where the page is.
     """
     if source == "-":
         source = STDIN
     try:
-        target = _target(source, output)
-        page = render(read_recording(source), source_name=os.path.basename(source), version=VERSION)
+        if is_batch(source):
+            target = _batch_target(source, output)
+            page = _batch_page(source, target, pages)
+        elif pages is not None:
+            raise InputError("--pages is for the folder of a batch, which has tasks; RUN is none")
+        else:
+            target = _target(source, output)
+            page = render(read_recording(source), source_name=os.path.basename(source), version=VERSION)
     except InputError as error:
         return _refused(str(error), Status.USAGE)
+    except OSError as error:
+        return _unwritten(f"{error.filename}: {error.strerror or error}")
     if target is None:
         return _print(page)
     try:
         replace_file(target, page.encode())
     except ToolError as error:
-        return _refused(
-            f"the page cannot be written: {printable(str(error))}; choose another file with -o", Status.ERROR
-        )
+        return _unwritten(str(error))
     print(f"{printable(target)}: open it in a browser", file=sys.stderr)  # noqa: T201
     return Status.OK.exit_code
+
+
+def is_batch(path: str) -> bool:
+    """Whether it is the folder of a batch."""
+    return any(os.path.isfile(os.path.join(path, name)) for name in BATCH_FILES)
+
+
+def _batch_page(source: str, target: str | None, pages: int | None) -> str:
+    """The page of a batch. Those of its tasks are written beside `target`. Raises `InputError`, `OSError`."""
+    from cli.report.batch.chosen import PAGES
+    from cli.report.batch.make import BatchPages
+
+    batch = BatchPages(source, VERSION)
+    return batch.page() if target is None else batch.page_with_tasks(target, PAGES if pages is None else pages)
+
+
+def _batch_target(source: str, output: str | None) -> str | None:
+    """As `_target`; the page must not take the place of anything that belongs to the batch."""
+    from agent.batch.journal.folder import OWN_NAMES
+
+    if output is None:
+        target = os.path.join(source, BATCH_PAGE)
+        if os.path.exists(target) and not _is_ours(target):
+            raise InputError(f"{printable(target)} is there already and is no report; choose another file with -o")
+        return target
+    inside = os.path.relpath(os.path.realpath(output), os.path.realpath(source)).split(os.sep)
+    if output not in ("", "-") and inside[0] in OWN_NAMES:
+        raise InputError(f"{printable(output)} belongs to the batch itself; choose another file with -o")
+    if os.path.isdir(output):
+        raise InputError(f"{printable(output)} is a folder; -o needs the name of a file, such as report.html")
+    return _target(source, output)
 
 
 def _target(source: str, output: str | None) -> str | None:
@@ -63,7 +105,9 @@ def _target(source: str, output: str | None) -> str | None:
 def _beside(source: str) -> str:
     path = Path(source)
     if path.is_dir():
-        raise InputError(f"{printable(source) or '.'} is a folder; name the file of --stats or --json in it")
+        raise InputError(
+            f"{printable(source) or '.'} is a folder, and has no batch; name the file of --stats or --json in it"
+        )
     if source == STDIN or (path.exists() and not path.is_file()):
         raise InputError(f"say where the page of {printable(source)} goes: -o FILE, or -o - for stdout")
     return str(path.with_suffix(".html"))
@@ -94,6 +138,10 @@ def _print(page: str) -> int:
     except OSError as error:
         return _refused(f"stdout cannot be written: {error.strerror}", Status.ERROR)
     return Status.OK.exit_code
+
+
+def _unwritten(why: str) -> int:
+    return _refused(f"the page cannot be written: {printable(why)}; choose another file with -o", Status.ERROR)
 
 
 def _refused(why: str, status: Status) -> int:

@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import sys
-import threading
-from collections import deque
+import warnings
 
-from ..connection.channel import tell
-from ..connection.command_line import environment
-from ..connection.decode import event, members_of
-from ..connection.engine_process import EngineProcess
-from ..errors import BatchError, ProtocolError, RuntimeDied
-from .command_line import command
-from .results import BatchSummary, TaskResult
+from .client import BatchClient
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Self, Unpack
 
     from ..connection.command_line import Place
-    from ..errors import ZotError
     from ..events import AnyEvent
     from .command_line import BatchOptions
-
-OWN = frozenset({"batch_start", "task_start", "task_paused", "task_resumed", "task_end", "batch_end"})
-"""The types of the batch's own records; the others are of runs."""
+    from .results import BatchSummary, TaskResult
 
 
 class Batch:
-    """Runs tasks, each in a process of its own, and gives their results as they come.
+    """Runs tasks, each in a process of its own, and gives their results as they come. Options are the flags of
+    `zot batch`, by their names.
 
         with Batch(["Is 91 prime?", "Is 97 prime?"], "runs/primes", jobs=4) as batch:
             for result in batch:
@@ -41,7 +28,8 @@ class Batch:
 
     A task is a prompt, or a mapping with the fields of a task (`zot schema batch.task`). `folder` keeps the results:
     the same tasks with the same folder go on where an earlier batch has ended, and what is done is not run again.
-    Options are the flags of `zot batch`, by their names.
+
+    All methods may be called from any thread. In a forked process the copy is closed.
     """
 
     def __init__(
@@ -55,112 +43,83 @@ class Batch:
         program: Sequence[str] | None = None,
         **options: Unpack[BatchOptions],
     ) -> None:
-        """Starts the batch.
+        """Takes all tasks and starts the batch.
 
-        - `on_event`: gets each event of each run, with the id of its task and the number of the attempt, in a thread of
-          the batch;
-        - `on_stderr`: gets the lines for a person, in the same thread (default: they go to `sys.stderr`);
+        - `on_event`: gets the id of a task, the number of the attempt, and an event of its run, for each event of each
+          run, in a thread of the batch. While it works, the runs may have to wait;
+        - `on_stderr`: gets the lines for a person, in the same thread, also one for each task. Default: only what there
+          is to say about the batch itself, to `sys.stderr`;
         - `env`: added to the environment of the batch;
         - `program`: the command line that is run instead of this Python's zot, before `batch` and the flags.
 
-        Raises `TypeError` for a wrong option or task, and `OSError` if the program cannot be started. What `zot batch`
-        finds wrong with a task comes with the results, as `BatchError`."""
-        self.summary: BatchSummary | None = None
-        """How the batch has ended; None until then."""
-        self._on_event = on_event
-        self._on_stderr = on_stderr or (lambda line: print(line, file=sys.stderr))  # noqa: T201
-        self._results: deque[TaskResult] = deque()
-        self._changed = threading.Condition()
-        self._end: ZotError | None = None
-        lines = b"".join(_line(number, task) for number, task in enumerate(tasks, 1))
-        self._process = EngineProcess(
-            command(options, folder, with_events=on_event is not None, program=program),
-            environment(options, env),
-            on_line=self._on_line,
-            on_stderr=lambda line: tell(self._on_stderr, line),
-            on_end=self._finish,
-            cwd=options.get("cwd"),
+        Raises `TypeError` for a wrong option and for what is no task, `ValueError` for more than 256 MiB of tasks, and
+        `OSError` if the program cannot be started. What `zot batch` finds wrong is raised with the first result."""
+        self._is_closed = True
+        self._client = BatchClient(
+            tasks, folder, options, on_event=on_event, on_stderr=on_stderr, env=env, program=program
         )
-        self._process.write(lines)
-        self._process.end_input()
-        self._process.start()
+        self._is_closed = False
 
-    def __iter__(self) -> Iterator[TaskResult]:
-        """The final result of each task, as they come; also of those that an earlier batch has done, first. Ends when
-        the batch has ended. Raises `BatchError` if it has not begun or not ended in good order."""
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._results or self._end is not None)
-                if not self._results:
-                    break
-                result = self._results.popleft()
-            yield result
-        if self.summary is None and self._end is not None:
-            raise self._end
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> TaskResult:
+        """The final result of the next task: first of those that an earlier batch has done, in their order, then of the
+        others as they end. Each is given once, to whichever iteration asks first; at the end none of the batch's
+        processes is left. A failed task is a result like any other. Tasks that did not end (`summary` says why) have
+        none.
+
+        Raises `BatchError` if the batch has not begun (`exit_status` 2: a task or an option is wrong) or could not go
+        on, `ProtocolError` if the program is no `zot batch`, `ClosedError` after `close`, and `BusyError` in
+        `on_event`."""
+        if (result := self._client.take()) is None:
+            raise StopIteration
+        return result
+
+    @property
+    def summary(self) -> BatchSummary | None:
+        """How the batch has ended: the reason, statuses, tokens and dollars of all tasks, those of earlier batches
+        included. None until then."""
+        return self._client.summary
 
     def wait(self) -> BatchSummary:
-        """Waits for the end without looking at the results. Raises as the iteration does."""
-        for _ in self:
-            pass
-        if self.summary is None:
-            raise ProtocolError("the batch has ended without a summary")
-        return self.summary
+        """Waits for the end. Results that come meanwhile are not kept in memory; an iteration after it reads them from
+        the folder. Raises as an iteration does."""
+        return self._client.wait()
 
     def drain(self) -> None:
-        """Starts no more tasks; those that run end by themselves. May be called from any thread."""
-        self._process.send_signal(signal.SIGINT)
+        """Starts no more tasks; those that run end by themselves, and the iteration with them. Waits for nothing, and
+        may be called from anywhere."""
+        self._client.drain()
 
     def stop(self) -> None:
-        """Aborts the runs; their tasks are run again when the batch goes on. May be called from any thread."""
-        self._process.send_signal(signal.SIGTERM)
+        """Aborts the runs; their tasks are run again when the batch goes on. Waits for nothing, and may be called from
+        anywhere."""
+        self._client.stop()
+
+    # --- the end --------------------------------------------------------------------------------------------
+
+    @property
+    def pid(self) -> int:
+        """Of the batch's process."""
+        return self._client.process.pid
 
     def close(self) -> None:
-        """Stops the batch if it still runs, and waits until no process of it is left."""
-        self._process.end(at_once=True)
-        self._process.close()
+        """Stops the batch if it still runs, and waits until no process of it is left. A second call waits for the same
+        end."""
+        self._is_closed = True
+        self._client.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_error: object) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    # --- in the thread of the pipes ---------------------------------------------------------------------------
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {getattr(self, '_client', 'not started')}>"
 
-    def _on_line(self, line: bytes) -> None:
-        members = members_of(line)
-        kind = members["type"]
-        if kind == "task_end" and members.get("final"):
-            self._put(TaskResult.read(members["outcome"]))
-        elif kind == "batch_end":
-            self.summary = BatchSummary.read(members)
-        elif kind not in OWN and self._on_event is not None:
-            task, attempt = str(members.pop("task", "")), int(members.pop("attempt", 0))
-            tell(lambda found: self._on_event and self._on_event(task, attempt, found), event(members, line))
-
-    def _put(self, result: TaskResult) -> None:
-        with self._changed:
-            self._results.append(result)
-            self._changed.notify_all()
-
-    def _finish(self, why: ZotError) -> None:
-        with self._changed:
-            self._end = BatchError(why.exit_status, why.stderr) if isinstance(why, RuntimeDied) else why
-            self._changed.notify_all()
-
-
-def _line(number: int, task: str | Mapping[str, Any]) -> bytes:
-    """A line of a tasks file. Raises `TypeError`."""
-    fields = {"prompt": task} if isinstance(task, str) else dict(task)
-    try:
-        return json.dumps(fields, default=_plain).encode() + b"\n"
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"task {number}: {error}") from None
-
-
-def _plain(value: object) -> Any:
-    if isinstance(value, os.PathLike):
-        return os.fsdecode(os.fspath(value))
-    if isinstance(value, (set, frozenset, tuple)):
-        return list(value)
-    raise TypeError(f"{value!r} is no JSON")
+    def __del__(self) -> None:
+        if not getattr(self, "_is_closed", True) and not self._client.process.is_foreign and not self._client.is_over:
+            self._client.begin_close()
+            warnings.warn("a Batch was not closed", ResourceWarning, stacklevel=2)

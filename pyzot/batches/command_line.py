@@ -14,7 +14,6 @@ from ..connection.command_line import (
     TEXT,
     TEXTS,
     checked,
-    own_program,
     written,
 )
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
         cwd: Place
         """Where relative paths start. Default: the working directory of this process."""
         redo: str | Sequence[str]
-        """`failed`, `changed`, `all`, or ids."""
+        """Of what an earlier batch in this folder has done: `failed`, `changed`, `all`, or ids."""
         provider: str
         model: str
         api_key: str
@@ -102,24 +101,27 @@ FLAGS = {
     "deadline": SECONDS,
 }
 """How the value of each option is written."""
+UNWRITTEN = {"api_key": TEXT, "cwd": PLACE}
+"""Options that are no flags: the key is in the environment, and the process starts in the folder."""
 
 
 def command(
-    options: Mapping[str, Any], folder: Place, *, with_events: bool, program: Sequence[str] | None = None
+    options: Mapping[str, Any], folder: Place, program: Sequence[str], *, with_events: bool, is_quiet: bool
 ) -> list[str]:
-    """The command of a batch whose tasks come on stdin: `program` (default: zot of this Python) with `batch` and the
-    flags. An option that is None is not given. Raises `TypeError` for an option that does not exist, and for a value of
-    another type."""
-    given = {name: value for name, value in options.items() if name != "cwd"}
-    if (key := given.pop("api_key", None)) is not None:
-        checked("api_key", TEXT, key)
-    found = [*(own_program() if program is None else program), "batch", "-", "--json"]
-    found.append(f"--output={checked('folder', PLACE, folder)}")
+    """The command of a batch whose tasks come on stdin: `program` with `batch` and the flags. An option that is None is
+    not given. Raises `TypeError` for an option that does not exist, and for a value of another type."""
+    given = dict(options)
+    for name, kind in UNWRITTEN.items():
+        if (value := given.pop(name, None)) is not None:
+            checked(name, kind, value)
+    found = [*program, "batch", "-", "--json", f"--output={checked('folder', PLACE, folder)}"]
     if not with_events:
         found.append("--no-events")
+    if is_quiet:
+        found.append("--quiet")
     for name, value in given.items():
         if name not in FLAGS:
-            known = ", ".join(sorted({*FLAGS, "api_key", "cwd"}))
+            known = ", ".join(sorted({*FLAGS, *UNWRITTEN}))
             raise TypeError(f"there is no option {name!r}; there are {known}")
         if value is not None:
             found += written(name, FLAGS[name], value)

@@ -50,6 +50,9 @@ class TaskResult(Part):
     ended: str
     reason: str = ""
     """Empty when the status is `ok`."""
+    may_pass: bool = False
+    """Whether another attempt may end better: after a crash, and after an `error` or `rate_limit` of the server or the
+    connection that is not certain to come again."""
     text: str = ""
     """The final text, as in the `result` record. Cut to `TEXT_KEPT` bytes; the events have all of it."""
     is_cut: bool = False

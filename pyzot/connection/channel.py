@@ -50,6 +50,7 @@ class Channel:
         self.is_deaf = False
         """The other side takes no more lines."""
         self._is_over = False
+        self._is_paused = False
         self._on_pass = on_pass
         self._on_end = on_end
         self._inputs = dict(inputs)
@@ -95,6 +96,16 @@ class Channel:
             self._wake.write(b"\0")  # if the pipe is full, the thread is about to wake
         except (OSError, ValueError):
             return
+
+    def pause(self) -> None:
+        """In the thread: reads no more of the first input until `resume`."""
+        self._is_paused = True
+
+    def resume(self) -> None:
+        """Reads on, if it does not."""
+        if self._is_paused:
+            self._is_paused = False
+            self.wake()
 
     def end_output(self) -> None:
         """In the thread: closes the output after what is queued."""
@@ -151,6 +162,7 @@ class Channel:
             self._selector.register(self._exit, selectors.EVENT_READ)
         while not self._is_over:
             self._send()
+            self._watch_main()
             for key, _ in self._selector.select(self._on_pass()):
                 if key.fileobj is self._woken:
                     self._woken.read(READ)
@@ -210,6 +222,14 @@ class Channel:
                 self._unsent[0] = self._unsent[0][sent:]
             else:
                 self._unsent.popleft()
+
+    def _watch_main(self) -> None:
+        is_paused = self._is_paused  # another thread may resume now
+        if is_paused == (self._main in self._selector.get_map()):
+            if is_paused:
+                self._selector.unregister(self._main)
+            else:
+                self._selector.register(self._main, selectors.EVENT_READ, self._inputs[self._main])
 
     def _watch_output(self, wanted: bool) -> None:
         if wanted != (self._output in self._selector.get_map()):

@@ -19,12 +19,20 @@ _decode = json.JSONDecoder().decode
 
 
 def members_of(line: bytes) -> dict[str, Any]:
+    """The JSON object in a line, which has a type. Raises `ProtocolError`."""
+    found = object_of(line)
+    if not isinstance(found.get("type"), str):
+        raise ProtocolError(f"not a line of an engine: {line[:200]!r}")
+    return found
+
+
+def object_of(line: bytes) -> dict[str, Any]:
     """The JSON object in a line. Raises `ProtocolError`."""
     try:
         found = _decode(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         found = None
-    if not isinstance(found, dict) or not isinstance(found.get("type"), str):
+    if not isinstance(found, dict):
         raise ProtocolError(f"not a line of an engine: {line[:200]!r}")
     return found
 

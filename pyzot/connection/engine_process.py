@@ -61,6 +61,8 @@ class EngineProcess:
         self._last_words: deque[str] = deque(maxlen=STDERR_LINES)
         self._is_ending = False
         self._is_at_once = False
+        self._is_hurried = False
+        """The steps are those of an end at once."""
         self._steps: list[tuple[float, signal.Signals | None]] | None = None
         self._process = subprocess.Popen(
             command,
@@ -120,6 +122,14 @@ class EngineProcess:
         """Whether this process was forked from the one that started the engine."""
         return os.getpid() != self._owner
 
+    def pause(self) -> None:
+        """In the thread of the pipes: reads no more of its standard output until `resume`."""
+        self._channel.pause()
+
+    def resume(self) -> None:
+        """Reads on. May be called from anywhere."""
+        self._channel.resume()
+
     def end_input(self) -> None:
         """Closes its standard input once all is written. To be called before `start`."""
         self._channel.end_output()
@@ -134,6 +144,7 @@ class EngineProcess:
         then SIGKILL. Does not wait, and may be called from anywhere."""
         self._is_at_once = self._is_at_once or at_once
         self._is_ending = True
+        self._channel.resume()
         self._channel.wake()
 
     def close(self, stuck_s: float | None = None) -> None:
@@ -163,10 +174,12 @@ class EngineProcess:
         if self._steps is None:
             self._channel.end_output()
             self._channel.wake()
-            first = now if self._is_at_once else now + CLOSE_S
-            self._steps = [(first, signal.SIGTERM), (first + EXIT_S, signal.SIGKILL), (first + 2 * EXIT_S, None)]
-        elif self._is_at_once and self._steps[0][1] is signal.SIGTERM:
-            self._steps[:2] = [(now, signal.SIGTERM), (now + EXIT_S, signal.SIGKILL)]
+            self._steps = self._steps_from(now if self._is_at_once else now + CLOSE_S)
+            self._is_hurried = self._is_at_once
+        elif self._is_at_once and not self._is_hurried:
+            self._is_hurried = True
+            if self._steps and self._steps[0][1] is signal.SIGTERM:
+                self._steps[:2] = [(now, signal.SIGTERM), (now + EXIT_S, signal.SIGKILL)]
         while self._steps and self._steps[0][0] <= now:
             _, number = self._steps.pop(0)
             if number is not None:
@@ -174,6 +187,10 @@ class EngineProcess:
             else:  # it is dead, and another process holds its standard output
                 self._channel.stop()
         return self._steps[0][0] - now if self._steps else 0
+
+    def _steps_from(self, first: float) -> list[tuple[float, signal.Signals | None]]:
+        """The signals that end it, and when each is sent; then it is left."""
+        return [(first, signal.SIGTERM), (first + EXIT_S, signal.SIGKILL), (first + 2 * EXIT_S, None)]
 
     def _ended(self, fault: ProtocolError | None) -> None:
         """Its standard output has ended."""

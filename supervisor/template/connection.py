@@ -26,6 +26,9 @@ READY_S = 60.0
 """Seconds from the start of the program until it serves."""
 ANSWER_S = 60.0
 """Seconds for an answer. A template that takes longer is stuck and is killed."""
+LOOK_S = 10.0
+"""Seconds between two looks whether a fork has ended. A template that has not reported the end by the next look is
+stuck and is killed."""
 CLOSED_S = 1.0
 """Seconds from the end of the socket until the process is killed."""
 LAST_LINES = 5
@@ -68,6 +71,9 @@ class Connection:
         self._why_killed = ""
         self._reason = ""
         self._deadline: Timer | None = None
+        self._look: Timer | None = None
+        self._unreported: set[int] = set()
+        """Forks that had ended at the last look."""
         try:
             self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         except OSError as error:
@@ -173,6 +179,7 @@ class Connection:
         self.has_served = True
         self._answered()
         self._running[reply.id] = fork
+        self._look_later()
         fork.started(reply.pid, fds[0] if fds else -1, self._facts)
         if self.state is ConnectionState.GONE:
             fork.orphaned()
@@ -200,6 +207,8 @@ class Connection:
         self._read()
         self.state = ConnectionState.GONE
         self._stop_waiting()
+        if self._look is not None:
+            self._look.cancel()
         for fork in list(self._running.values()):
             fork.orphaned()
         self._running.clear()
@@ -243,6 +252,21 @@ class Connection:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+    def _look_later(self) -> None:
+        if self._look is None and self.state is ConnectionState.READY:
+            self._look = self._loop.call_later(LOOK_S, self._look_at_forks)
+
+    def _look_at_forks(self) -> None:
+        """A stuck template would hide the ends of its forks for ever: nobody else can collect them."""
+        self._look = None
+        ended = {number for number, fork in self._running.items() if fork.has_ended()}
+        if ended & self._unreported:
+            self._kill(f"did not report the end of a fork within {LOOK_S:.0f} s")
+            return
+        self._unreported = ended
+        if self._running:
+            self._look_later()
 
     def _kill(self, why: str) -> None:
         self._why_killed = why

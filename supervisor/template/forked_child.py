@@ -117,8 +117,8 @@ class ForkedChild:
         """Known also after the exit, if it was asked for before. Otherwise, and before the fork has begun, the start
         time is 0. The first call reads /proc, in 0.02 ms."""
         if self._identity is None:
-            found = read_process(self.pid) if self._pidfd >= 0 and not self._has_ended() else None
-            if found is None or self._has_ended():
+            found = read_process(self.pid) if self._pidfd >= 0 and not self.has_ended() else None
+            if found is None or self.has_ended():
                 return Identity(self.pid, 0)
             self._identity = found.identity
         return self._identity
@@ -151,13 +151,14 @@ class ForkedChild:
                     return
             else:
                 return
-        if not self.collect() and not self._has_ended():  # before Linux 6.9, or there was no descriptor left
+        if not self.collect() and not self.has_ended():  # before Linux 6.9, or there was no descriptor left
             try:
                 os.killpg(self.pid, number)
             except (ProcessLookupError, PermissionError):
                 pass
 
-    def _has_ended(self) -> bool:
+    def has_ended(self) -> bool:
+        """Whether the process has ended, also if nobody has reported that yet."""
         if self._pidfd < 0:
             return False
         poll = select.poll()
@@ -246,7 +247,7 @@ class ForkedChild:
         try:
             pid, status, usage = os.wait4(self.pid, os.WNOHANG)
         except ChildProcessError:  # another process has collected it, or will
-            if self._pidfd < 0 or self._has_ended():
+            if self._pidfd < 0 or self.has_ended():
                 self.ended(_status_of(self._pidfd), 0.0, 0)
             return
         if pid:

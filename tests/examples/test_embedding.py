@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from tests.support.embedding_program import EXAMPLES, project
+from tests.support.embedding_program import EXAMPLES, last_text, project
 from tests.support.messages_server import http_error, text_reply, tool_reply
 
 pytestmark = pytest.mark.slow
@@ -60,6 +62,41 @@ def test_two_agents_say_what_a_failure_has_cost(tmp_path):
         said = made.run(EXAMPLES / "two_agents.py", "guide.md", "x", status=1).splitlines()
     assert said[1].startswith("authentication: ")
     assert said[-2].startswith("writer: 10 tokens in, 5 out")
+
+
+ANSWERS = {"7 * 8?": "56", "6 * 7?": "It is 42.", "The capital of France?": "Paris.", "Of Spain?": "Madrid"}
+
+
+def question(number, prompt, expected, category):
+    return json.dumps({"id": f"q{number}", "prompt": prompt, "meta": {"expected": expected, "category": category}})
+
+
+def answered(request):
+    return text_reply(ANSWERS[last_text(request.body["messages"][-1]["content"])], input_tokens=100, output_tokens=10)
+
+
+def test_an_evaluation_counts_what_is_right_by_category_and_goes_on_later(tmp_path):
+    questions = [
+        question(1, "7 * 8?", "56", "sums"), question(2, "6 * 7?", "42", "sums"),
+        question(3, "The capital of France?", "paris", "capitals"),
+    ]  # fmt: skip
+    with project(tmp_path) as made:
+        made.server.otherwise = answered
+        file = made.folder / "questions.jsonl"
+        file.write_text("\n".join(questions))
+        said = made.run(EXAMPLES / "evaluate.py", "questions.jsonl", "runs")
+        scores = ["wrong: q2: 'It is 42.', not 42", "capitals: 1 of 1 (100%)", "sums: 1 of 2 (50%)"]
+        assert said.splitlines() == [*scores, "done: {'ok': 3}, $0.0009"]
+        file.write_text("\n".join([*questions, question(4, "Of Spain?", "madrid", "capitals")]))
+        said = made.run(EXAMPLES / "evaluate.py", "questions.jsonl", "runs")
+        scores[1] = "capitals: 2 of 2 (100%)"
+        assert said.splitlines() == [*scores, "done: {'ok': 4}, $0.0012"]
+        assert len(made.asked()) == 4
+
+
+def test_the_evaluation_has_thirty_lines():
+    code = (EXAMPLES / "evaluate.py").read_text().partition('"""\n\n')[2].partition("\n\n\nif __name__")[0]
+    assert len([line for line in code.splitlines() if line]) <= 30
 
 
 def test_each_example_is_in_the_table():

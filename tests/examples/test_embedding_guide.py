@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 import pytest
 
-from tests.support.embedding_program import FILES, ROOT, project
+from tests.support.embedding_program import FILES, ROOT, last_text, project
 from tests.support.extension_folder import EXAMPLES
 from tests.support.hosting import hosting
 from tests.support.messages_server import stall_midway, text_reply, tool_reply
@@ -42,13 +43,23 @@ SCRIPTS = {
     "Sessions": [[SAID, text_reply("Prices.")], [SAID]],
     "Images": [[SAID]],
     "Threads and asyncio": [[SAID, SAID], [SAID, SAID]],
+    "Batches": [
+        {"book": text_reply("7"), "tea": text_reply("3"), "pen": text_reply("7")},
+        {"notes": SAID, "prices": SAID},
+    ],
     "Functions and guards": [
         [tool_reply([("stock", {"item": "tea"})]), SAID],
         [tool_reply([("bash", {"command": "rm -rf build"})]), SAID],
     ],
 }
-"""What the model says to each program of each section, in order."""
+"""What the model says to each program of each section, in order; to the runs of a batch by a word of the prompt."""
 HOSTED = ("guard", "todo-count")
+
+
+def said_to(by_word, request):
+    asked = last_text(request.body["messages"][-1]["content"])
+    (reply,) = [reply for word, reply in by_word.items() if word in asked]
+    return reply
 
 
 def programs():
@@ -78,7 +89,9 @@ def host(made, folder):
 @pytest.mark.parametrize(("program", "replies", "output"), programs())
 def test_a_program_of_the_guide_runs(program, replies, output, tmp_path):
     with ExitStack() as running:
-        made = running.enter_context(project(tmp_path, *(replies or ())))
+        by_word = replies if isinstance(replies, dict) else {}
+        made = running.enter_context(project(tmp_path, *(() if by_word else replies or ())))
+        made.server.otherwise = partial(said_to, by_word) if by_word else None
         if replies is None:
             running.enter_context(host(made, tmp_path / "host"))
         said = made.run(program)

@@ -29,7 +29,7 @@ def warm_engines(monkeypatch):
     def start(command, **popen):
         if command[:2] != own:
             return subprocess.Popen(command, **popen)
-        popen |= {"env": {**popen["env"], **env}, "cwd": os.getcwd()}
+        popen |= {"env": {**popen["env"], **env}, "cwd": popen.get("cwd") or os.getcwd()}
         return warm_start.start([*warm_start.COMMAND, *command[2:]], **popen)
 
     monkeypatch.setattr(engine_process, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": start}))

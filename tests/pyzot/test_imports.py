@@ -26,7 +26,7 @@ def test_the_package_alone_imports_nothing():
     assert modules("import pyzot") - {"__future__"} == {"pyzot"}
 
 
-@pytest.mark.parametrize("name", ["Runtime", "Host", "TextDelta", "ZotError"])
+@pytest.mark.parametrize("name", ["Runtime", "Host", "Batch", "TaskResult", "TextDelta", "ZotError"])
 def test_the_synchronous_names_import_nothing_heavy(name):
     found = modules(f"from pyzot import {name}")
     assert not found & (HEAVY | OURS)
@@ -34,7 +34,7 @@ def test_the_synchronous_names_import_nothing_heavy(name):
         assert not found & {"pyzot.host", "pyzot.async_runtime"}
 
 
-@pytest.mark.parametrize("name", ["AsyncRuntime", "AsyncHost"])
+@pytest.mark.parametrize("name", ["AsyncRuntime", "AsyncHost", "AsyncBatch"])
 def test_the_asynchronous_names_add_asyncio(name):
     found = modules(f"from pyzot import {name}")
     assert "asyncio" in found

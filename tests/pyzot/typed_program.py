@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import assert_never
 
 from pyzot import (
     AnyEvent,
     AssistantMessage,
     AssistantStart,
+    AsyncBatch,
     AsyncHost,
     AsyncRuntime,
+    Batch,
+    BatchSummary,
     ClearNotes,
     Command,
     CompactDone,
@@ -115,7 +119,32 @@ async def use_asynchronously() -> None:
     await zot.close()
 
 
+def heard(task: str, attempt: int, event: AnyEvent) -> None:
+    print(task.upper(), attempt + 1, shown(event))
+
+
+def evaluate() -> BatchSummary:
+    tasks = [{"id": "a", "prompt": "b", "meta": {"n": 1}, "cwd": Path("c")}]
+    Batch(["hi", {"prompt": "b"}], Path("runs"), redo="failed", model="x").close()
+    with Batch(tasks, "runs", jobs=4, workspace="copy", on_event=heard, output_schema={}, deadline=3) as batch:
+        for result in batch:
+            print(result.text.upper(), result.usage.input + 1, result.extensions["a"].cpu_ms, result.meta["n"])
+            print(result.check.output.upper() if result.check else result.cost_usd)
+        batch.drain()
+        return batch.wait()
+
+
+async def evaluate_asynchronously() -> BatchSummary:
+    async with AsyncBatch(["hi"], "runs") as batch:
+        async for result in batch:
+            print(result.id.upper())
+        return await batch.wait()
+
+
 def mistaken() -> None:
+    Batch(["x"], "runs", job=4)  # type: ignore[call-arg]
+    Batch(["x"], "runs", workspace="none")  # type: ignore[arg-type]
+    Batch([5], "runs")  # type: ignore[list-item]
     Runtime(modle="x")  # type: ignore[call-arg]
     Runtime(timeout="3")  # type: ignore[arg-type]
     Runtime(reasoning="huge")  # type: ignore[arg-type]

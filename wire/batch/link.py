@@ -33,13 +33,9 @@ class Begin(msgspec.Struct, frozen=True, tag_field="type", tag="begin", kw_only=
     reaper of the batch finds what is left of any run."""
     version: str
     """Of zot."""
-    cgroup: str = ""
-    """The folder of the cgroup that the run's process joins first; empty for none."""
     workspace: str = ""
     """With `--workspace copy`: the folder that becomes the copy of the working folder. Empty: the run works in the
     working folder itself."""
-    diff: str = ""
-    """With `--workspace copy`: the file for what the run has changed."""
 
 
 class Abort(msgspec.Struct, frozen=True, tag_field="type", tag="abort"):
@@ -84,7 +80,7 @@ class Ended(msgspec.Struct, frozen=True, tag_field="type", tag="ended", kw_only=
     setup: CommandEnd | None = None
     check: CommandEnd | None = None
     diff: str = ""
-    """`Begin.diff` if the file is there; empty without changes."""
+    """The file with what the run has changed; empty without changes."""
 
 
 FromBatch = Begin | Abort

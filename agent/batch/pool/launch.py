@@ -1,15 +1,17 @@
-"""Starts the process of a run: as a fork of the template, or as a program where the system has no templates."""
+"""Starts the process of a run, as a fork of the template or as a program where the system has no templates; kills it
+with all that it has started."""
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from supervisor.process.child import Child, ExitStatus, SpawnError
+from supervisor.process.table import ProcessTable, send_signal
 
 if TYPE_CHECKING:
-    import signal
     from collections.abc import Callable, Mapping
 
     from supervisor.loop.loop import Loop
@@ -88,3 +90,13 @@ def by_program(loop: Loop, env: Mapping[str, str], cwd: str, program: Path = PRO
         )  # fmt: skip
 
     return launch
+
+
+def kill_tree(child: RunChild) -> set[Identity]:
+    """SIGKILL to the process, its group and all its descendants. Returns those that were found."""
+    tree = ProcessTable.read().tree([child.pid], session=child.pid)
+    child.kill_group(signal.SIGKILL)
+    for pid, process in tree.items():
+        if pid != child.pid:
+            send_signal(process.identity, signal.SIGKILL)
+    return {process.identity for process in tree.values()}

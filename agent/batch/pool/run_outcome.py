@@ -51,6 +51,8 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     """None if the process could not be started."""
     said: Ended | None
     """The last word of the run on the link."""
+    was_told_to_end: bool = False
+    """Whether the batch has ended the run."""
     in_flight: Request | None
     """A request to the model of which nobody has told what it used."""
     last_words: Sequence[str] = ()
@@ -117,6 +119,8 @@ def _status(facts: RunFacts, ending: Ending) -> tuple[TaskStatus, str]:
     if ending.verdict is not None:
         return ending.verdict.status, ending.verdict.reason
     if ending.said is not None:  # what it has done is whole, however its process ended after that
+        if ending.said.status is TaskStatus.INTERRUPTED and not ending.was_told_to_end:
+            return TaskStatus.CRASHED, f"the batch did not end the run, and it says: {ending.said.reason}"
         return ending.said.status, ending.said.reason
     return TaskStatus.CRASHED, crash_reason(ending.exit, ending.last_words, had_result=facts.result is not None)
 
@@ -133,5 +137,7 @@ def crash_reason(exit_status: ExitStatus | None, last_words: Sequence[str], *, h
         how = f"the run ended with {exit_status} before it had told how"
     if had_result:
         how += ", after its last record"
+    if exit_status is not None and exit_status.code < 0:  # its own warnings say nothing about a signal
+        last_words = [line for line in last_words if not line.startswith("zot: ")]
     words = " | ".join(line for line in last_words if line.strip())
     return f"{how}: {words}" if words else how

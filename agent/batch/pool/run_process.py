@@ -7,12 +7,12 @@ the next one begins.
 
 from __future__ import annotations
 
-import signal
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from agent.batch.pool.launch import kill_tree
 from agent.batch.pool.run_clock import RunClock
 from agent.batch.pool.run_facts import RunFacts
 from agent.batch.pool.run_files import RunFiles, RunFilesError
@@ -22,7 +22,6 @@ from agent.batch.request import RunState, RunView
 from agent.batch.time_text import utc_now
 from supervisor.cleanup.kill_leftovers import TERM_S, HostMarks, LeftoverKiller
 from supervisor.process.child import SpawnError
-from supervisor.process.table import ProcessTable, send_signal
 from wire.batch import link
 from wire.batch.outcome import TaskStatus
 
@@ -315,15 +314,8 @@ class RunProcess:
         self._is_stopping = True
         self._verdict = self._verdict or verdict
         self._stop_waiting()
-        child = self.child
-        if child is None:
-            return
-        tree = ProcessTable.read().tree([child.pid], session=child.pid)
-        child.kill_group(signal.SIGKILL)
-        for pid, process in tree.items():
-            self._others.add(process.identity)
-            if pid != child.pid:
-                send_signal(process.identity, signal.SIGKILL)
+        if self.child is not None:
+            self._others |= kill_tree(self.child)
 
     def _await(self, seconds: float, failure: str) -> None:
         """Kills the run after so many seconds. One that has said how it ended keeps that."""
@@ -391,6 +383,7 @@ class RunProcess:
             verdict=self._verdict,
             exit=self._exit,
             said=self._said,
+            was_told_to_end=self._is_stopping,
             in_flight=in_flight,
             last_words=() if files is None else files.last_words(),
             started=self._started,

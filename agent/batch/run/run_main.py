@@ -22,31 +22,31 @@ from wire.exit_codes import Status
 
 LINK = 3
 """The descriptor of the link, of a fork."""
+OOM_SCORE = b"300"
+"""Added to the thousandths of the memory that a process has, when the kernel looks for one to end."""
 
 
 def main(argument: bytes = b"") -> int:
     """Returns the exit status. `argument` is the number of the link's descriptor, if it is another one than `LINK`."""
+    stand_first()
     link = Link(int(argument or LINK))
     try:
         begin = link.begin()
     except (LinkError, OSError) as error:
         print(f"zot: {error}", file=sys.stderr)  # noqa: T201
         return Status.INTERRUPTED.exit_code
-    join(begin.cgroup)
     status = TaskRun(link, begin).run()
     link.close()
     return status
 
 
-def join(cgroup: str) -> None:
-    """Makes this process, and all that it starts, a member of the cgroup. If that fails the run goes on without."""
-    if not cgroup:
-        return
+def stand_first() -> None:
+    """Lets the kernel, when memory runs out, end this process and what it starts before it ends the batch."""
     try:
-        with open(f"{cgroup}/cgroup.procs", "wb", buffering=0) as file:
-            file.write(str(os.getpid()).encode())
-    except OSError as error:
-        print(f"zot: the run cannot join the cgroup {cgroup}: {error.strerror}", file=sys.stderr)  # noqa: T201
+        with open("/proc/self/oom_score_adj", "wb", buffering=0) as file:
+            file.write(OOM_SCORE)
+    except OSError:
+        pass  # not Linux
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agent.batch.tasks.check_credential import CredentialCheck
 from agent.batch.tasks.check_models import ModelCheck
 from agent.batch.tasks.faults import Faults
 from agent.tools.catalogue import SPECS
@@ -33,9 +34,9 @@ def check_tasks(tasks: Sequence[Task], lines: Mapping[str, str], request: BatchR
     """What is wrong with these tasks; None if nothing is. Their paths are absolute. `lines` says where each id stands.
     Reads the settings and the models of the user. A schema is read whole; other files are only looked at."""
     faults, look = Faults(), _Look()
-    models = ModelCheck(request)
+    models, credentials = ModelCheck(request), CredentialCheck(request)
     for task in tasks:
-        for fault in _faults_of(task, look, models):
+        for fault in filter(None, (*_faults_of(task, look, models), credentials.fault(task))):
             faults.add(lines.get(task.id, f"task {task.id!r}"), fault)
     return faults.error()
 

@@ -11,7 +11,7 @@ from cli.report.page.findings import Finding, Trouble, exits_of
 from cli.report.reading.recording import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from cli.report.charts.series import Series
     from cli.report.reading.recording import RecordedRun
@@ -107,23 +107,28 @@ def _memory(recording: RecordedRun, series: Series | None) -> Tile:
 
 
 def headline(recording: RecordedRun, series: Series | None, findings: Sequence[Finding], ids: dict[str, str]) -> str:
-    facts = "".join(f"<div><dt>{text(label)}</dt><dd>{text(value)}</dd></div>" for label, value in recording.facts)
-    notes = "".join(f"<li>{_coded(text(note))}</li>" for note in recording.notes)
+    shown = top(recording.title, recording.facts, recording.notes, tiles(recording, series))
+    return shown + _findings(recording, findings, ids)
+
+
+def top(title: str, facts: Iterable[tuple[str, str]], notes: Iterable[str], figures: Iterable[Tile]) -> str:
+    """Title, facts, notes and tiles of a page."""
+    told = "".join(f"<div><dt>{text(label)}</dt><dd>{text(value)}</dd></div>" for label, value in facts)
+    listed = "".join(f"<li>{coded(text(note))}</li>" for note in notes)
     shown = "".join(
         f'<div class="tile{f" {tile.style}" if tile.is_bad else ""}"><dt>{text(tile.label)}</dt>'
         f"<dd>{text(tile.value)}</dd>"
         f'<small title="{text(tile.said)}">{text(tile.said, 80)}</small></div>'
-        for tile in tiles(recording, series)
+        for tile in figures
     )
     return (
-        f'<header><h1>{text(recording.title)}</h1><dl class="facts">{facts}</dl></header>'
-        + (f'<ul class="notes" role="note">{notes}</ul>' if notes else "")
-        + f'<dl class="tiles">{shown}</dl>'
-        + _findings(recording, findings, ids)
+        f'<header><h1>{text(title)}</h1><dl class="facts">{told}</dl></header>'
+        + (f'<ul class="notes" role="note">{listed}</ul>' if listed else "")
+        + (f'<dl class="tiles">{shown}</dl>' if shown else "")
     )
 
 
-def _coded(escaped: str) -> str:
+def coded(escaped: str) -> str:
     """Turns backquotes into `<code>` elements: notes have commands between backquotes."""
     parts = escaped.split("`")
     if len(parts) % 2 == 0:

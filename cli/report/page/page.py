@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.report.charts.axis import thinned_ticks, time_ticks
@@ -16,14 +13,13 @@ from cli.report.charts.use_charts import embedded, use_charts
 from cli.report.markup import number, script_data, text
 from cli.report.page.findings import findings_of
 from cli.report.page.headline import headline
+from cli.report.page.shell import document, packaged, script_of
 from cli.report.page.table import table
 from cli.report.reading.recording import Source
 
 if TYPE_CHECKING:
     from cli.report.reading.recording import RecordedRun
 
-SIGNATURE = "<!doctype html>\n<!-- made by zot report -->\n"
-"""The beginning of every page. Without -o, `zot report` overwrites only files that begin with it."""
 SCRIPT_PARTS = ("start", "numbers", "zoom", "lines", "pointer", "keyboard", "table")
 """Files in `script/`, in the order in which they run."""
 _TOOLBAR = (
@@ -54,18 +50,14 @@ def render(recording: RecordedRun, *, source_name: str, version: str) -> str:
     if charts and series is not None:
         data |= embedded(series, end)
     body += histograms(recording.figures, ids) + table(recording.figures, series, ids, end)
-    script, style = _script(), _packaged("page.css")
     shown = text(source_name, 100)
-    return (
-        f'{SIGNATURE}<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_policy(script)}">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
-        f"<title>{text(recording.title)}: {shown}</title><style>{style}</style></head>"
-        f"<body>{definitions()}<main>{body}</main><footer>Made by zot {text(version)} from {shown}.</footer>"
+    return document(
+        f"{text(recording.title)}: {shown}",
+        packaged("colors.css", "page.css"),
+        f"{definitions()}<main>{body}</main><footer>Made by zot {text(version)} from {shown}.</footer>"
         '<div id="tip" role="status" hidden></div>'
-        f'<script type="application/json" id="data">{script_data(data)}</script>'
-        f"<script>{script}</script></body></html>\n"
+        f'<script type="application/json" id="data">{script_data(data)}</script>',
+        script_of(*(f"script/{part}.js" for part in SCRIPT_PARTS)),
     )
 
 
@@ -82,21 +74,3 @@ def _axis(recording: RecordedRun) -> tuple[str, str, list[tuple[float, str]]]:
         '<i class="brush" hidden></i></div>',
         every,
     )
-
-
-def _policy(script: str) -> str:
-    """The content security policy: the browser fetches nothing and runs only this script, whatever a name contains."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    rest = "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-    return f"default-src 'none'; script-src 'sha256-{digest}'; {rest}"
-
-
-def _packaged(file: str) -> str:
-    return (Path(__file__).parent / file).read_text("utf-8").strip()
-
-
-def _script() -> str:
-    """The page's script. The page shows all drawings without it; the script adds zooming, values under the pointer, a
-    choice of lines, and sorting. Its parts share one scope."""
-    parts = "\n".join(_packaged(f"script/{part}.js") for part in SCRIPT_PARTS)
-    return f'"use strict";\n(() => {{\n{parts}\n}})();'

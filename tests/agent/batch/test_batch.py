@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from agent.batch.batch import Batch, BatchError
 from agent.batch.opening.redo import RedoError
 from agent.batch.request import RunState
+from agent.batch.schedule import Halt, after_signal
 from tests.support.batch_place import BatchPlace, tasks
 from wire.batch import records
 from wire.batch.outcome import TaskStatus
@@ -114,9 +116,8 @@ def test_one_signal_drains_and_two_stop(place: BatchPlace) -> None:
 
     def stop(batch: Batch) -> None:
         def signals() -> None:
-            os.kill(os.getpid(), signal.SIGTERM)
-            os.kill(os.getpid(), signal.SIGTERM)
-            batch.loop.call_later(0, lambda: os.kill(os.getpid(), signal.SIGTERM))
+            os.kill(os.getpid(), signal.SIGINT)
+            batch.loop.call_later(0, lambda: os.kill(os.getpid(), signal.SIGINT))
 
         when(batch, running(batch, 2), signals)
 
@@ -127,6 +128,46 @@ def test_one_signal_drains_and_two_stop(place: BatchPlace) -> None:
     end = place.run(tasks("ok", "ok", "ok"))
     assert (end.exit_code, end.statuses) == (0, {"ok": 3})
     assert place.ends()["a"][0].attempt == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_of_a_service_manager_or_a_closed_terminal_stops_at_once(
+    place: BatchPlace, number: signal.Signals
+) -> None:
+    def stop(batch: Batch) -> None:
+        when(batch, running(batch, 2), lambda: os.kill(os.getpid(), number))
+
+    end = place.run(tasks("hang", "hang", "ok"), do=stop)
+    assert (end.reason, end.exit_code, end.statuses) == ("stopped", 130, {"not_run": 3})
+    assert [outcome.status for ends in place.ends(final=False).values() for outcome in ends] == [
+        TaskStatus.INTERRUPTED,
+        TaskStatus.INTERRUPTED,
+    ]
+    assert place.run(tasks("ok", "ok", "ok")).statuses == {"ok": 3}
+    assert {task: ends[0].attempt for task, ends in place.ends().items()} == {"a": 2, "b": 2, "c": 1}
+
+
+def test_the_second_sigterm_kills_a_deaf_run(place: BatchPlace) -> None:
+    def kill(batch: Batch) -> None:
+        def signals() -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+            batch.loop.call_later(0.05, lambda: os.kill(os.getpid(), signal.SIGTERM))
+
+        when(batch, running(batch, 1), signals)
+
+    end = place.run(tasks("leave deaf", "ok"), jobs=1, do=kill)
+    assert (end.reason, end.exit_code, end.statuses) == ("stopped", 130, {"not_run": 2})
+
+
+def test_signals_bring_a_batch_further_to_its_end() -> None:
+    ctrl_c, term = signal.SIGINT, signal.SIGTERM
+    ways = {
+        (ctrl_c, ctrl_c, ctrl_c, ctrl_c): [Halt.DRAIN, Halt.STOP, Halt.KILL, Halt.KILL],
+        (term, term): [Halt.STOP, Halt.KILL],
+        (ctrl_c, term, ctrl_c): [Halt.DRAIN, Halt.STOP, Halt.KILL],
+    }
+    for numbers, expected in ways.items():
+        assert list(accumulate(numbers, after_signal, initial=Halt.NONE))[1:] == expected
 
 
 def test_a_deaf_run_is_killed_by_the_third_signal(place: BatchPlace) -> None:

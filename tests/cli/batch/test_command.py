@@ -57,6 +57,11 @@ def test_each_flag_has_its_place(tmp_path, monkeypatch):
     assert (flags.replay, flags.extensions, flags.output_schema) == (f"{there}/c", (f"{there}/ext",), f"{there}/s.json")
 
 
+def test_the_events_of_the_runs_can_be_left_out():
+    assert asked("--json").has_events
+    assert not asked("--json", "--no-events").has_events
+
+
 def test_a_schema_itself_is_no_path():
     assert asked("--output-schema", '{"type": "object"}').request.run.output_schema == '{"type": "object"}'
 
@@ -77,6 +82,7 @@ def test_the_flags_of_a_batch_are_kept_in_its_folder_but_for_the_key(tmp_path):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
+        (["--no-events"], "--no-events has no effect without --json"),
         (["--seed", "3"], "--seed has no effect without --shuffle"),
         (["--slice", "1-3"], "--slice '1-3': write a:b"),
         (["--filter", "nope"], "--filter 'nope': write field=value or field~regex"),
@@ -105,7 +111,10 @@ def test_stdin_is_one_thing_only():
         (["none.jsonl", "-o", "runs"], "zot batch: none.jsonl: no such file"),
         (["bad.jsonl", "-o", "runs"], "zot batch: bad.jsonl:2: "),
         (["./status", "-o", "runs", "--limit", "1", "--slice", "5:"], "zot batch: --slice, --filter, --limit and"),
-        (["./status", "-o", "runs", "--redo", "tow"], "zot batch: --redo: no such task: 'tow'; did you mean 'two'?"),
+        (
+            ["./status", "-o", "runs", "--redo", "tow", "--api-key", "k"],
+            "zot batch: --redo: no such task: 'tow'; did you mean 'two'?",
+        ),
         (["./status", "-o", "."], "zot batch: {cwd}: is no folder of a batch and not empty"),
     ],
 )

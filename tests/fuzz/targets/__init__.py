@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.fuzz.targets import (
     answers,
+    batch_reports,
     batch_tasks,
     batches,
     control,
@@ -30,6 +31,7 @@ MODULES = (
     rpc,
     skills,
     sessions,
+    batch_reports,
     batch_tasks,
     batches,
 )

@@ -42,12 +42,12 @@ LINES = (
 )
 
 
-def _seeds() -> list[bytes]:
+def some_journals() -> list[bytes]:
     texts = [encode_line(line) for line in LINES]
     return [b"".join(texts), b"".join(texts[:6]), b"".join(texts[:3])[:-20], b"".join(texts[:5]) + b"\0" * 50]
 
 
-def _sealed(data: bytes) -> bytes:
+def sealed(data: bytes) -> bytes:
     """The same with right checksums: what is in the lines is tried, too."""
     lines = []
     for line in data.splitlines(keepends=True):
@@ -66,7 +66,7 @@ def _open(folder: Path) -> Iterator[Callable[[bytes], None]]:
         raise AssertionError(reason)
 
     def take(data: bytes) -> None:
-        for text in (data, _sealed(data)):
+        for text in (data, sealed(data)):
             run.journal.write_bytes(text)
             run.journal.with_suffix(".torn").unlink(missing_ok=True)
             try:
@@ -98,4 +98,4 @@ def _open(folder: Path) -> Iterator[Callable[[bytes], None]]:
         loop.close()
 
 
-TARGETS = (Target("batch_journals", _seeds, _open, in_suite=100, share=0.1),)
+TARGETS = (Target("batch_journals", some_journals, _open, in_suite=100, share=0.1),)

@@ -343,6 +343,19 @@ def test_a_template_that_does_not_answer_is_killed(own: Warm, monkeypatch: pytes
     assert own.fork("returns", b"return 4").until_end().code == 4
 
 
+def test_a_template_that_does_not_report_an_end_is_killed(
+    own: Warm, link: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+):
+    """A fork has ended while its template stands still: nobody else can collect it."""
+    monkeypatch.setattr("supervisor.template.connection.LOOK_S", 0.05)
+    forked = own.fork("waits", links=[link[0]]).until_said()
+    assert own.template.child is not None
+    own.template.child.kill_group(signal.SIGSTOP)
+    os.write(link[1], b"\x09")
+    assert forked.until_end().code == 9
+    assert own.fork("returns", b"return 4").until_end().code == 4
+
+
 def test_a_stopped_template_takes_its_forks_with_it(link: tuple[int, int]):
     with warm() as template:
         forks = [template.fork("stubborn").until_said(), template.fork("waits", links=[link[0]]).until_said()]

@@ -4,6 +4,8 @@ outcome, and no process is left."""
 from __future__ import annotations
 
 import signal
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -80,6 +82,15 @@ def test_setup_and_check_run_before_and_after_the_prompt(zot: Zot) -> None:
     assert ended.check.output == "it\n"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the score is Linux's")
+def test_the_kernel_ends_runs_before_the_batch_when_memory_runs_out(zot: Zot) -> None:
+    task = replayed(zot, Script(zot.cwd).answer("done"), check="cat /proc/self/oom_score_adj")
+    with BatchRun(zot, task) as run:
+        _, ended = run.end()
+    assert ended.check is not None
+    assert int(ended.check.output) == 300 > int(Path("/proc/self/oom_score_adj").read_text())
+
+
 def test_a_setup_that_fails_ends_the_task(zot: Zot) -> None:
     with BatchRun(zot, replayed(zot, Script(zot.cwd).answer("never"), setup="echo no >&2; exit 2")) as run:
         outcome, ended = run.end()
@@ -102,7 +113,7 @@ def test_a_run_in_its_own_copy(zot: Zot) -> None:
     command = ("bash", {"command": "echo b >> old"})
     script = Script(workspace).call(command, results=[ok("$ echo b >> old\n\n[exit 0]  Took 0.0s")]).answer("done")
     (zot.folder / "rundir").mkdir()
-    with BatchRun(zot, replayed(zot, script), workspace=str(workspace), diff="") as run:
+    with BatchRun(zot, replayed(zot, script), workspace=str(workspace)) as run:
         outcome, ended = run.end()
     outcome.check(Status.OK)
     assert (ended.status, ended.diff) == (TaskStatus.OK, "diffs/a.diff")

@@ -15,7 +15,9 @@ from wire.batch.task import Task
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
     (tmp_path / "file").write_text("x")
     (tmp_path / "schema.json").write_text('{"type": "object"}')
     (tmp_path / "no_schema.json").write_text('{"type": "objekt"}')
@@ -116,3 +118,17 @@ def test_each_path_is_looked_at_once(folder, monkeypatch):
 def test_a_file_without_permission_is_refused(folder):
     (folder / "file").chmod(0)
     assert said(folder, files=(f"{folder}/file",)) == "t.jsonl:7: files: file: cannot be read: Permission denied"
+
+
+def test_a_missing_credential_is_told_once_and_not_of_tasks_that_bring_their_own(folder, monkeypatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN", raising=False)
+    request = BatchRequest(folder=folder / "out", run=RunRequest(home=folder / "home"))
+    tasks = [Task(id=name, prompt="x") for name in "abc"]
+    found = check_tasks(tasks, {name: f"t.jsonl:{number}" for number, name in enumerate("abc", 1)}, request)
+    assert str(found).startswith("t.jsonl:1: no credential for https://api.anthropic.com: run zot login, set ANTHROPIC")
+    assert (found.count, str(found).count("\n")) == (1, 0)
+    assert said(folder, env={"ANTHROPIC_API_KEY": "x"}) == ""
+    assert said(folder, base_url="http://127.0.0.1:9") == "", "other servers may need none"
+    assert said(folder, replay=str(folder / "file")) == ""
+    assert said(folder, {"api_key": "x"}) == ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from html.parser import HTMLParser
 
 import msgspec
 import pytest
@@ -14,54 +13,12 @@ from hypothesis import strategies as st
 from cli.report.page.page import render
 from cli.report.reading.source import read_recording
 from tests.support.any_message import any_of
+from tests.support.html_page import Page
 from tests.support.recorded_stats import extension_stats, hostile_lines, latency, mark, recorded, sample, write
 from wire import stats
 
 SAMPLES = 260
 """More than a page draws."""
-VOID = {"meta", "input", "br", "link"}
-
-
-class Page(HTMLParser):
-    """Every element must be closed by its own end tag, in order."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.text = text
-        self.open: list[str] = []
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.content: dict[int, str] = {}
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag, self.getpos()
-
-    def handle_data(self, data):
-        at = len(self.elements) - 1
-        self.content[at] = self.content.get(at, "") + data
-
-    def of(self, tag, **wanted):
-        """Attributes and text of the elements of a kind."""
-        return [
-            (attributes, self.content.get(at, ""))
-            for at, (name, attributes) in enumerate(self.elements)
-            if name == tag and all(attributes.get(key.rstrip("_")) == value for key, value in wanted.items())
-        ]
-
-    @property
-    def data(self):
-        ((_, text),) = self.of("script", id="data")
-        return json.loads(text)
 
 
 def page_of(path, lines):

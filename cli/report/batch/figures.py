@@ -1,0 +1,203 @@
+"""The figures of a batch, as its pages show them. Times are seconds; `unix` ones are since 1970."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from cli.report.batch.workload import Workload
+from wire.batch.outcome import TaskStatus, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wire.events import Cost
+
+
+class Phase(Enum):
+    """What has become of a batch."""
+
+    NOT_BEGUN = "not begun"
+    """Its journal has no line."""
+    RUNNING = "running"
+    """A batch process works on it now."""
+    ENDED = "ended"
+    """The last batch process has ended in good order; `closed` says why."""
+    KILLED = "killed"
+    """The last batch process is gone, and has not said why."""
+
+
+class State(Enum):
+    """Of a task without a final outcome; one with an outcome has a `TaskStatus`."""
+
+    RUNNING = "running"
+    INTERRUPTED = "interrupted"
+    """It was begun, and its batch process has ended."""
+    NOT_RUN = "not_run"
+
+
+class Attempt(msgspec.Struct, gc=False):
+    """One attempt that has ended."""
+
+    number: int
+    status: TaskStatus
+    reason: str
+    """Cut to `REASON_CHARACTERS`."""
+    offset: int
+    """Byte of the journal where its line begins: the rest of its outcome is read from there."""
+    duration_s: float
+    """`paused_s` included."""
+    paused_s: float
+    cost_usd: float | None
+    usage: Usage
+    memory_peak_bytes: int
+    model: str
+    is_final: bool = False
+
+
+REASON_CHARACTERS = 2000
+
+
+class TaskFigures(msgspec.Struct):
+    """One task, with all its attempts."""
+
+    id: str
+    state: TaskStatus | State = State.NOT_RUN
+    running: int = 0
+    """The attempt that runs or was interrupted; 0 for none."""
+    attempts: list[Attempt] = []
+    """Those that have ended, in the order of the journal."""
+    is_listed: bool = True
+    """Whether the tasks file has it."""
+
+    @property
+    def final(self) -> Attempt | None:
+        return next((one for one in self.attempts if one.is_final), None)
+
+    @property
+    def told(self) -> Attempt | None:
+        """The attempt that counts: the final one, else the last that has ended."""
+        return self.final or (self.attempts[-1] if self.attempts else None)
+
+    @property
+    def latest(self) -> int:
+        """Number of the attempt whose events tell most: the final one, the one that runs, or the last; 0 for none."""
+        final = self.final
+        if final is not None:
+            return final.number
+        return self.running or (self.attempts[-1].number if self.attempts else 0)
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Of all attempts that have ended; None if there is none, or if the cost of one is not known."""
+        total = 0.0
+        for one in self.attempts:
+            if one.cost_usd is None:
+                return None
+            total += one.cost_usd
+        return total if self.attempts else None
+
+    @property
+    def tokens(self) -> int:
+        return sum(one.usage.total for one in self.attempts)
+
+    @property
+    def is_ok(self) -> bool:
+        return self.state is TaskStatus.OK
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has ended, and not with `ok`."""
+        return isinstance(self.state, TaskStatus) and self.state is not TaskStatus.OK
+
+
+class ExtensionUse(msgspec.Struct):
+    """What one extension used in all attempts together."""
+
+    name: str
+    runs: int = 0
+    """Attempts that have it."""
+    calls: int = 0
+    errors: int = 0
+    timeouts: int = 0
+    blocks: int = 0
+    restarts: int = 0
+    unexpected_exits: int = 0
+    lost: int = 0
+    """Events and notes that were dropped."""
+    cpu_s: float = 0.0
+    rss_peak_bytes: int = 0
+    """The highest of any attempt."""
+    p99_ms: float | None = None
+    """The slowest of any attempt."""
+
+    def add(self, cost: Cost) -> None:
+        self.runs += 1
+        self.calls += cost.calls
+        self.errors += cost.errors
+        self.timeouts += cost.timeouts
+        self.blocks += cost.blocks
+        self.restarts += cost.restarts
+        self.unexpected_exits += cost.unexpected_exits or 0
+        self.lost += cost.events_dropped + cost.notes_dropped
+        self.cpu_s += cost.cpu_ms / 1000
+        self.rss_peak_bytes = max(self.rss_peak_bytes, cost.rss_peak_bytes)
+        if cost.p99_ms is not None:
+            self.p99_ms = max(self.p99_ms or 0.0, cost.p99_ms)
+
+
+class BatchFigures(msgspec.Struct, kw_only=True):
+    """All that the page of a batch shows."""
+
+    name: str
+    """Of the folder."""
+    phase: Phase
+    closed: str = ""
+    """Why the last batch process has ended: a word of `wire.batch.journal_lines.Closed`."""
+    version: str = ""
+    """Of zot, which began it last."""
+    starts: int = 0
+    jobs: int = 0
+    """Of the last start."""
+    began: float | None = None
+    """The first line, unix."""
+    tasks: list[TaskFigures]
+    """In the order of the tasks file; those that it has no more come last."""
+    attempts: int = 0
+    """That have ended, of every start; also those that count no more."""
+    known_cost_usd: float = 0.0
+    unknown_costs: int = 0
+    """Attempts of unknown cost."""
+    usage: Usage = Usage()
+    workload: Workload = msgspec.field(default_factory=Workload)
+    extensions: list[ExtensionUse] = []
+    models: list[str] = []
+    """Names that the final outcomes have, the most frequent first."""
+    notes: list[str] = []
+    """What the reader has to know: the end of the journal is torn, the tasks file is missing."""
+
+    @property
+    def cost_usd(self) -> float | None:
+        return None if self.unknown_costs else self.known_cost_usd
+
+    def states(self) -> dict[str, int]:
+        """How many tasks are in each state, by its word; `ok` first, then those that have ended, the most frequent
+        first, then those without an end."""
+        counts = counted(task.state for task in self.tasks)
+        order = sorted(counts, key=lambda state: (_rank(state), -counts[state], state.value))
+        return {state.value: counts[state] for state in order}
+
+
+def counted(states: Iterable[TaskStatus | State]) -> dict[TaskStatus | State, int]:
+    counts: dict[TaskStatus | State, int] = {}
+    for state in states:
+        counts[state] = counts.get(state, 0) + 1
+    return counts
+
+
+def _rank(state: TaskStatus | State) -> int:
+    if state is TaskStatus.OK:
+        return 0
+    return 1 if isinstance(state, TaskStatus) else 2 + list(State).index(state)

@@ -1,0 +1,168 @@
+"""Writes the page of a batch, and beside it a folder with the pages of its tasks."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from agent.batch.journal.errors import FolderError
+from agent.batch.journal.folder import RunFolder
+from cli.number_format import clock_text, count_text, plural
+from cli.report.batch.chosen import with_pages
+from cli.report.batch.conversation import read_conversation
+from cli.report.batch.page import render
+from cli.report.batch.reading import outcome_at, read_batch
+from cli.report.batch.tables import Links
+from cli.report.batch.task_page import PAGE_CHARACTERS, TaskPage, render_task
+from cli.report.page.shell import SIGNATURE
+from wire.batch.task import safe_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cli.report.batch.figures import BatchFigures, TaskFigures
+
+ALL_PAGES_BYTES = 256 << 20
+"""When the pages of tasks have so many bytes, the others are short."""
+SHORT_CHARACTERS = 10_000
+STDERR_BYTES, DIFF_BYTES = 16 * 1024, 128 * 1024
+CONVERSATIONS = 3
+"""Attempts of a task whose events are on its page."""
+
+
+class BatchPages:
+    """The report of one batch folder."""
+
+    def __init__(self, source: str, version: str) -> None:
+        """`source` is the folder as the user has named it. Reads it; raises `InputError`."""
+        self._source = source
+        self._version = version
+        self._folder = RunFolder(Path(source))
+        self._now = time.time()
+        self._batch = read_batch(self._folder, self._now)
+
+    def page(self) -> str:
+        """The page of the batch alone, for stdout."""
+        return self._page(Links("", {}), "Tasks have pages of their own if the report is written to a file.")
+
+    def page_with_tasks(self, target: str, most: int) -> str:
+        """Writes the pages of at most `most` tasks into a folder beside `target`, and returns the page of the batch,
+        which links to them. Raises `OSError`, `FileExistsError` for a file there that is no report."""
+        chosen = with_pages(self._batch.tasks, most)
+        names = {task.id: f"{safe_name(task.id)}.html" for task in chosen}
+        folder = pages_folder(target)
+        if chosen:
+            folder.mkdir(exist_ok=True)
+            self._write(chosen, names, folder, quote(os.path.basename(target)))
+        return self._page(Links(quote(folder.name), names), _said(self._batch, len(chosen)))
+
+    def _page(self, links: Links, said: str) -> str:
+        return render(
+            self._batch,
+            links,
+            folder=self._source,
+            pages_said=said,
+            written=clock_text(self._now),
+            version=self._version,
+        )
+
+    def _write(self, chosen: Sequence[TaskFigures], names: dict[str, str], folder: Path, back: str) -> None:
+        prompts = self._prompts({task.id for task in chosen})
+        written = 0
+        is_terminal = sys.stderr.isatty()
+        for number, task in enumerate(chosen, 1):
+            room = PAGE_CHARACTERS if written < ALL_PAGES_BYTES else SHORT_CHARACTERS
+            html = render_task(self._task_page(task, prompts.get(task.id, ""), f"../{back}", room)).encode()
+            _replace(folder / names[task.id], html)
+            written += len(html)
+            if is_terminal and number % 100 == 0:
+                print(f"\r{number} of {len(chosen)} pages of tasks", end="\r", file=sys.stderr)  # noqa: T201
+
+    def _task_page(self, task: TaskFigures, prompt: str, back: str, room: int) -> TaskPage:
+        latest = task.latest
+        ended = next((one for one in reversed(task.attempts) if one.number == latest), None)
+        others = [one.number for one in reversed(task.attempts) if one.number != latest]
+        shown = [latest, *others][:CONVERSATIONS]
+        return TaskPage(
+            task=task,
+            prompt=prompt,
+            outcome=outcome_at(self._folder.journal, ended.offset) if ended is not None else None,
+            conversations=[(number, read_conversation(self._folder.events(task.id, number))) for number in shown],
+            stderr=_part(self._folder.stderr(task.id, latest), STDERR_BYTES, from_end=True),
+            diff=_part(self._folder.diff(task.id), DIFF_BYTES, from_end=False),
+            back=back,
+            batch=self._batch.name,
+            room=room,
+        )
+
+    def _prompts(self, wanted: set[str]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        try:
+            for task in self._folder.read_tasks():
+                if task.id in wanted:
+                    found[task.id] = task.prompt
+        except FolderError:
+            pass  # the page of the batch says so
+        return found
+
+
+def pages_folder(target: str) -> Path:
+    """The folder for the pages of the tasks: `report-tasks` beside `report.html`."""
+    path = Path(target)
+    return path.with_name(f"{path.stem}-tasks")
+
+
+def _said(batch: BatchFigures, pages: int) -> str:
+    """Which tasks have a page."""
+    begun = sum(bool(task.attempts or task.running) for task in batch.tasks)
+    if not pages:
+        return "No task has a page of its own." if begun else "No task was begun."
+    if pages == begun:
+        return "Each task that was begun has a page of its own: follow its name."
+    failed = min(pages, sum(task.has_failed for task in batch.tasks))
+    return (
+        f"{plural(pages, 'task')} of {count_text(begun)} have a page of their own: {count_text(failed)} that have "
+        "failed, the slowest, the most expensive, and an even choice of the others. --pages makes more."
+    )
+
+
+def _replace(path: Path, html: bytes) -> None:
+    """Writes a page, whole or not at all. Raises `FileExistsError` for a file that is no report, and `OSError`."""
+    try:
+        with open(path, "rb", opener=_without_waiting) as file:
+            if file.read(len(SIGNATURE)) != SIGNATURE.encode():
+                raise FileExistsError(17, "is there already and is no report", str(path))
+    except FileNotFoundError:
+        pass
+    new = path.with_name(f".{path.name}.new")
+    try:
+        new.write_bytes(html)
+        os.replace(new, path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+
+
+def _part(path: Path, most: int, *, from_end: bool) -> str:
+    """The beginning or the end of a file; empty if it cannot be read."""
+    try:
+        with open(path, "rb", opener=_without_waiting) as file:
+            size = os.fstat(file.fileno()).st_size
+            if from_end and size > most:
+                file.seek(size - most)
+            shown = file.read(most).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    left = size - most
+    if left <= 0 or not shown:
+        return shown
+    note = f"… {left:,} bytes are left out here …"
+    return f"{note}\n{shown}" if from_end else f"{shown}\n{note}"

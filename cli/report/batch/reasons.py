@@ -1,0 +1,73 @@
+"""Groups tasks that failed for the same reason: what differs in each, such as numbers and ids, is left out. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cli.report.batch.figures import TaskFigures
+
+COMPARED_CHARACTERS = 1000
+"""Of a reason."""
+SHORTEST_ID = 3
+"""Characters. A shorter id of a task is a word that may stand for anything."""
+PLACE = "…"
+_IDS = re.compile(
+    r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b"  # UUID
+    r"|\b0x[0-9a-fA-F]+\b"
+    r"|\b[a-zA-Z]{2,12}_(?=[A-Za-z0-9]*[0-9])[A-Za-z0-9]{8,64}\b"  # req_011CSHoEeqs5C35K2UUqR7Fy
+    r"|\b(?=[a-f]*[0-9])[0-9a-f]{8,64}\b"  # a hash, or a long number
+)
+_KEPT = r"(?i:\b(?:http|status|exit|exit status|signal|code|errno|error)[ :=]{1,2}-?[0-9]{1,5}\b)|\([0-9]{3}\)"
+"""Numbers that tell kinds apart: HTTP 429 is not HTTP 500."""
+_NUMBERS = re.compile(rf"(?P<kept>{_KEPT})|(?P<number>(?<![A-Za-z0-9_])[0-9][0-9.,:]*(?<=[0-9]))")
+
+
+class Group(msgspec.Struct):
+    """Tasks that ended with one status, for one reason."""
+
+    status: str
+    reason: str
+    """As it was, if it is the same for all; else with `…` for what differs. Empty if none was given."""
+    tasks: list[TaskFigures]
+
+
+def normalized(reason: str, task: str = "") -> str:
+    """The reason without what is special about one run. `task` is the id of its task."""
+    told = reason[:COMPARED_CHARACTERS]
+    if len(task) >= SHORTEST_ID:
+        told = re.sub(rf"(?<![A-Za-z0-9]){re.escape(task)}(?![A-Za-z0-9])", PLACE, told)
+    told = _IDS.sub(PLACE, told)
+    told = _NUMBERS.sub(lambda found: found["kept"] or PLACE, told)
+    return " ".join(told.split())
+
+
+def common(one: str, other: str) -> str:
+    """The words that both texts have at the same places, with `…` for the others; empty if they are not as long."""
+    words, others = one.split(), other.split()
+    if len(words) != len(others):
+        return ""
+    return " ".join(word if word == with_it else PLACE for word, with_it in zip(words, others, strict=True))
+
+
+def groups_of(tasks: Iterable[TaskFigures]) -> list[Group]:
+    """The tasks that have failed, the largest group first."""
+    groups: dict[tuple[str, str], Group] = {}
+    for task in tasks:
+        told = task.told
+        if told is None or not task.has_failed:
+            continue
+        status, compared = told.status.value, normalized(told.reason, task.id)
+        group = groups.get((status, compared))
+        if group is None:
+            groups[status, compared] = Group(status, told.reason, [task])
+            continue
+        group.tasks.append(task)
+        if group.reason != told.reason:
+            group.reason = common(group.reason, told.reason) or compared
+    return sorted(groups.values(), key=lambda group: (-len(group.tasks), group.status, group.reason))

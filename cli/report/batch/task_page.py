@@ -1,0 +1,249 @@
+"""The page of one task: how it ended, what was said and done, and what its processes wrote."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from cli.number_format import bytes_text, count_text, dollars, duration_text, elapsed, plural, short
+from cli.report.batch.conversation import Kind, cut, shortened
+from cli.report.batch.figures import State
+from cli.report.batch.overview import chip
+from cli.report.markup import name, text
+from cli.report.page.headline import top
+from cli.report.page.shell import document, packaged
+from wire.batch.outcome import TaskStatus
+
+if TYPE_CHECKING:
+    from cli.report.batch.conversation import Conversation, Entry
+    from cli.report.batch.figures import Attempt, TaskFigures
+    from wire.batch.outcome import CommandEnd, Outcome
+
+PAGE_CHARACTERS = 200_000
+"""Of the conversations of one page, before they are escaped."""
+LINE_CHARACTERS = 160
+"""Of the arguments of a call in its line."""
+PROMPT_CHARACTERS = 32 * 1024
+RESULT_CHARACTERS = 64 * 1024
+META_CHARACTERS = 8 * 1024
+ALL = 1 << 30
+
+
+class TaskPage(msgspec.Struct, kw_only=True):
+    """What the page of a task is made of."""
+
+    task: TaskFigures
+    prompt: str = ""
+    """Empty if it is not known."""
+    outcome: Outcome | None = None
+    """Of the attempt that is shown first, if it has ended."""
+    conversations: list[tuple[int, Conversation]] = []
+    """Number and events of some attempts; the one that is shown first comes first."""
+    stderr: str = ""
+    """The end of what the run of that attempt wrote there."""
+    diff: str = ""
+    """What the task has changed, or its beginning."""
+    back: str
+    """Address of the page of the batch."""
+    batch: str
+    """Name of the batch."""
+    room: int = PAGE_CHARACTERS
+
+
+def render_task(page: TaskPage) -> str:
+    """The HTML of the page."""
+    task, outcome = page.task, page.outcome
+    shown_first, conversation = page.conversations[0] if page.conversations else (task.latest, None)
+    body = f'<p class="back"><a href="{page.back}">← <bdi>{text(page.batch, 100)}</bdi></a></p>'
+    body += top(f"Task {task.id}", _facts(task, outcome, shown_first), [], [])
+    body += _ending(task)
+    if page.prompt:
+        body += f'<section id="prompt"><h2>Prompt</h2>{_pre(cut(page.prompt, PROMPT_CHARACTERS))}</section>'
+    if outcome is not None and outcome.text.strip():
+        more = '<p class="caption">Cut; the events have all of it.</p>' if outcome.is_cut else ""
+        body += f'<section id="result"><h2>Final text</h2>{_pre(cut(outcome.text, RESULT_CHARACTERS))}{more}</section>'
+    if outcome is not None:
+        body += _command("setup", outcome.setup) + _command("check", outcome.check)
+    room = page.room
+    if conversation is not None:
+        body += _conversation(conversation, page.prompt, room, is_over=task.running != shown_first)
+    if page.stderr:
+        body += f'<section id="stderr"><h2>The end of stderr</h2>{_pre(page.stderr)}</section>'
+    if page.diff:
+        body += f'<section id="diff"><h2>What it has changed</h2>{_pre(page.diff)}</section>'
+    body += _attempts(task)
+    for number, other in page.conversations[1:]:
+        told = _steps(other, page.prompt, room // 4)
+        body += f"<section><details><summary>Attempt {number}</summary>{told}</details></section>"
+    if outcome is not None:
+        body += _extensions(outcome) + _meta(outcome.meta)
+    return document(
+        f"{text(task.id, 100)}: {text(task.state.value)}",
+        packaged("colors.css") + "\n" + packaged("task.css", folder=Path(__file__).parent),
+        f"<main>{body}</main>",
+    )
+
+
+def _facts(task: TaskFigures, outcome: Outcome | None, shown: int) -> list[tuple[str, str]]:
+    attempts = f"{shown} of {max(shown, task.running, *(one.number for one in task.attempts), 0)}" if shown else ""
+    facts = [("attempt", attempts)]
+    if outcome is not None:
+        usage = outcome.usage
+        read = usage.input + usage.cache_read + usage.cache_write
+        limited = f", {count_text(outcome.rate_limited)} refused for now" if outcome.rate_limited else ""
+        ended = "" if outcome.exit_status is None else str(outcome.exit_status)
+        facts += [
+            ("model", f"{outcome.model} ({outcome.provider})" if outcome.provider else outcome.model),
+            ("time", elapsed(outcome.duration_ms / 1000)),
+            ("paused", elapsed(outcome.paused_ms / 1000) if outcome.paused_ms else ""),
+            ("cost", "not known" if outcome.cost_usd is None else dollars(outcome.cost_usd)),
+            ("tokens", f"{count_text(read)} read, {count_text(usage.output)} written"),
+            ("turns", count_text(outcome.steps)),
+            ("requests", f"{count_text(outcome.requests)}{limited}" if outcome.requests else ""),
+            ("exit status", ended if outcome.exit_status else ""),
+            ("CPU", f"{short(outcome.cpu_s)} s" if outcome.cpu_s else ""),
+            ("memory", bytes_text(outcome.memory_peak_bytes) if outcome.memory_peak_bytes else ""),
+            ("started", outcome.started),
+            ("ended", outcome.ended),
+            ("session", outcome.session),
+        ]
+    return [(label, value) for label, value in facts if value]
+
+
+def _ending(task: TaskFigures) -> str:
+    """The state of the task, and why."""
+    told = task.told
+    reason = told.reason.strip() if told is not None and task.state is not TaskStatus.OK else ""
+    words = {
+        State.RUNNING: "An attempt runs; this page has what it had done when the page was made.",
+        State.INTERRUPTED: "An attempt was begun, and its batch process has ended before it.",
+        State.NOT_RUN: "It has no final outcome yet.",
+    }
+    said = words.get(task.state, "") if isinstance(task.state, State) else ""
+    return (
+        f'<section id="ending" class="{"good" if task.is_ok else "bad"}"><p>{chip(task.state.value)} {said}</p>'
+        + (_pre(reason) if reason else "")
+        + "</section>"
+    )
+
+
+def _conversation(conversation: Conversation, prompt: str, room: int, *, is_over: bool) -> str:
+    notes = []
+    if not conversation.is_there:
+        notes.append("There is no file of events of this attempt.")
+    elif not conversation.is_done and is_over:
+        notes.append("The events do not end with `done`: the run was cut off.")
+    if conversation.unread:
+        notes.append(
+            f"{plural(conversation.unread, 'line')} of the events cannot be read: cut off, damaged, or of another "
+            "version."
+        )
+    told = "".join(f'<p class="note">{text(note)}</p>' for note in notes)
+    return f'<section id="events"><h2>What happened</h2>{told}{_steps(conversation, prompt, room)}</section>'
+
+
+def _steps(conversation: Conversation, prompt: str, room: int) -> str:
+    entries = conversation.entries
+    first = next((at for at, entry in enumerate(entries) if entry.kind is Kind.PROMPT), -1)
+    if prompt and first >= 0 and entries[first].text.strip() == cut(prompt).strip():
+        entries = [*entries[:first], *entries[first + 1 :]]  # it stands above
+    return "".join(map(_entry, shortened(entries, room)))
+
+
+def _entry(entry: Entry) -> str:
+    match entry.kind:
+        case Kind.TURN:
+            return f'<h3 class="turn">turn {text(entry.text)}</h3>'
+        case Kind.TOOL:
+            return _call(entry)
+        case Kind.NOTICE | Kind.ERROR | Kind.GAP:
+            style = "bad" if entry.is_bad else "note"
+            return f'<p class="{style}">{_shown(entry.text)}</p>'
+        case _:
+            return f'<div class="{entry.kind.value}"><b>{_ROLES[entry.kind]}</b>{_pre(entry.text)}</div>'
+
+
+_ROLES = {Kind.PROMPT: "user", Kind.TEXT: "model"}
+
+
+def _call(entry: Entry) -> str:
+    first = " ".join(entry.text[: 4 * LINE_CHARACTERS].split())
+    if entry.result is None:
+        ended, result = " <em>no result</em>", ""
+    else:
+        ended, result = " <em>error</em>" if entry.is_bad else "", f"<b>result</b>{_pre(entry.result)}"
+    return (
+        f'<details class="tool{" bad" if entry.is_bad else ""}"><summary><b>{name(entry.title)}</b> '
+        f"<code><bdi>{text(first, LINE_CHARACTERS)}</bdi></code>{ended}</summary>{_pre(entry.text)}{result}</details>"
+    )
+
+
+def _shown(value: str) -> str:
+    return text(value, ALL)
+
+
+def _pre(value: str) -> str:
+    """A text as it is. A line feed at the start of `<pre>` is not shown: one more keeps that of the text."""
+    return f'<pre dir="auto">\n{_shown(value.rstrip())}</pre>'
+
+
+def _command(what: str, end: CommandEnd | None) -> str:
+    if end is None:
+        return ""
+    ended = f"exit {end.exit_status}" if end.exit_status >= 0 else f"signal {-end.exit_status}"
+    style = "bad" if end.exit_status else "good"
+    return (
+        f'<section id="{what}" class="{style}"><h2>{what}: {ended}</h2><p class="caption">'
+        f"{duration_text(end.duration_ms)}; the end of its output</p>{_pre(end.output)}</section>"
+    )
+
+
+def _attempts(task: TaskFigures) -> str:
+    if len(task.attempts) < 2:
+        return ""
+    return (
+        '<section id="attempts"><h2>All attempts</h2><div class="scroll" tabindex="0"><table><thead><tr>'
+        "<th>attempt</th><th>outcome</th><th>time</th><th>cost</th><th>reason</th></tr></thead>"
+        f"<tbody>{''.join(map(_attempt, task.attempts))}</tbody></table></div></section>"
+    )
+
+
+def _attempt(attempt: Attempt) -> str:
+    final = " (it counts)" if attempt.is_final else ""
+    cost = "not known" if attempt.cost_usd is None else dollars(attempt.cost_usd)
+    return (
+        f"<tr><td>{attempt.number}{final}</td><td>{chip(attempt.status.value)}</td><td>{elapsed(attempt.duration_s)}</td>"
+        f"<td>{cost}</td><td><bdi>{text(attempt.reason, 300)}</bdi></td></tr>"
+    )
+
+
+def _extensions(outcome: Outcome) -> str:
+    if not outcome.extensions:
+        return ""
+    rows = "".join(
+        f"<tr><td><bdi>{name(extension)}</bdi></td><td>{text(cost.state, 20)}</td>"
+        f"<td>{short(cost.cpu_ms / 1000)} s</td><td>{bytes_text(cost.rss_peak_bytes)}</td>"
+        f"<td>{count_text(cost.calls)}</td><td>{count_text(cost.errors)}</td><td>{duration_text(cost.p99_ms)}</td>"
+        f"<td>{count_text(cost.restarts)}</td></tr>"
+        for extension, cost in outcome.extensions.items()
+    )
+    heads = "".join(
+        f"<th>{head}</th>" for head in ("extension", "state", "CPU", "peak RSS", "calls", "errors", "p99", "restarts")
+    )
+    return (
+        '<section id="extensions"><h2>Extensions</h2><div class="scroll" tabindex="0"><table>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div></section>"
+    )
+
+
+def _meta(meta: dict[str, Any]) -> str:
+    if not meta:
+        return ""
+    try:
+        shown = json.dumps(meta, ensure_ascii=False, indent=1)
+    except (ValueError, RecursionError):  # a number of thousands of digits, or a thousand levels
+        shown = "it cannot be shown"
+    return f'<section id="meta"><h2>meta</h2>{_pre(cut(shown, META_CHARACTERS))}</section>'

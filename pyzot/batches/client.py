@@ -1,0 +1,253 @@
+"""The conversation with a running `zot batch`: its records, its results, and what it is told to do.
+
+The same for programs with threads and with asyncio.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+from ..connection.channel import tell
+from ..connection.command_line import environment, own_program
+from ..connection.decode import event, members_of
+from ..connection.engine_process import STDERR_LINES
+from ..connection.pending import Pending
+from ..errors import BatchError, BusyError, ClosedError, ProtocolError, RuntimeDied
+from .command_line import command
+from .inboxes import FolderResults, Given, LiveResults
+from .process import BatchProcess
+from .results import BatchSummary, TaskResult
+from .task_lines import lines_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from ..connection.command_line import Place
+    from ..connection.engine_process import EngineProcess
+    from ..errors import ZotError
+    from ..events import AnyEvent
+    from .inboxes import ResultInbox
+
+    OnEvent = Callable[[str, int, AnyEvent], None]
+
+OWN = frozenset({"batch_start", "task_start", "task_paused", "task_resumed", "task_end", "batch_end"})
+"""The types of the batch's own records; the others are of runs."""
+FOREIGN = "this batch belongs to the process that this one was forked from"
+CLOSED = "the batch is closed"
+
+
+class BatchClient:
+    """A batch and what comes of it. Raises `TypeError` and `ValueError` for a wrong option or task, and `OSError` if
+    the program cannot be started."""
+
+    def __init__(
+        self,
+        tasks: Iterable[str | Mapping[str, Any]],
+        folder: Place,
+        options: Mapping[str, Any],
+        *,
+        on_event: OnEvent | None,
+        on_stderr: Callable[[str], None] | None,
+        env: Mapping[str, str] | None,
+        program: Sequence[str] | None,
+    ) -> None:
+        self.summary: BatchSummary | None = None
+        self.failure: ZotError | None = None
+        """Why it has not ended in good order; None while it runs, too."""
+        self._on_event = on_event
+        self._on_stderr = on_stderr
+        self._early: list[str] = []
+        """Lines of stderr before the batch has begun, if the program does not take them."""
+        self._begun = Pending("the start of the batch")
+        """Its data is that of `batch_start`."""
+        self._is_closed = False
+        self._folder_lock = threading.Lock()
+        self._folders: dict[str, FolderResults] = {}
+        """Those that were begun: `earlier` and `left`."""
+        lines, ids = lines_of(tasks)
+        self._given = Given(ids)
+        self._live = LiveResults(self._given)
+        self._program = own_program() if program is None else list(program)
+        self._env = environment(options, env)
+        self._cwd = options.get("cwd")
+        self.process = BatchProcess(
+            command(options, folder, self._program, with_events=on_event is not None, is_quiet=on_stderr is None),
+            self._env,
+            on_line=self._on_line,
+            on_stderr=self._on_stderr_line,
+            on_end=self._finish,
+            cwd=self._cwd,
+        )
+        self.process.write(lines)
+        self.process.end_input()
+        self.process.start()
+
+    # --- results --------------------------------------------------------------------------------------------
+
+    def take(self) -> TaskResult | None:
+        """The next result; waits for it. None at the end. Raises how the batch has failed."""
+        self._check_caller()
+        self._begun.wait(None)
+        for inbox in self.inboxes():
+            result: TaskResult | None = inbox.take()
+            if result is not None:
+                return result
+        self.end()
+        return None
+
+    def inboxes(self) -> Iterator[ResultInbox]:
+        """Where the results are, one after the other. The batch has begun; each is to be empty and over before the one
+        after it."""
+        if self._begun.read().get("done"):
+            yield self._folder("earlier")
+        yield self._live
+        if self._live.has_left:
+            yield self._folder("left")
+
+    def on_begun(self, callback: Callable[[], None]) -> None:
+        """Calls `callback` once, when it has begun or ended."""
+        self._begun.on_come(callback)
+
+    def end(self) -> None:
+        """Nothing follows. Raises how the batch has failed, if it has."""
+        if self.failure is not None:
+            raise self.failure.with_traceback(None)
+
+    def wait(self) -> BatchSummary:
+        """Waits for the end of its process."""
+        self._check_caller()
+        self._live.leave_all()
+        self.process.ended.wait(None)
+        return self.ended_summary()
+
+    def begin_wait(self) -> None:
+        """The beginning of `wait`, which waits for nothing."""
+        self.check_owner()
+        self._live.leave_all()
+
+    def ended_summary(self) -> BatchSummary:
+        """How it has ended. Raises how it has failed."""
+        self.end()
+        if self.summary is None:
+            raise ProtocolError("the batch has ended without a summary")
+        return self.summary
+
+    def _folder(self, which: str) -> FolderResults:
+        """Begins to read the folder, once."""
+        with self._folder_lock:
+            if (found := self._folders.get(which)) is None:
+                if self._is_closed:
+                    raise ClosedError(CLOSED)
+                folder = str(self._begun.read()["folder"])
+                found = self._folders[which] = FolderResults(self._given, self._program, folder, self._env, self._cwd)
+            return found
+
+    # --- what it is told to do ------------------------------------------------------------------------------
+
+    def drain(self) -> None:
+        if not self.process.is_foreign:
+            self._begun.on_come(self.process.drain)  # before that, a signal would end it like any program
+
+    def stop(self) -> None:
+        if not self.process.is_foreign:
+            self._begun.on_come(self.process.stop)
+
+    def begin_close(self) -> None:
+        """Stops it. Does not wait, and may be called from anywhere, but in a fork."""
+        self._is_closed = True
+        for process in self.processes():
+            process.end(at_once=True)
+
+    def close(self) -> None:
+        """The same, and waits for the end."""
+        if not self.process.is_foreign:
+            self.begin_close()
+            for process in self.processes():
+                process.close()
+
+    def processes(self) -> list[EngineProcess]:
+        """The batch's, and those that read its folder."""
+        return [self.process, *(inbox.process for inbox in list(self._folders.values()))]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing of it runs."""
+        return all(process.ended.is_come for process in self.processes())
+
+    def check_owner(self) -> None:
+        """Raises `ClosedError` in a fork of the process that has started the batch. Takes no lock."""
+        if self.process.is_foreign:
+            raise ClosedError(FOREIGN)
+
+    def _check_caller(self) -> None:
+        self.check_owner()
+        if self.process.is_own_thread:
+            raise BusyError("results would never come in a callback of the batch: take them in another thread")
+
+    def __repr__(self) -> str:
+        """The middle of the `repr` of a batch."""
+        if self.process.is_foreign or self._is_closed:
+            how = "closed"
+        elif self.summary is not None:
+            how = self.summary.reason
+        else:
+            how = "ended" if self.process.ended.is_come else "running" if self._begun.is_come else "starting"
+        return f"pid={self.process.pid} {how}"
+
+    # --- in the thread of the pipes ---------------------------------------------------------------------------
+
+    def _on_line(self, line: bytes) -> None:
+        if self.failure is not None:
+            return
+        try:
+            self._on_record(members_of(line), line)
+        except ProtocolError as error:
+            self._break_off(error)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            self._break_off(ProtocolError(f"not a line of a batch ({error!r}): {line[:200]!r}"))
+
+    def _on_record(self, members: dict[str, Any], line: bytes) -> None:
+        kind = members["type"]
+        if kind == "batch_start":
+            for text in self._early:
+                tell(_print, text)
+            self._early = []
+            self._begun.give({"folder": str(members["folder"]), "done": int(members["done"])})
+        elif not self._begun.is_come:
+            raise ProtocolError(f"not a batch: its first line is {line[:200]!r}")
+        elif kind == "task_end":
+            if members["final"]:
+                self._live.add(TaskResult.read(members["outcome"]), len(line))
+        elif kind == "batch_end":
+            self.summary = BatchSummary.read(members)
+        elif kind not in OWN and self._on_event is not None:
+            task, attempt, found = str(members.pop("task")), int(members.pop("attempt")), event(members, line)
+            on_event = self._on_event
+            tell(lambda _: on_event(task, attempt, found), None)
+
+    def _on_stderr_line(self, line: str) -> None:
+        if self._on_stderr is not None:
+            tell(self._on_stderr, line)
+        elif self._begun.is_come:
+            tell(_print, line)
+        else:  # they are in the exception if it does not begin
+            self._early = [*self._early, line][-STDERR_LINES:]
+
+    def _break_off(self, error: ProtocolError) -> None:
+        self.failure = error
+        self.process.end()
+
+    def _finish(self, why: ZotError) -> None:
+        if self.failure is None and (self.summary is None or self.summary.reason == "failed"):
+            died = BatchError(why.exit_status, why.stderr) if isinstance(why, RuntimeDied) else why
+            self.failure = ClosedError(CLOSED) if self._is_closed else died
+        self._begun.give(error=self.failure or ProtocolError("the batch has ended before it began"))
+        self._live.finish()
+
+
+def _print(line: str) -> None:
+    if sys.stderr is not None:
+        print(line, file=sys.stderr, flush=True)  # noqa: T201

@@ -1,0 +1,148 @@
+"""Results that wait for the program: those of this start, and those that are read from the folder of the batch."""
+
+from __future__ import annotations
+
+import threading
+
+from ..connection.decode import object_of
+from ..connection.engine_process import EngineProcess
+from ..connection.inbox import Inbox
+from ..errors import BatchError, ProtocolError, RuntimeDied
+from .results import TaskResult
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..connection.command_line import Place
+    from ..errors import ZotError
+
+KEPT_BYTES = 64 * 1024 * 1024
+"""Of the lines of results that wait in memory. Those beyond are read from the folder at the end."""
+READ_AHEAD_BYTES = 4 * 1024 * 1024
+"""Of the lines that were read from the folder and were not taken."""
+
+
+class Given:
+    """The tasks of a batch, and whose results were given to the program or wait for it: each is given once."""
+
+    def __init__(self, ids: frozenset[str]) -> None:
+        self._ids = ids
+        self._taken: set[str] = set()
+        self._lock = threading.Lock()
+
+    def take(self, task: str) -> bool:
+        """Whether the result of this task is to be given. True once."""
+        with self._lock:
+            if task in self._taken:
+                return False
+            self._taken.add(task)
+            return True
+
+    def give_back(self, task: str) -> None:
+        """It was not given."""
+        with self._lock:
+            self._taken.discard(task)
+
+    def __contains__(self, task: str) -> bool:
+        """Whether it is a task of the batch: its folder may have more."""
+        return task in self._ids
+
+
+class ResultInbox(Inbox):
+    """Results, and the bytes of their lines."""
+
+    bytes = 0
+
+    def put(self, result: TaskResult, size: int) -> None:
+        with self._changed:
+            self._waiting.append((result, size))
+            self.bytes += size
+            callbacks = self._notify()
+        for callback in callbacks:
+            callback()
+
+    @property
+    def is_drained(self) -> bool:
+        """Nothing waits, and nothing comes."""
+        return self.is_over and not self._waiting  # in this order: nothing is added once it is over
+
+    def _next(self) -> TaskResult:
+        result: TaskResult
+        result, size = self._waiting.popleft()
+        self.bytes -= size
+        return result
+
+
+class LiveResults(ResultInbox):
+    """Those of this start. What finds no room stays in the folder alone: no batch waits for its reader."""
+
+    def __init__(self, given: Given) -> None:
+        super().__init__()
+        self.has_left = False
+        """Results were left to the folder."""
+        self._given = given
+        self._has_room = True
+
+    def add(self, result: TaskResult, size: int) -> None:
+        if not self._has_room or self.bytes + size > KEPT_BYTES:
+            self.has_left = True
+        elif self._given.take(result.id):
+            self.put(result, size)
+
+    def leave_all(self) -> None:
+        """Leaves those that wait and those that come to the folder."""
+        self._has_room = False
+        with self._changed:
+            while self._waiting:
+                self.has_left = True
+                self._given.give_back(self._next().id)
+
+
+class FolderResults(ResultInbox):
+    """Those that `zot batch results` reads from the folder, at the speed at which they are taken."""
+
+    def __init__(
+        self, given: Given, program: Sequence[str], folder: str, env: Mapping[str, str], cwd: Place | None
+    ) -> None:
+        """Raises `OSError`."""
+        super().__init__()
+        self._given = given
+        self.process = EngineProcess(
+            [*program, "batch", "results", "--format=jsonl", "--", folder],
+            env,
+            on_line=self._on_line,
+            on_stderr=lambda _line: None,
+            on_end=self._on_end,
+            cwd=cwd,
+        )
+        self.process.end_input()
+        self.process.start()
+
+    def _next(self) -> TaskResult:
+        result = super()._next()
+        if self.bytes <= READ_AHEAD_BYTES:
+            self.process.resume()
+        return result
+
+    def _on_line(self, line: bytes) -> None:
+        try:
+            result = TaskResult.read(object_of(line))
+        except (KeyError, TypeError, AttributeError, ProtocolError):
+            self.fail(ProtocolError(f"not a result of a batch: {line[:200]!r}"))
+            self.process.end(at_once=True)
+            return
+        if result.id in self._given and self._given.take(result.id):
+            self.put(result, len(line))
+            if self.bytes > READ_AHEAD_BYTES:
+                self.process.pause()
+                if self.bytes <= READ_AHEAD_BYTES:  # all was taken at this moment
+                    self.process.resume()
+
+    def _on_end(self, why: ZotError) -> None:
+        if not isinstance(why, RuntimeDied):
+            self.fail(why)
+        elif why.exit_status:
+            self.fail(BatchError(why.exit_status, why.stderr))
+        else:
+            self.finish()

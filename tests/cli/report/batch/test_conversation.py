@@ -1,0 +1,117 @@
+"""The events of an attempt are read whatever has become of their file."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from cli.report.batch.conversation import (
+    ENTRY_CHARACTERS,
+    HEAD_BYTES,
+    TAIL_BYTES,
+    TEXT_CHARACTERS,
+    Entry,
+    Kind,
+    cut,
+    read_conversation,
+    shortened,
+)
+from tests.support.batch_written import asked, called, said
+from wire import events
+
+
+def write(path, *records, tail=b""):
+    path.write_bytes(b"".join(map(events.encode, records)) + tail)
+    return path
+
+
+def told(conversation):
+    return [(entry.kind, entry.text) for entry in conversation.entries]
+
+
+def test_prompt_turns_tools_and_texts_are_in_their_order(tmp_path):
+    path = write(
+        tmp_path / "1.events.jsonl",
+        asked("mend it"),
+        events.TurnStart(1),
+        events.TextDelta("I lo"),
+        said("I look"),
+        *called("c1", "bash", b'{"command":"ls"}', "no", is_error=True),
+        events.Retry(2, 3, 1.5, "rate limited", 429),
+        events.Error("it broke"),
+        events.Done(),
+    )
+    conversation = read_conversation(path)
+    assert told(conversation) == [
+        (Kind.PROMPT, "mend it"),
+        (Kind.TURN, "1"),
+        (Kind.TEXT, "I look"),
+        (Kind.TOOL, '{"command":"ls"}'),
+        (Kind.NOTICE, "request sent again after 1.5 s: rate limited"),
+        (Kind.ERROR, "it broke"),
+    ]
+    tool = conversation.entries[3]
+    assert (tool.title, tool.result, tool.is_bad) == ("bash", "no", True)
+    assert (conversation.is_done, conversation.unread) == (True, 0)
+
+
+def test_a_stream_that_is_cut_off_shows_what_was_said_until_then(tmp_path):
+    path = write(
+        tmp_path / "x",
+        *called("c", "bash", b"{}", "")[:1],
+        events.TextDelta("half a "),
+        events.TextDelta("sentence"),
+        tail=b'{"type":"text_del',
+    )
+    conversation = read_conversation(path)
+    assert told(conversation)[1] == (Kind.TEXT, "half a sentence")
+    assert (conversation.unread, conversation.is_done, conversation.entries[0].is_bad) == (1, False, True)
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder", "pipe"])
+def test_what_is_no_file_is_not_there(tmp_path, kind):
+    path = tmp_path / "x"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    assert not read_conversation(path).is_there
+
+
+def test_the_middle_of_a_long_file_is_left_out(tmp_path):
+    filler = events.encode(events.ToolProgress("c", "x" * 1000))
+    count = 2 * (HEAD_BYTES + TAIL_BYTES) // len(filler)
+    path = tmp_path / "x"
+    text = events.encode(asked("first")) + filler * count + events.encode(said("last"))
+    path.write_bytes(text)
+    conversation = read_conversation(path)
+    assert [kind for kind, _ in told(conversation)] == [Kind.PROMPT, Kind.GAP, Kind.TEXT]
+    assert conversation.unread == 0
+    assert len(text) - HEAD_BYTES - TAIL_BYTES <= conversation.left_out_bytes <= len(text) - TAIL_BYTES
+
+
+def test_a_file_of_one_endless_line_is_bounded(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(b'{"type":"text_delta","delta":"' + b"x" * (2 * (HEAD_BYTES + TAIL_BYTES)))
+    conversation = read_conversation(path)
+    assert [entry.kind for entry in conversation.entries] == [Kind.GAP]
+
+
+def test_texts_of_a_megabyte_are_cut_and_keep_both_ends(tmp_path):
+    conversation = read_conversation(write(tmp_path / "x", said("A" + "x" * 2**20 + "Z")))
+    (entry,) = conversation.entries
+    assert entry.text[0] + entry.text[-1] == "AZ"
+    assert len(entry.text) < TEXT_CHARACTERS + 100
+    assert cut("short") == "short"
+
+
+def test_a_long_conversation_keeps_its_beginning_and_its_end():
+    entries = [Entry(Kind.TEXT, str(number)) for number in range(1000)]
+    kept = shortened(entries, 100 * (ENTRY_CHARACTERS + 3))
+    assert 90 < len(kept) <= 101
+    gap = next(index for index, entry in enumerate(kept) if entry.kind is Kind.GAP)
+    assert kept[:gap] == entries[:gap]
+    assert kept[gap + 1 :] == entries[-(len(kept) - gap - 1) :]
+    assert kept[gap].text == f"{1000 - len(kept) + 1} steps are left out here"
+    assert shortened(entries[:3], 10**6) == entries[:3]

@@ -1,0 +1,129 @@
+"""SIGKILL at random moments, to each kind of process of a batch: in the end each task has exactly one final result."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor.process.table import read_process
+from supervisor.template.protocol import is_available
+from tests.support.batch_command import BatchCommand
+from tests.support.marked_processes import command_line, marked_pids
+from tests.support.warm_start import MARK
+from tests.support.zot_process import wait_until
+from wire import events
+
+if TYPE_CHECKING:
+    from tests.support.messages_server import MessagesServer
+    from tests.support.zot_process import Running, Zot
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not is_available(), reason="this system has no templates")]
+WITHIN_S = 3.0
+"""After a kill of the batch nothing of it may live longer."""
+TASKS = 60
+
+
+def place(zot: Zot, server: MessagesServer) -> BatchCommand:
+    """Each third task uses a tool, and each fifth one leaves a process in the background."""
+    batch = BatchCommand(zot, server)
+    prompts = {f"t{number}": f"prompt {number}" for number in range(TASKS)}
+    prompts |= {f"t{number}": f"bash echo {number} >> made; sleep 0.05" for number in range(0, TASKS, 3)}
+    prompts |= {f"t{number}": "bash setsid sleep 60 > /dev/null 2>&1 & echo ok" for number in range(0, TASKS, 5)}
+    batch.tasks(dict(prompts))
+    return batch
+
+
+def check_exactly_once(batch: BatchCommand) -> None:
+    ids = {f"t{number}" for number in range(TASKS)}
+    assert batch.finals() == dict.fromkeys(ids, 1)
+    results = batch.results()
+    assert set(results) == ids
+    assert {one["status"] for one in results.values()} == {"ok"}, results
+    digests = {line.task: set[str]() for line in batch.started()}
+    for line in batch.started():
+        digests[line.task].add(line.digest)
+    for task, result in results.items():
+        assert digests[task] == {result["digest"]}, "the task was the same in each attempt"
+        assert isinstance(batch.events(task, result["attempt"])[-1], events.Done)
+    for task in ids:
+        attempts = [line.attempt for line in batch.started() if line.task == task]
+        assert attempts == list(range(1, len(attempts) + 1))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_batch_is_killed_again_and_again(zot: Zot, server: MessagesServer, seed: int) -> None:
+    """Ten kills each, from before the first run on to the end; with copies of the project."""
+    chance = random.Random(seed)
+    batch = place(zot, server)
+    flags = ("-j", "4", "--workspace", "copy", "-q")
+    kills = 0
+    while kills < 10:
+        with batch.start(*flags, cold=True) as running:
+            before = len(batch.lines())
+            at = before + chance.choice((0, 0, 2, 5, 9, 14, 20, 30))
+            mark = (MARK, running._mark)
+            wait_until(lambda: len(batch.lines()) >= at or running.process.poll() is not None)  # noqa: B023
+            time.sleep(chance.random() * 0.3)
+            if running.process.poll() is not None:
+                break
+            running.process.kill()
+            running.process.wait()
+            kills += 1
+            killed = time.monotonic()
+            wait_until(lambda: not marked_pids(*mark))  # noqa: B023
+            assert time.monotonic() - killed < WITHIN_S
+    assert kills >= 5
+    found = batch.run(*flags)
+    assert (found.status, found.leftovers) == (0, [])
+    check_exactly_once(batch)
+    for number in set(range(0, TASKS, 3)) - set(range(0, TASKS, 5)):
+        diff = (batch.rundir / batch.results()[f"t{number}"]["diff"]).read_text()
+        assert [line for line in diff.splitlines() if line.startswith(("+", "-"))][2:] == [f"+{number}"]
+
+
+@pytest.mark.parametrize("victim", ["template", "run", "worker"])
+def test_its_processes_are_killed_again_and_again(zot: Zot, server: MessagesServer, victim: str) -> None:
+    chance = random.Random(victim)
+    batch = place(zot, server)
+    kills = 0
+    with batch.start("-j", "4", "-q", "--retries", "30") as running:
+        while running.process.poll() is None:
+            time.sleep(chance.random() * 0.3)
+            if (pid := victim_of(running, victim, chance)) is not None:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+                kills += 1
+        found = running.finish()
+    assert kills >= 3
+    assert (found.status, found.leftovers) == (0, []), (found, kills)
+    check_exactly_once(batch)
+
+
+def victim_of(running: Running, kind: str, chance: random.Random) -> int | None:
+    """A process of this kind; forks of the template show its command line."""
+    pids = [pid for pid in marked_pids(MARK, running._mark) if "template_main.py" in command_line(pid)]
+    by_kind: dict[str, list[int]] = {"template": [], "run": [], "worker": []}
+    for pid in pids:
+        process = read_process(pid)
+        if process is None or process.is_zombie:
+            continue
+        if process.parent == running.pid and process.parent not in pids:
+            by_kind["template"].append(pid)
+        else:
+            by_kind[kind_of_fork(pid)].append(pid)
+    return chance.choice(by_kind[kind]) if by_kind[kind] else None
+
+
+def kind_of_fork(pid: int) -> str:
+    """Only a run has its standard input from /dev/null."""
+    try:
+        return "run" if os.readlink(f"/proc/{pid}/fd/0") == os.devnull else "worker"
+    except OSError:
+        return "run"
