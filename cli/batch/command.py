@@ -244,7 +244,7 @@ def batch(
     max_cost_usd: Annotated[
         float | None,
         typer.Option(
-            help="Start no task any more once all have cost so many dollars.",
+            help="Start no task any more once all have cost so many dollars, earlier starts included.",
             metavar="USD",
             parser=dollars,
             rich_help_panel=LIMITS,
@@ -253,7 +253,7 @@ def batch(
     max_tokens: Annotated[
         int | None,
         typer.Option(
-            help="Start no task any more after so many tokens, those from the cache included.",
+            help="Start no task any more after so many tokens, those from the cache and of earlier starts included.",
             metavar="N",
             min=1,
             rich_help_panel=LIMITS,
