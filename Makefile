@@ -60,6 +60,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.sdk
 	$(BIN)/python -m benchmarks.rpc
 	$(BIN)/python -m benchmarks.sessions
+	$(BIN)/python -m benchmarks.batch
 
 $(VENV)/.python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; none was found on PATH (or set PYTHON=…)"; exit 1; }

@@ -9,16 +9,25 @@ import platform
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
-def parse(program: str, what: str, argv: list[str] | None = None, *, base: str = "") -> argparse.Namespace:
-    """Reads `--quick` and `--json FILE`, and `--base DIR` if `base` says what it is for."""
+def parse(
+    program: str, what: str, argv: list[str] | None = None, *, base: str = "", parts: Sequence[str] = ()
+) -> argparse.Namespace:
+    """Reads `--quick` and `--json FILE`, `--base DIR` if `base` says what it is for, and `--part NAME` for a benchmark
+    with parts."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{program}", description=what)
     parser.add_argument("--quick", action="store_true", help="a smoke test: few samples, figures of no worth")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the raw figures there")
     if base:
         parser.add_argument("--base", metavar="DIR", type=Path, help=base)
+    if parts:
+        said = f"only this one of {', '.join(parts)}; repeatable"
+        parser.add_argument("--part", action="append", choices=parts, metavar="NAME", help=said)
     return parser.parse_args(argv)
 
 

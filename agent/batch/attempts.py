@@ -57,7 +57,8 @@ class Active:
 
 class Attempts:
     """`tell` gets records, `on_event` the lines of event streams, and `on_over` each attempt whose outcome is safe and
-    whether it is final, before `tell` does. `on_failure` gets the reason when a file of a run cannot be written."""
+    whether it is final, before `tell` does. `on_failure` gets the reason when a file of a run cannot be written,
+    `notice` what the user should know."""
 
     def __init__(
         self,
@@ -73,6 +74,7 @@ class Attempts:
         on_event: Callable[[str, int, bytes], None] | None,
         on_over: Callable[[Active, Outcome, bool], None],
         on_failure: Callable[[str], None],
+        notice: Callable[[str], None],
     ) -> None:
         self.models = ModelPool(
             loop, processes.start_worker, jobs=jobs,
@@ -90,6 +92,9 @@ class Attempts:
         self._on_event = on_event
         self._on_over = on_over
         self._on_failure = on_failure
+        self._notice = notice
+        self._said_of: set[tuple[str, str | None]] = set()
+        """Extensions and working folders of tasks of which the user was told."""
         self._journal: Journal | None = None
         self._active: dict[str, Active] = {}
         self._runs: dict[str, RunProcess] = {}
@@ -152,8 +157,18 @@ class Attempts:
         active.run.start()
 
     def run_said(self, run: RunProcess, line: bytes) -> None:
+        if run.facts.given_up:
+            self._tell_of_extensions(run)
         if self._on_event is not None:
             self._on_event(run.task, run.attempt, line)
+
+    def _tell_of_extensions(self, run: RunProcess) -> None:
+        """Once of each: all runs of a folder have the same extensions."""
+        for name, why in run.facts.given_up.items():
+            known = (name, self._active[run.task].task.cwd)
+            if known not in self._said_of:
+                self._said_of.add(known)
+                self._notice(f"task {run.task}: extension {name}: {why} (said of the first task only)")
 
     def run_asked(self, run: RunProcess, request: link.Request) -> None:
         self.models.request(run.name, request)

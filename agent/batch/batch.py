@@ -19,7 +19,7 @@ from agent.batch.journal.writer import Journal
 from agent.batch.log import BatchLog
 from agent.batch.opening.open_batch import Opening, open_batch
 from agent.batch.orders import Orders
-from agent.batch.pool.jobs import available_memory, cores, default_jobs
+from agent.batch.pool.jobs import DESCRIPTORS, available_memory, cores, default_jobs, jobs_within
 from agent.batch.pool.processes import Processes
 from agent.batch.request import BatchControls
 from agent.batch.tally import Tally, batch_end, spent_by, spent_in
@@ -90,12 +90,16 @@ class Batch:
             self.loop, runtime_folder=runtime_dir(home), version=version, say=self._notice, owns_process=owns_process,
             has_template=has_template, run_program=run_program,
         )  # fmt: skip
-        self.jobs = request.jobs or default_jobs(cores(), available_memory(), request.run_memory)
+        self._wanted = request.jobs or default_jobs(cores(), available_memory(), request.run_memory)
+        fd_limit.provide(self._wanted * DESCRIPTORS // fd_limit.OF_WORKER)
+        self.jobs = jobs_within(self._wanted, fd_limit.soft_limit())
+        """Runs at the same time."""
         self._log = BatchLog(self._folder.log)
         self._attempts = Attempts(
             self.loop, request, folder=request.folder, jobs=self.jobs, processes=self._processes,
             orders=Orders(request, self._folder, version=version, token=self._processes.token), log=self._log,
             tell=self._tell, on_event=on_event, on_over=self._on_over, on_failure=self._fail,
+            notice=self._notice,
         )  # fmt: skip
         self._tally = Tally(self.loop.clock())
         self._journal: Journal | None = None
@@ -143,8 +147,11 @@ class Batch:
         with self.loop.signals(heeded, self._on_signal):
             try:
                 opening = self._open()
-            except (JournalError, FolderError, OSError) as error:
+            except (JournalError, FolderError) as error:
                 raise BatchError(str(error)) from None
+            except OSError as error:
+                where = error.filename or self._folder.path
+                raise BatchError(f"{where}: cannot be written: {error.strerror or error}") from None
             try:
                 self._processes.open(is_needed=bool(opening.to_run))
                 self._begin(opening)
@@ -161,7 +168,6 @@ class Batch:
         return end
 
     def _open(self) -> Opening:
-        fd_limit.provide(self.jobs)
         self._journal = Journal.open(self._folder.path, self.loop, on_failure=self._on_journal_failure)
         try:
             opening = open_batch(self._request, self._tasks, self._folder, self._journal, version=self._version)
@@ -175,6 +181,8 @@ class Batch:
         journal = self._opened()
         for line in opening.notices:
             self._notice(line)
+        if self.jobs < self._wanted:
+            self._notice(f"{self._wanted} jobs need more open files: {self.jobs} at the same time; {fd_limit.advice()}")
         self._digests = opening.digests
         self._waiting.extend(opening.to_run)
         self._tally.begin(journal.state, opening.done.values())

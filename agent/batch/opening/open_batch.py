@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import BatchFile
 from agent.batch.opening.recovery import cut_off
 from agent.batch.opening.redo import to_redo
@@ -44,6 +45,7 @@ def open_batch(
     """Writes what the folder needs, ends the attempts in the journal that were cut off, and reopens what is to be
     redone. Raises `FolderError`, `RedoError`, and `JournalError` if that cannot be written."""
     state = journal.state
+    _check_complete(folder, state)
     notices = list(journal.notices)
     digests = Digests(request)
     current = {task.id: digests.of(task) for task in tasks}
@@ -64,6 +66,17 @@ def open_batch(
     journal.sync()
     to_run = [task for task in tasks if task.id not in done]
     return Opening(to_run, done, {task.id: current[task.id] for task in to_run}, notices)
+
+
+def _check_complete(folder: RunFolder, state: BatchState) -> None:
+    """Raises `FolderError` if there are runs that the journal knows nothing of: a journal that was lost would have all
+    tasks paid for again. No crash does this, for a run begins after its line is safe."""
+    if state.tasks or not folder.runs.is_dir() or not any(folder.runs.iterdir()):
+        return
+    raise FolderError(
+        f"{folder.journal}: has no runs, but {folder.runs} has some: the journal was lost. Restore it from a copy; or,"
+        " to run all tasks again, name a new folder with -o"
+    )
 
 
 def _notices(

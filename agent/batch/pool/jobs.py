@@ -15,6 +15,10 @@ OF_RUN = 250 * MIB
 """Bytes that a run is expected to need with its extensions and tools, if it has no `--run-memory`."""
 OF_BATCH = 300 * MIB
 """Bytes of the batch itself, its template and the model workers."""
+DESCRIPTORS = 16
+"""Of the batch process for each run: its output, link, events and pidfd, those of a model worker, and as many again
+while a process is being started."""
+DESCRIPTORS_OF_BATCH = 32
 CGROUPS = Path("/sys/fs/cgroup")
 _PROC = Path("/proc")
 
@@ -25,6 +29,11 @@ def default_jobs(cores: float, available: int | None, run_memory: int | None) ->
     if available is None:
         return by_cores
     return max(1, min(by_cores, (available - OF_BATCH) // (run_memory or OF_RUN)))
+
+
+def jobs_within(jobs: int, descriptors: int) -> int:
+    """As many of these jobs as so many descriptors are enough for, at least 1. Pure."""
+    return max(1, min(jobs, (descriptors - DESCRIPTORS_OF_BATCH) // DESCRIPTORS))
 
 
 def cores(proc: Path = _PROC, cgroups: Path = CGROUPS) -> float:

@@ -37,6 +37,12 @@ class _Retry(msgspec.Struct):
     status: int | None = None
 
 
+class _Extension(msgspec.Struct):
+    extension: str
+    event: str
+    message: str
+
+
 class ResultRecord(msgspec.Struct):
     """The fields of `wire.events.Result` that a batch keeps."""
 
@@ -52,6 +58,7 @@ class ResultRecord(msgspec.Struct):
 
 _KINDS: dict[bytes, type[msgspec.Struct]] = {
     b"usage": _Totals, b"session": _Session, b"turn_start": _TurnStart, b"retry": _Retry, b"result": ResultRecord,
+    b"extension": _Extension,
 }  # fmt: skip
 _DECODERS = {kind: msgspec.json.Decoder(struct) for kind, struct in _KINDS.items()}
 _TYPE = b'{"type":"'
@@ -72,6 +79,8 @@ class RunFacts:
         self.provider = ""
         self.model = ""
         self.session = ""
+        self.given_up: dict[str, str] = {}
+        """Extensions that were given up or not started at all, and why."""
         self.result: ResultRecord | None = None
 
     def take(self, line: bytes) -> None:
@@ -103,5 +112,8 @@ class RunFacts:
             self.step = record.step
         elif isinstance(record, _Retry):
             self.rate_limited += record.status == RATE_LIMITED
+        elif isinstance(record, _Extension):
+            if record.event == "failed":
+                self.given_up.setdefault(record.extension, record.message)
         elif isinstance(record, ResultRecord):
             self.result = record

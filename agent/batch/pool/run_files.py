@@ -37,7 +37,7 @@ class RunFiles:
             self.stderr = os.open(stderr, flags | os.O_APPEND, 0o666)
         except OSError as error:
             self.close()
-            raise RunFilesError(error.errno, f"{error.filename or events}: {error.strerror}") from None
+            raise RunFilesError(f"{error.filename or events}: {error.strerror}") from None
 
     def write(self, chunk: bytes) -> Iterator[bytes]:
         """Writes the lines that the chunk completes and returns them, LF included. Raises `RunFilesError`."""
@@ -52,7 +52,7 @@ class RunFiles:
             while view:
                 view = view[os.write(self._events, view) :]
         except OSError as error:
-            raise RunFilesError(error.errno, f"{self._events_path}: {error.strerror}") from None
+            raise RunFilesError(f"{self._events_path}: {error.strerror}") from None
         return iter(_lines(whole))
 
     def close_stderr(self) -> None:

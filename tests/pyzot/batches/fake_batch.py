@@ -59,6 +59,7 @@ class FakeBatch:
         while left and not self.signals:
             self.work(left.pop(0))
         why = "stopped" if signal.SIGTERM in self.signals else "drained" if self.signals else "done"
+        say(f"signals: {len(self.signals)}")
         self.end(why, len(tasks))
 
     def end(self, why, tasks):

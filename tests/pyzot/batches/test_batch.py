@@ -116,12 +116,13 @@ def test_callbacks_that_raise_stop_nothing(fake, monkeypatch):
         raise ValueError
 
     assert ids(fake("event", "ok", on_event=fail, on_stderr=fail)) == ["1", "2"]
-    assert shown == [ValueError] * 4
+    assert shown == [ValueError] * 5  # two events, three lines
 
 
 def test_without_a_reader_stderr_has_what_the_batch_says_of_itself(fake, capfd):
     fake("ok", on_stderr=None).wait()
-    assert sorted(capfd.readouterr().err.splitlines()) == ["a word after the start", "a word before the start"]
+    said = ["a word before the start", "a word after the start", "signals: 0"]
+    assert capfd.readouterr().err.splitlines() == said
 
 
 # --- what it is told to do ----------------------------------------------------------------------------------------
@@ -150,6 +151,36 @@ def test_stop_may_be_called_often_and_from_a_callback(fake):
     batch = fake("event", "hang", on_event=stop)
     assert batch.wait().reason == "stopped"
     batch.stop()
+
+
+def test_close_after_stop_leaves_the_runs_their_time(fake):
+    said = []
+    batch = fake("ok", "hang", on_stderr=said.append)
+    next(batch)
+    batch.stop()
+    batch.close()
+    assert said[-1] == "signals: 1"  # a second one would kill them
+
+
+def test_ctrl_c_interrupts_the_iteration_and_nothing_else(fake):
+    waits, is_told = threading.Event(), []
+
+    def interrupt(*_given):
+        waits.wait(60)
+        if not is_told:
+            is_told.append(True)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def iterate():
+        waits.set()
+        for _ in batch:
+            pass
+
+    batch = fake("event", "hang", on_event=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        iterate()
+    batch.drain()
+    assert batch.wait().reason == "drained"
 
 
 def test_a_result_cannot_be_waited_for_in_a_callback(fake):
@@ -277,6 +308,15 @@ def test_tasks_that_are_too_many_bytes_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("pyzot.batches.task_lines.SIZE_LIMIT", 1000)
     with pytest.raises(ValueError, match="put long texts into files"):
         Batch(("x" * 100 for _ in range(100)), tmp_path, program=fake_program())
+
+
+def test_a_batch_that_is_dropped_is_stopped(fake, tmp_path):
+    batch = Batch(["ok", "hang"], tmp_path / "runs", program=fake_program(), on_stderr=lambda _line: None)
+    next(batch)
+    ended = batch._client.process.ended
+    with pytest.warns(ResourceWarning, match="a Batch was not closed"):
+        del batch
+    ended.wait(60)
 
 
 # --- forks and the end of the program ------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ outcome, and no process is left."""
 from __future__ import annotations
 
 import signal
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
