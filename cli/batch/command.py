@@ -143,7 +143,8 @@ def batch(
         typer.Option("--shuffle", help="In another order: the same each time, but for --seed.", rich_help_panel=TASKS),
     ] = False,
     seed: Annotated[
-        int | None, typer.Option(help="With --shuffle: which order.", metavar="N", min=0, rich_help_panel=TASKS)
+        int | None,
+        typer.Option(help="With --shuffle: which order.", metavar="N", min=0, max=2**63 - 1, rich_help_panel=TASKS),
     ] = None,
     most: Annotated[
         int | None, typer.Option("--limit", help="At most so many tasks.", metavar="N", min=1, rich_help_panel=TASKS)
