@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from benchmarks.report import Report
 
 JOBS, QUICK_JOBS = (8, 32), (2,)
-RUNS, QUICK_RUNS = 400, 20
+RUNS, QUICK_RUNS = 300, 20
 ROUNDS, QUICK_ROUNDS = 5, 1
 WAYS = {"none": "no syncs", "turn": "a sync per turn", "line": "a sync per line"}
 MOST = 0.02
 SIZES, QUICK_SIZES = (10_000, 100_000), (100,)
-RESUME_ROUNDS = 5
+RESUME_ROUNDS = 3
 RESUME_S = 0.1
 LOADS = """
 import sys, time, orjson

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 JOBS, QUICK_JOBS = (1, 2, 8, 32), (2,)
 ROUNDS, QUICK_ROUNDS = 3, 1
-RUNS, QUICK_RUNS = 300, 20
-FORKS = 200
+RUNS, QUICK_RUNS = 200, 20
+FORKS = 150
 DELAY_S = 0.2
 LIVE_TIMES, REPLAYED_TIMES, CPU_TIMES = 40.0, 25.0, 1.7
 """The least rate over that of `xargs -P`, live with leased workers and replayed; the most CPU over the floor."""
@@ -66,7 +66,7 @@ def floor(report: Report, place: Place, claims: Claims, *, quick: bool) -> None:
     found: dict[str, list[float]] = {}
     all_jobs = QUICK_JOBS if quick else JOBS
     with Api() as api:
-        for number in range(QUICK_ROUNDS if quick else ROUNDS + 2):
+        for number in range(QUICK_ROUNDS if quick else ROUNDS):
             report.progress(f"the floor, round {number + 1}")
             for name, sdk in zip(names, ("whole", "filtered"), strict=True):
                 forked = place.floor(api.url, forks, 2, sdk)
