@@ -49,8 +49,7 @@ def connect(pid: int | None) -> ControlClient:
             raise HostError(NONE_RUNS)
         if not candidates:
             raise HostError(f"host {found[0].pid} does not answer: {found[0].trouble}")
-        several = f"{len(candidates)} hosts are running; name one by its pid (zot ps shows them)"
-        raise CommandLineError(f"{several}: {listed(candidates)}")
+        raise CommandLineError(f"{len(candidates)} hosts are running; name one by its pid: {listed(candidates)}")
     finally:
         keep = candidates[0].client if len(candidates) == 1 else None
         close(host.client for host in found if host.client is not keep)
