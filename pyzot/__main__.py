@@ -10,6 +10,10 @@ from __future__ import annotations
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 def main() -> None:
     _fill_standard_streams()
@@ -55,12 +59,33 @@ def _find_programs() -> None:
 
 def _end_quietly_when_asked_early() -> None:
     """Lets SIGTERM and SIGHUP exit with status 130. There is nothing to stop until a run begins and handles signals
-    itself."""
+    itself. In the middle of an import nothing at all has begun, and the exit is at once: an exception there can leave
+    compiled modules half made, and crash them."""
     import signal
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, lambda _number, _frame: sys.exit(130))
+    def end(number: int, frame: object) -> None:
+        if _is_importing(frame):
+            os._exit(130)
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        sys.exit(130)
+
+    for number, before in (
+        (signal.SIGTERM, signal.SIG_DFL),
+        (signal.SIGHUP, signal.SIG_DFL),
+        (signal.SIGINT, signal.default_int_handler),
+    ):
+        if signal.getsignal(number) is before:
+            signal.signal(number, end)
+
+
+def _is_importing(frame: Any) -> bool:
+    """Whether a module is being imported in this frame or in one of those that have called it."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _fill_standard_streams() -> None:

@@ -58,7 +58,7 @@ class Active:
 class Attempts:
     """`tell` gets records, `on_event` the lines of event streams, and `on_over` each attempt whose outcome is safe and
     whether it is final, before `tell` does. `on_failure` gets the reason when a file of a run cannot be written,
-    `notice` what the user should know."""
+    `on_no_room` when there is no room for a workspace, `notice` what the user should know."""
 
     def __init__(
         self,
@@ -74,6 +74,7 @@ class Attempts:
         on_event: Callable[[str, int, bytes], None] | None,
         on_over: Callable[[Active, Outcome, bool], None],
         on_failure: Callable[[str], None],
+        on_no_room: Callable[[str], None],
         notice: Callable[[str], None],
     ) -> None:
         self.models = ModelPool(
@@ -92,6 +93,7 @@ class Attempts:
         self._on_event = on_event
         self._on_over = on_over
         self._on_failure = on_failure
+        self._on_no_room = on_no_room
         self._notice = notice
         self._said_of: set[tuple[str, str | None]] = set()
         """Extensions and working folders of tasks of which the user was told."""
@@ -216,6 +218,8 @@ class Attempts:
             rate_limited=outcome.rate_limited + counted.rate_limited,
             diff=outcome.diff and os.path.relpath(self._folder / outcome.diff, self._folder),
         )
+        if run.said is not None and run.said.has_no_room:
+            self._on_no_room(outcome.reason)
         if run.never_began:
             self._log.warning("run could not begin", task=run.task, attempt=run.attempt, reason=outcome.reason)
             self._unbegun[run.task] += 1

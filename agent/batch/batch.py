@@ -99,7 +99,7 @@ class Batch:
             self.loop, request, folder=request.folder, jobs=self.jobs, processes=self._processes,
             orders=Orders(request, self._folder, version=version, token=self._processes.token), log=self._log,
             tell=self._tell, on_event=on_event, on_over=self._on_over, on_failure=self._fail,
-            notice=self._notice,
+            on_no_room=self._on_no_room, notice=self._notice,
         )  # fmt: skip
         self._tally = Tally(self.loop.clock())
         self._journal: Journal | None = None
@@ -338,6 +338,12 @@ class Batch:
     def _on_journal_failure(self, reason: str) -> None:
         self._fail(reason)
         self._attempts.lose_journal()
+
+    def _on_no_room(self, reason: str) -> None:
+        """What runs may end, for it has its files: only what would be begun has no room."""
+        if not self.controls.is_draining:
+            self.controls.is_draining = True
+            self._notice(f"{reason}: no new tasks start; make room, and start the batch again to go on")
 
     def _fail(self, reason: str) -> None:
         """The folder of the batch cannot be written: everything stops."""

@@ -143,7 +143,8 @@ def batch(
         typer.Option("--shuffle", help="In another order: the same each time, but for --seed.", rich_help_panel=TASKS),
     ] = False,
     seed: Annotated[
-        int | None, typer.Option(help="With --shuffle: which order.", metavar="N", min=0, rich_help_panel=TASKS)
+        int | None,
+        typer.Option(help="With --shuffle: which order.", metavar="N", min=0, max=2**63 - 1, rich_help_panel=TASKS),
     ] = None,
     most: Annotated[
         int | None, typer.Option("--limit", help="At most so many tasks.", metavar="N", min=1, rich_help_panel=TASKS)
@@ -244,7 +245,7 @@ def batch(
     max_cost_usd: Annotated[
         float | None,
         typer.Option(
-            help="Start no task any more once all have cost so many dollars.",
+            help="Start no task any more once all have cost so many dollars, earlier starts included.",
             metavar="USD",
             parser=dollars,
             rich_help_panel=LIMITS,
@@ -253,7 +254,7 @@ def batch(
     max_tokens: Annotated[
         int | None,
         typer.Option(
-            help="Start no task any more after so many tokens, those from the cache included.",
+            help="Start no task any more after so many tokens, those from the cache and of earlier starts included.",
             metavar="N",
             min=1,
             rich_help_panel=LIMITS,

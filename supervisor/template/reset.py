@@ -125,7 +125,7 @@ def reopen_streams(kinds: Sequence[tuple[int, int] | None]) -> None:
         getattr(binary, "raw", binary).name = f"<{name}>"
         by_line = name == "stderr" or binary.isatty()
         encoding, errors = getattr(old, "encoding", "utf-8"), getattr(old, "errors", "backslashreplace")
-        new: Any = io.TextIOWrapper(binary, encoding, errors, "\n" if mode == "w" else None, by_line, at_once)
+        new: Any = io.TextIOWrapper(binary, encoding, errors, "\n", by_line, at_once)
         new.mode = mode
         setattr(sys, name, new)
         setattr(sys, f"__{name}__", new)

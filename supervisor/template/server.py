@@ -45,13 +45,23 @@ class UnfitError(Exception):
     """The program holds something that its forks must not share; the text says what."""
 
 
-def serve(fd: int, entries: Mapping[str, Callable[[bytes], int | None]], *, grace_s: float = GRACE_S) -> NoReturn:
+def serve(
+    fd: int,
+    entries: Mapping[str, Callable[[bytes], int | None]],
+    *,
+    grace_s: float = GRACE_S,
+    detached: bool = False,
+) -> NoReturn:
     """Makes this process a template that forks for the parent at the other end of the socket `fd`.
 
     Call it at the end of a program that has imported and tried out everything. A fork calls one of `entries`, by its
     name, with the argument bytes of the request; what it returns is the exit status, as of `sys.exit`. A fork leaves
     without `atexit` callbacks and does not wait for threads. Raises `UnfitError` if this process has several threads or
     holds descriptors besides 0, 1, 2 and the socket.
+
+    With `detached`, a fork is like a process that the parent has started itself: the nearest subreaper above the
+    template is its parent and has to collect it, it stays in the session and the group of the template, and it outlives
+    the template. No `Ended` comes.
     """
     sock = socket.socket(fileno=fd)
     _check_alone(fd)
@@ -61,7 +71,7 @@ def serve(fd: int, entries: Mapping[str, Callable[[bytes], int | None]], *, grac
     sys.stderr.flush()
     gc.collect()
     gc.freeze()
-    _Server(sock, entries, grace_s).run()
+    _Server(sock, entries, grace_s, detached).run()
 
 
 def _check_alone(fd: int) -> None:
@@ -84,11 +94,16 @@ def _check_alone(fd: int) -> None:
 
 class _Server:
     def __init__(
-        self, sock: socket.socket, entries: Mapping[str, Callable[[bytes], int | None]], grace_s: float
+        self,
+        sock: socket.socket,
+        entries: Mapping[str, Callable[[bytes], int | None]],
+        grace_s: float,
+        detached: bool,
     ) -> None:
         self._sock = sock
         self._entries = entries
         self._grace_s = grace_s
+        self._detached = detached
         self._inherited = reset.Inherited.now()
         self._poll = select.poll()
         self._forks: dict[int, tuple[int, int]] = {}
@@ -161,6 +176,11 @@ class _Server:
         self._inherited.unblock_signals()
         while fds:
             os.close(fds.pop())  # so there is one for the pidfd
+        if self._detached:
+            code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            if code:
+                self._reply(Failed(request.id, max(code, 0), "cannot fork again"))
+            return
         try:
             pidfd = os.pidfd_open(pid)
         except OSError:  # the kernel has no memory left
@@ -175,6 +195,8 @@ class _Server:
     def _become(self, request: Fork, fds: list[int]) -> NoReturn:
         """Whatever happens, the fork does not return to the template's loop."""
         try:
+            if self._detached:
+                _detach()
             self._enter(request, fds)
             status = reset.run(self._entries[request.entry], request.argument, self._inherited.unblock_signals)
         except BaseException:
@@ -183,7 +205,8 @@ class _Server:
 
     def _enter(self, request: Fork, fds: list[int]) -> None:
         pid = os.getpid()
-        os.setsid()
+        if not self._detached:
+            os.setsid()
         if not self._reply(Started(request.id, pid), (os.pidfd_open(pid),)):
             os._exit(NOT_ENTERED)
         try:
@@ -225,6 +248,21 @@ class _Server:
                 del self._forks[pidfd]
         _signal_groups(groups, signal.SIGKILL)
         os._exit(0)
+
+
+def _detach() -> None:
+    """Returns in a child of this process when this process has ended: then the child has a new parent."""
+    ended = os.pidfd_open(os.getpid())
+    try:
+        pid = os.fork()
+    except OSError as error:
+        os._exit(error.errno or NOT_ENTERED)
+    if pid:
+        os._exit(0)
+    poll = select.poll()
+    poll.register(ended, select.POLLIN)
+    poll.poll()
+    os.close(ended)
 
 
 def _failed(request: int, error: Exception) -> Failed:

@@ -123,7 +123,7 @@ def test_no_child_has_the_token(rpc, server, zot):
         client = running.client
         assert client.ask("hello", token=SECRET)["success"]
         client.prompt("go")
-        worker = running.find_child("model/worker_main")
+        worker = running.find_child("model/worker/worker_main")
         with open(f"/proc/{worker}/environ", "rb") as environ:
             assert SECRET.encode() not in environ.read()
         outcome = end(running)
@@ -303,7 +303,7 @@ def test_stats_have_all_prompts(rpc, server, zot):
 
 def is_waiting_for(running, before):
     """Whether a model worker runs that is not `before`."""
-    return lambda: running.find_child("model/worker_main") not in (None, before)
+    return lambda: running.find_child("model/worker/worker_main") not in (None, before)
 
 
 def test_after_an_abort_another_model_worker_waits_for_the_next_prompt(rpc, server):
@@ -312,13 +312,13 @@ def test_after_an_abort_another_model_worker_waits_for_the_next_prompt(rpc, serv
         client = running.client
         client.ask("prompt", message="first")
         client.until("text_delta")
-        first = running.find_child("model/worker_main")
+        first = running.find_child("model/worker/worker_main")
         client.ask("abort")
         client.until("done")
         assert wait_until(is_waiting_for(running, first))
-        second = running.find_child("model/worker_main")
+        second = running.find_child("model/worker/worker_main")
         assert client.prompt("second")[-2]["text"] == "Two."
-        assert running.find_child("model/worker_main") == second
+        assert running.find_child("model/worker/worker_main") == second
         outcome = end(running)
     assert (outcome.status, outcome.leftovers) == (0, [])
 
@@ -330,7 +330,7 @@ def test_no_model_worker_outlives_the_server_that_has_just_started_it(rpc, serve
         client = running.client
         client.ask("prompt", message="first")
         client.until("text_delta")
-        first = running.find_child("model/worker_main")
+        first = running.find_child("model/worker/worker_main")
         client.ask("abort")
         client.until("done")
         assert wait_until(is_waiting_for(running, first))
@@ -347,7 +347,7 @@ def test_a_model_worker_that_dies_between_prompts_is_started_again(rpc, server):
     server.add(text_reply("One."), text_reply("Two."))
     with rpc("--base-url", server.base_url, "--api-key", "k", cold=True) as running:
         running.client.prompt("first")
-        first = running.find_child("model/worker_main")
+        first = running.find_child("model/worker/worker_main")
         os.kill(first, signal.SIGKILL)
         assert wait_until(is_waiting_for(running, first))
         assert running.client.prompt("second")[-2]["text"] == "Two."

@@ -102,7 +102,7 @@ def test_a_killed_model_worker_ends_its_prompt_with_an_error_and_the_next_one_ge
         client = running.client
         client.ask("prompt", message="a")
         client.until("text_delta")
-        os.kill(running.child("model/worker_main"), signal.SIGKILL)
+        os.kill(running.child("model/worker/worker_main"), signal.SIGKILL)
         assert "the model worker ended (signal SIGKILL)" in client.until("error", prompt="p1")["message"]
         client.until("done", prompt="p1")
         assert client.prompt("b")[-2]["text"] == "Fine."

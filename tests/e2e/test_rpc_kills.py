@@ -139,7 +139,7 @@ def test_the_model_worker_is_killed_at_any_moment(zot, busy, moments):
         for _ in range(moments):
             prompt = client.ask("prompt", message="go")["data"]["prompt"]
             wait(chance.uniform(0, 0.1))
-            worker = running.find_child("zygote.py") or running.find_child("model/worker_main")
+            worker = running.find_child("zot_template.py") or running.find_child("model/worker/worker_main")
             if worker is not None:
                 os.kill(worker, signal.SIGKILL)
             first = len(client.lines)

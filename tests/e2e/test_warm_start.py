@@ -1,4 +1,4 @@
-"""A `zot` from a zygote behaves as one started as a program: output, status, what it inherits and passes on."""
+"""A `zot` from a template behaves as one started as a program: output, status, what it inherits and passes on."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ INHERITED = (
 
 
 def both(zot, *args, **given):
-    """The outcomes of a program of its own, and of a child of the zygote."""
+    """The outcomes of a program of its own, and of a child of the template."""
     made = []
     for cold in (True, False):
         with zot.start(*args, cold=cold, **given) as running:
@@ -111,7 +111,7 @@ def test_the_process_is_our_child_in_the_group_that_was_asked_for(zot, cold):
             assert running.finish().status == 130
 
 
-def test_options_that_a_zygote_lacks_start_a_program(zot):
+def test_options_that_a_template_lacks_start_a_program(zot):
     for given in ({"env": {"PYTHONPATH": f".:{warm_start.ROOT}"}}, {"preexec_fn": int}, {"env": {"LC_ALL": "POSIX"}}):
         with zot.start("--version", **given) as running:
             assert type(running.process) is subprocess.Popen
@@ -122,7 +122,7 @@ def test_options_that_a_zygote_lacks_start_a_program(zot):
         assert running.finish().status == 2
 
 
-def test_a_zygote_that_was_ended_is_replaced(zot):
+def test_a_template_that_was_ended_is_replaced(zot):
     assert zot.run("--version").status == 0
     for pid in warm_start.own_children():
         with suppress(ProcessLookupError):  # one of them may have been ended by another test

@@ -1,4 +1,4 @@
-"""Runtimes whose model answers from a cassette. In this process an engine comes from a zygote; programs that embed a
+"""Runtimes whose model answers from a cassette. In this process an engine comes from a template; programs that embed a
 runtime (`program`) start the command itself."""
 
 from __future__ import annotations

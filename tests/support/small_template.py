@@ -160,4 +160,4 @@ if __name__ == "__main__":
     os.set_blocking(2, False)
     signal.set_wakeup_fd(2, warn_on_full_buffer=False)
     sys.stdout.write("said once")
-    serve(int(fd), ENTRIES, grace_s=GRACE_S)
+    serve(int(fd), ENTRIES, grace_s=GRACE_S, detached="detached" in options)

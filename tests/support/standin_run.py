@@ -2,9 +2,9 @@
 
 `ok`, `fail STATUS` (which may pass), `fault STATUS` (which would come again), `die SIGNAL`, `exit N`, `hang`, `deaf`
 (hangs, and does not end when it is told to), `eat MIB`, `leave` (a child with a session of its own stays), `usage N`
-(one request with N tokens, answered), `ask` (a request that is never answered), `say TEXT`, `garbage`, `wait` (until
-the line `go` comes), `once FILE` (what follows is done only if FILE is not there yet; it is made), `flood N` (N events
-of 64 KiB).
+(one request with N tokens, answered), `ask N` (a request for at most N tokens that is never answered), `send N` (the
+same, and goes on), `say TEXT`, `garbage`, `wait` (until the line `go` comes), `once FILE` (what follows is done only if
+FILE is not there yet; it is made), `flood N` (N events of 64 KiB).
 """
 
 from __future__ import annotations
@@ -124,6 +124,9 @@ class Standin:
     def do_ask(self) -> None:
         self.ask(int(self.next()))
         self.wait()
+
+    def do_send(self) -> None:
+        self.ask(int(self.next()))
 
     def do_say(self) -> None:
         self.event("text_delta", delta=self.next())

@@ -1,9 +1,9 @@
-"""Starts `zot` from a process that has its modules in memory (`zygote.py`), which saves 0.25 s per start.
+"""Starts `zot` from a process that has its modules in memory (`zot_template.py`), which saves 0.25 s per start.
 
 The child equals `python -m pyzot`: a process of its own, whose parent is this process, with its arguments, environment,
-folder and standard streams. Exceptions: in /proc it has the command line and the environment of the zygote, except for
-the mark of the run; and its end takes no module apart. Where the zygote lacks an option (`can`), the command itself is
-started.
+folder and standard streams. Exceptions: in /proc it has the command line and the environment of the template, except
+for the mark of the run; and its end takes no module apart. Where the template lacks an option (`can`), the command
+itself is started.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from supervisor.template import protocol
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PROGRAM = Path(__file__).with_name("zygote.py")
+PROGRAM = Path(__file__).with_name("zot_template.py")
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "pyzot"]
 MARK = "ZOT_TEST_RUN"
@@ -29,25 +31,24 @@ MARK = "ZOT_TEST_RUN"
 TURNED_OFF = "ZOT_TEST_COLD"
 """If this variable is set, the command itself is always started."""
 PATIENCE_S = 30.0
-REPLY_BYTES = 4096
 REQUEST_BYTES = 100_000
-"""A request is one packet; a longer request is started as a program."""
+"""Of arguments and environment. Longer ones are left to the kernel, which refuses some."""
 AT_START = ("PYTHON", "LC_", "LANG", "_TYPER", "LD_", "MALLOC_")
-"""Prefixes of variables that Python or typer reads at its start, which the zygote has already done."""
+"""Prefixes of variables that Python or typer reads at its start, which the template has already done."""
 KNOWN = {"bufsize", "cwd", "stdin", "stdout", "stderr", "start_new_session", "process_group"}
-"""The options of `Popen` that a zygote supports."""
+"""The options of `Popen` that a template supports."""
 OF_A_PROCESS = ("Umask", "Uid", "Gid", "Groups", "SigBlk", "SigIgn", "CapInh", "CapEff", "NoNewPrivs", "Seccomp:")
 
 
-class ZygoteGoneError(Exception):
-    """A test with a host in this process has ended the zygote with all other children."""
+class TemplateGoneError(Exception):
+    """A test with a host in this process has ended the template with all other children."""
 
 
 class WarmProcess(subprocess.Popen[bytes]):
-    """A `Popen` whose child a zygote has forked."""
+    """A `Popen` whose child comes from a template."""
 
-    def __init__(self, argv: list[str], *, zygote: Zygote, **popen: Any) -> None:
-        self._zygote = zygote
+    def __init__(self, argv: list[str], *, template: ZotTemplate, **popen: Any) -> None:
+        self._template = template
         super().__init__(argv, **popen)
 
     def _execute_child(self, args: Any, _executable: Any, *rest: Any) -> None:
@@ -55,34 +56,36 @@ class WarmProcess(subprocess.Popen[bytes]):
         new_session, group = rest[-2:]
         fds = [number if fd == -1 else fd for number, fd in enumerate((pipes[0], pipes[3], pipes[5]))]
         try:
-            self.pid = self._zygote.fork(args, env, os.fspath(cwd), bool(new_session), group, fds)
+            self.pid = self._template.fork(args, env, os.fspath(cwd), bool(new_session), group, fds)
             self._child_created = True
         finally:
             self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
 
 
-class Zygote:
+class ZotTemplate:
     """The process and the socket to it. The process ends when the socket is closed."""
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, entry: str) -> None:
+        self._entry = entry
         self._surroundings = surroundings()
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         env = {**os.environ, "PYTHONPATH": str(ROOT), MARK: "0" * 32}
         self._read_at_start = read_at_start(env)
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, str(PROGRAM), str(theirs.fileno()), kind],
+                [sys.executable, str(PROGRAM), entry, str(theirs.fileno())],
                 env=env, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=[theirs.fileno()],
             )  # fmt: skip
         self.pid = self._process.pid
+        self._last_id = 0
         self._socket.settimeout(PATIENCE_S)
         try:
-            self._is_ready = self._socket.recv(REPLY_BYTES) == b"ready"
-        except TimeoutError:
+            self._is_ready = isinstance(self._next_reply(), protocol.Ready)
+        except (TimeoutError, TemplateGoneError):
             self._is_ready = False
 
     def can(self, argv: list[str], env: dict[str, str], popen: dict[str, Any]) -> bool:
-        """Whether a child of the zygote has all that is asked for."""
+        """Whether a child of the template has all that is asked for."""
         return (
             self._is_ready
             and popen.keys() <= KNOWN
@@ -94,19 +97,42 @@ class Zygote:
     def fork(
         self, args: list[str], env: dict[str, str], cwd: str, new_session: bool, group: int, fds: list[int]
     ) -> int:
-        """The pid of the new child. Raises OSError if it cannot have this folder or group, or the zygote has gone."""
-        request = [args, env, cwd, new_session, None if group == -1 else group]
-        try:
-            socket.send_fds(self._socket, [json.dumps(request).encode()], fds)
-            reply = json.loads(self._socket.recv(REPLY_BYTES) or b"{}")
-        except ConnectionError:
-            reply = {}
-        if "errno" in reply:
-            os.waitpid(reply["pid"], 0)
-            raise OSError(reply["errno"], reply["why"], cwd)
-        if "pid" not in reply:
-            raise ZygoteGoneError
-        return int(reply["pid"])
+        """The pid of the new child. Raises OSError if it cannot have this folder or group, or the template has gone."""
+        argument = json.dumps([args, env[MARK], new_session, None if group == -1 else group]).encode()
+        block = protocol.environment_block(env)
+        self._last_id += 1
+        request = protocol.Fork(self._last_id, self._entry, argument, os.fsencode(cwd), block, None)
+        reader, writer = os.pipe()
+        with open(reader, "rb") as answers:
+            try:
+                protocol.send_request(self._socket, request, [*fds, writer])
+            except ConnectionError:
+                raise TemplateGoneError from None
+            finally:
+                os.close(writer)
+            started = self._next_reply()
+            if isinstance(started, protocol.Failed):
+                raise OSError(started.errno, started.reason, cwd)
+            assert isinstance(started, protocol.Started)
+            answer = answers.read()
+        if answer:
+            number, reason = json.loads(answer)
+        else:
+            failed = self._next_reply()
+            assert isinstance(failed, protocol.Failed)
+            number, reason = failed.errno, failed.reason
+        if reason:
+            os.waitpid(started.pid, 0)
+            raise OSError(number, reason, cwd)
+        return started.pid
+
+    def _next_reply(self) -> protocol.Reply:
+        received = protocol.receive(self._socket)
+        for fd in received.fds:
+            os.close(fd)
+        if not received.data:
+            raise TemplateGoneError
+        return protocol.decode_reply(received.data)
 
     def has_gone(self) -> bool:
         return self._process.poll() is not None
@@ -121,41 +147,41 @@ def read_at_start(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def surroundings() -> list[str]:
-    """What a child inherits besides environment and streams; a child of the zygote inherits it from the zygote."""
+    """What a child inherits besides environment and streams; a child of the template inherits it from the template."""
     status = Path("/proc/self/status").read_text().splitlines()
     inherited = [line for line in status if line.startswith(OF_A_PROCESS)]
     return [*inherited, Path("/proc/self/limits").read_text(), Path("/proc/self/cgroup").read_text()]
 
 
 _one_at_a_time = threading.Lock()
-"""A zygote serves one thread after another."""
-_of_this_process: dict[str, Zygote] = {}
-"""Zygotes by kind: `plain`, or `model` with the SDK in memory as well."""
+"""A template serves one thread after another."""
+_of_this_process: dict[str, ZotTemplate] = {}
+"""Templates by entry: `zot`, or `zot_with_model` with the SDK in memory as well."""
 
 
 def start(argv: list[str], *, env: dict[str, str], **popen: Any) -> subprocess.Popen[bytes]:
-    """Starts `python -m pyzot …` from a zygote if that makes no difference, any other program directly."""
-    if sys.platform == "linux" and argv[: len(COMMAND)] == COMMAND and TURNED_OFF not in os.environ:
+    """Starts `python -m pyzot …` from a template if that makes no difference, any other program directly."""
+    if protocol.is_available() and argv[: len(COMMAND)] == COMMAND and TURNED_OFF not in os.environ:
         with _one_at_a_time:
             return _forked(argv, env, popen) or subprocess.Popen(argv, env=env, **popen)
     return subprocess.Popen(argv, env=env, **popen)
 
 
 def _forked(argv: list[str], env: dict[str, str], popen: dict[str, Any]) -> WarmProcess | None:
-    kind = "model" if any(word.startswith("--base-url") for word in argv) else "plain"
-    if kind in _of_this_process and _of_this_process[kind].has_gone():
-        _of_this_process.pop(kind).stop()
-    if kind not in _of_this_process:
-        _of_this_process[kind] = Zygote(kind)
-    if _of_this_process[kind].can(argv, env, popen):
-        with suppress(ZygoteGoneError):
-            return WarmProcess(argv[2:], env=env, zygote=_of_this_process[kind], **popen)
+    entry = "zot_with_model" if any(word.startswith("--base-url") for word in argv) else "zot"
+    if entry in _of_this_process and _of_this_process[entry].has_gone():
+        _of_this_process.pop(entry).stop()
+    if entry not in _of_this_process:
+        _of_this_process[entry] = ZotTemplate(entry)
+    if _of_this_process[entry].can(argv, env, popen):
+        with suppress(TemplateGoneError):
+            return WarmProcess(argv[2:], env=env, template=_of_this_process[entry], **popen)
     return None
 
 
 def own_children() -> set[int]:
-    """Pids of the zygotes, which belong to no test."""
-    return {zygote.pid for zygote in _of_this_process.values()}
+    """Pids of the templates, which belong to no test."""
+    return {template.pid for template in _of_this_process.values()}
 
 
 def stop() -> None:

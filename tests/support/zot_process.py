@@ -216,7 +216,7 @@ class Zot:
         self.command = warm_start.COMMAND
 
     def start(self, *args: str | Path, cold: bool = False, **popen: Any) -> Running:
-        """Starts from a zygote where possible; `cold` starts the program itself."""
+        """Starts from a template where possible; `cold` starts the program itself."""
         env = {**self.env, **popen.pop("env", {}), MARK: uuid.uuid4().hex}
         argv = [*popen.pop("command", self.command), *map(str, args)]
         begin = subprocess.Popen if cold else warm_start.start

@@ -81,6 +81,8 @@ class Ended(msgspec.Struct, frozen=True, tag_field="type", tag="ended", kw_only=
     check: CommandEnd | None = None
     diff: str = ""
     """The file with what the run has changed; empty without changes."""
+    has_no_room: bool = False
+    """With `interrupted`: the disk of the batch's folder has no room for the workspace, and so for no other."""
 
 
 FromBatch = Begin | Abort

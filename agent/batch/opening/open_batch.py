@@ -71,7 +71,7 @@ def open_batch(
 def _check_complete(folder: RunFolder, state: BatchState) -> None:
     """Raises `FolderError` if there are runs that the journal knows nothing of: a journal that was lost would have all
     tasks paid for again. No crash does this, for a run begins after its line is safe."""
-    if state.tasks or not folder.runs.is_dir() or not any(folder.runs.iterdir()):
+    if state.tasks or folder.read_batch() is None or not folder.runs.is_dir() or not any(folder.runs.iterdir()):
         return
     raise FolderError(
         f"{folder.journal}: has no runs, but {folder.runs} has some: the journal was lost. Restore it from a copy; or,"

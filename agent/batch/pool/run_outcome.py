@@ -119,7 +119,7 @@ def _status(facts: RunFacts, ending: Ending) -> tuple[TaskStatus, str]:
     if ending.verdict is not None:
         return ending.verdict.status, ending.verdict.reason
     if ending.said is not None:  # what it has done is whole, however its process ended after that
-        if ending.said.status is TaskStatus.INTERRUPTED and not ending.was_told_to_end:
+        if ending.said.status is TaskStatus.INTERRUPTED and not (ending.was_told_to_end or ending.said.has_no_room):
             return TaskStatus.CRASHED, f"the batch did not end the run, and it says: {ending.said.reason}"
         return ending.said.status, ending.said.reason
     return TaskStatus.CRASHED, crash_reason(ending.exit, ending.last_words, had_result=facts.result is not None)

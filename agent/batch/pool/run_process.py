@@ -112,7 +112,7 @@ class RunProcess:
         self._verdict: Verdict | None = None
         self._request: link.Request | None = None
         """The last one."""
-        self._said: link.Ended | None = None
+        self.said: link.Ended | None = None
         self._exit: ExitStatus | None = None
         self._leader: Identity | None = None
         """Its process, once it has spoken: what has not spoken has started nothing."""
@@ -284,18 +284,18 @@ class RunProcess:
             if not self._is_stopping:
                 self._stop_waiting()
         elif isinstance(message, link.Ended):
-            self._said = message
+            self.said = message
             self._await(EXIT_S, f"its process did not end within {EXIT_S:.0f} s after its last word")
 
     def _on_link_end(self, reason: str) -> None:
-        if self.life is RunLife.ALIVE and self._said is None:
+        if self.life is RunLife.ALIVE and self.said is None:
             self._await(EXIT_S, f"the run has closed its link{reason and f' ({reason})'} and did not end")
 
     # --- the end --------------------------------------------------------------------------------------------
 
     def abort(self, status: TaskStatus, reason: str) -> None:
         """Tells the run to end now. If it does not, it is killed and gets this status. Only the first call counts."""
-        if self._is_stopping or self.life is not RunLife.ALIVE or self._said is not None:
+        if self._is_stopping or self.life is not RunLife.ALIVE or self.said is not None:
             return
         self._is_stopping = True
         if self.resume():
@@ -321,7 +321,7 @@ class RunProcess:
         """Kills the run after so many seconds. One that has said how it ended keeps that."""
 
         def give_up() -> None:
-            said = self._said
+            said = self.said
             self.kill(Verdict(TaskStatus.CRASHED, failure) if said is None else Verdict(said.status, said.reason))
 
         self._patient(seconds, give_up)
@@ -346,7 +346,7 @@ class RunProcess:
         if self._link is not None:
             self._link.drain()
         self._stop_waiting()
-        if self._said is not None and self._verdict is None and exit_status.code >= 0:
+        if self.said is not None and self._verdict is None and exit_status.code >= 0:
             self._finish()
             return
         self.life = RunLife.SWEEPING
@@ -382,7 +382,7 @@ class RunProcess:
         ending = Ending(
             verdict=self._verdict,
             exit=self._exit,
-            said=self._said,
+            said=self.said,
             was_told_to_end=self._is_stopping,
             in_flight=in_flight,
             last_words=() if files is None else files.last_words(),

@@ -84,6 +84,7 @@ class TaskRun:
         self._setup: CommandEnd | None = None
         self._check: CommandEnd | None = None
         self._diff = ""
+        self._has_no_room = False
         self._signal = ""
         """The name of the signal that has ended `setup` or `check`."""
 
@@ -97,7 +98,7 @@ class TaskRun:
         self._link.send(
             Ended(
                 status=end.status, reason=end.reason, may_pass=end.may_pass,
-                setup=self._setup, check=self._check, diff=self._diff,
+                setup=self._setup, check=self._check, diff=self._diff, has_no_room=self._has_no_room,
             )
         )  # fmt: skip
         return exit_code
@@ -153,7 +154,9 @@ class TaskRun:
         try:
             self._workspace = make_workspace(folder, batch, wanted.name)
         except WorkspaceError as error:
-            raise EarlyError(TaskStatus.SETUP_FAILED, str(error)) from None
+            self._has_no_room = error.has_no_room
+            status = TaskStatus.INTERRUPTED if error.has_no_room else TaskStatus.SETUP_FAILED
+            raise EarlyError(status, str(error)) from None
         for note in self._workspace.notes:
             self._say(note)
         os.environ.update(workspace_environment(batch))

@@ -26,6 +26,7 @@ import agent
 import supervisor
 from agent.batch.run import run_main
 from agent.batch.run.rehearsal import rehearse
+from agent.cassette import CassetteError
 from agent.model.worker import worker_main
 from supervisor.template.server import serve
 
@@ -55,11 +56,15 @@ def model_worker(_argument: bytes) -> NoReturn:
 
 
 def prepare() -> None:
-    """Takes about a second of the processor."""
+    """Takes about a second of the processor. Where there is no room for the files of a rehearsal, as in a full /tmp,
+    there is none: forks are slower then, and work as well."""
     gc.disable()  # imports make no garbage
     import_all()
-    for _ in range(REHEARSALS):
-        rehearse()
+    try:
+        for _ in range(REHEARSALS):
+            rehearse()
+    except (OSError, CassetteError):
+        pass
     gc.enable()
 
 

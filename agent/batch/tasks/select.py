@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import secrets
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
     from wire.batch.task import Task
 
-SEED_LIMIT = 2**63
 _SLICE = re.compile(r"\s*(-?\d{1,12})?\s*:\s*(-?\d{1,12})?\s*", re.ASCII)
 _SHARD = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
 
@@ -63,11 +61,6 @@ def shuffled(tasks: Sequence[Task], seed: int) -> list[Task]:
     return sorted(tasks, key=place)
 
 
-def new_seed() -> int:
-    """A seed for `--shuffle` without one; say it to the user."""
-    return secrets.randbelow(1_000_000)
-
-
 # --- the texts of flags -------------------------------------------------------------------------------------
 
 
@@ -86,10 +79,3 @@ def shard_from(text: str) -> tuple[int, int]:
     if not 1 <= shard[0] <= shard[1]:
         raise SelectionError(f"--shard {text!r}: write i/n with i from 1 to n: 1/4, 2/4, 3/4, 4/4")
     return shard
-
-
-def seed_from(text: str) -> int:
-    """A whole number, zero or more. Raises `SelectionError`."""
-    if not re.fullmatch(r"\d{1,19}", text.strip(), re.ASCII) or int(text) >= SEED_LIMIT:
-        raise SelectionError(f"--shuffle {text!r}: a seed is a whole number from 0 to 2^63 - 1")
-    return int(text)

@@ -28,12 +28,14 @@ class Bucket:
         self._at = 0.0
         self._rate = 0.0
 
-    def told(self, now: float, told: RateLimit) -> None:
-        """Takes what an answer says."""
+    def told(self, now: float, told: RateLimit, *, is_late: bool = False) -> None:
+        """Takes what an answer says. With `is_late` an answer to a later request has told before: what is left is then
+        the less of both."""
+        least = self.level(now) if is_late and told.limit == self.limit else math.inf
         if told.limit != self.limit:
             self._rate = told.limit / WINDOW_S
         self.limit = told.limit
-        self._level = float(min(told.remaining, told.limit))
+        self._level = float(min(told.remaining, told.limit, least))
         self._at = now
         if told.reset_s is not None and told.reset_s >= TELLING_RESET_S and told.remaining < told.limit:
             self._rate = (told.limit - told.remaining) / told.reset_s

@@ -65,6 +65,8 @@ class Wait(NamedTuple):
 
 @dataclass
 class _Open:
+    number: int
+    """In the order in which requests were sent."""
     size: int
     estimate: Estimate
     has_begun: bool = False
@@ -85,6 +87,8 @@ class Throttle:
         self._output_tokens = OUTPUT_TOKENS
         self._paused_until = -math.inf
         self._why_paused = ""
+        self._told_by = -1
+        """The latest request whose answer has told what is left."""
         self._refusals = 0
         """Since the last answer."""
         self._at_once: float = math.inf
@@ -134,7 +138,7 @@ class Throttle:
     def sent(self, request: str, size: int) -> None:
         """A request of so many bytes has been sent, under this id."""
         estimate = self.estimate(size)
-        self._open[request] = _Open(size, estimate)
+        self._open[request] = _Open(self.requests, size, estimate)
         self._beginning += 1
         for name in LIMITS:
             self._reserved[name] += estimate.of(name)
@@ -146,7 +150,8 @@ class Throttle:
             return
         self._aimd.answered(len(self._open))
         self._begun(open_request)
-        self._told(now, limits)
+        self._told(now, limits, is_late=open_request.number < self._told_by)
+        self._told_by = max(self._told_by, open_request.number)
         self.answers += 1
         self._refusals = 0
         self._at_once += 1
@@ -201,11 +206,11 @@ class Throttle:
             self._reserved = dict.fromkeys(LIMITS, 0.0)  # sums of floats are not exact
         return found if has_begun else None
 
-    def _told(self, now: float, limits: Limits | None) -> None:
+    def _told(self, now: float, limits: Limits | None, *, is_late: bool = False) -> None:
         if limits is not None:
             for name in LIMITS:
                 if (told := getattr(limits, name)) is not None:
-                    self._buckets[name].told(now, told)
+                    self._buckets[name].told(now, told, is_late=is_late)
 
 
 def _count(number: int, noun: str) -> str:

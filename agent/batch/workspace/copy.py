@@ -29,6 +29,9 @@ NAMED = 5
 class WorkspaceError(Exception):
     """The copy cannot be made; the text names the folder, and says why."""
 
+    has_no_room = False
+    """Whether it would have been made on a disk with more room."""
+
 
 class Workspace(msgspec.Struct, frozen=True):
     """A task's own copy of its working folder, before its run."""
@@ -65,7 +68,9 @@ def make_workspace(cwd: str | Path, folder: Path, name: str) -> Workspace:
         made_ns = unfinished.stat().st_ctime_ns
         unfinished.rename(path)
     except OSError as error:
-        raise WorkspaceError(f"{cwd}: cannot be copied to {workspaces / name}: {error.strerror or error}") from None
+        failed = WorkspaceError(f"{cwd}: cannot be copied to {workspaces / name}: {error.strerror or error}")
+        failed.has_no_room = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        raise failed from None
     return Workspace(path, snapshot, made_ns, (*_notes(cwd, skipped), *_ways_out(source, tree)))
 
 

@@ -89,7 +89,7 @@ def test_a_task_that_harms_its_run_harms_no_other(zot: Zot, server: MessagesServ
     assert "the template has died; its runs go on" in found.stderr
 
 
-@pytest.mark.parametrize("victim", ["batch", "template"])
+@pytest.mark.parametrize("victim", ["batch", pytest.param("template", marks=pytest.mark.slow)])
 def test_a_process_that_was_stopped_goes_on(zot: Zot, server: MessagesServer, victim: str) -> None:
     batch = BatchCommand(zot, server)
     wait = "bash while [ ! -e go ]; do sleep 0.02; done"

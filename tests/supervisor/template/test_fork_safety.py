@@ -120,6 +120,8 @@ def test_standard_streams_are_new(template: Warm):
     forked = template.fork("copies", stdin=True)
     assert forked.child.send("größer\n".encode())
     forked.until_said("GRÖSSER\n".encode())
+    assert forked.child.send(b"LF\r\n")
+    forked.until_said(b"LF\r\n")
     assert forked.child.stdin is not None
     forked.child.stdin.end()
     assert forked.until_end().code == 0

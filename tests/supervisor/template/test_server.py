@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import signal
@@ -9,6 +10,7 @@ import signal
 import msgspec
 import pytest
 
+from supervisor.process.table import become_subreaper
 from supervisor.template import protocol
 from supervisor.template.protocol import Ended, Failed, Started
 from tests.support.templates import Raw
@@ -90,3 +92,47 @@ def test_a_fork_that_cannot_be_announced_does_not_run(tmp_path):
         raw.socket.close()
         os.kill(raw.process.pid, signal.SIGCONT)
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.fixture
+def subreaper() -> None:
+    become_subreaper()
+
+
+@pytest.mark.usefixtures("subreaper")
+def test_a_detached_fork_is_a_child_of_the_parent_in_its_session():
+    with Raw("detached") as raw:
+        reader, writer = os.pipe()
+        raw.ask(1, "facts", fds=[reader, writer, writer])
+        os.close(writer)
+        started = raw.next()
+        with open(reader, "rb") as output:
+            facts = json.loads(output.read())
+        assert isinstance(started, Started)
+        assert facts["ids"] == [started.pid, os.getpgrp(), os.getsid(0)]
+        assert facts["parent"] == os.getpid()
+        assert os.waitstatus_to_exitcode(os.waitpid(started.pid, 0)[1]) == 0
+        raw.ask(2, "stubborn")
+        left = raw.next().pid
+        assert (raw.process.poll(), os.getsid(left)) == (None, os.getsid(0)), "no `Ended` came between"
+    assert raw.process.returncode == 0
+    assert os.waitpid(left, os.WNOHANG) == (0, 0)
+    os.kill(left, signal.SIGKILL)
+    os.waitpid(left, 0)
+
+
+@pytest.mark.usefixtures("subreaper")
+def test_a_detached_fork_that_cannot_be_made():
+    """The template forks, and its child cannot fork again; or the folder does not exist."""
+    with Raw("detached", "flaky") as raw:
+        raw.ask(1, "returns")
+        failed = raw.next()
+        assert isinstance(failed, Failed)
+        assert (failed.id, failed.errno) == (1, 11)
+        assert "cannot fork again" in failed.reason
+    with Raw("detached") as raw:
+        raw.ask(2, "returns", cwd=b"/no/such/folder")
+        started, failed = raw.next(), raw.next()
+        assert isinstance(failed, Failed)
+        assert (failed.id, failed.errno, failed.reason) == (2, 2, "/no/such/folder: No such file or directory")
+        assert os.waitstatus_to_exitcode(os.waitpid(started.pid, 0)[1]) == 127

@@ -4,7 +4,18 @@ A function is registered under the heading of its message, in which `…` stands
 returns what the user saw.
 """
 
-from tests.support.situations import extensions, guards, hosts, installing, programs, prompts, sessions
+from tests.support.situations import batches, extensions, guards, hosts, installing, programs, prompts, sessions
 from tests.support.situations.stage import SITUATIONS, Stage
 
-__all__ = ["SITUATIONS", "Stage", "extensions", "guards", "hosts", "installing", "programs", "prompts", "sessions"]
+__all__ = [
+    "SITUATIONS",
+    "Stage",
+    "batches",
+    "extensions",
+    "guards",
+    "hosts",
+    "installing",
+    "programs",
+    "prompts",
+    "sessions",
+]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.batch.pool.jobs import MIB, available_memory, cores, default_jobs
+from agent.batch.pool.jobs import MIB, available_memory, cores, default_jobs, jobs_within
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,3 +38,9 @@ def test_the_limits_of_a_container_count(tmp_path: Path) -> None:
     assert cores(proc, cgroups) == 0.5
     assert available_memory(proc, cgroups) == 500_000_000
     assert available_memory(tmp_path, cgroups) is None
+
+
+def test_descriptors_bound_the_jobs() -> None:
+    assert jobs_within(32, 1 << 20) == 32
+    assert jobs_within(32, 150) == 7
+    assert jobs_within(32, 20) == 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import gc
+import os
 import socket
 import sys
 from typing import TYPE_CHECKING, Any
@@ -10,6 +13,7 @@ import msgspec
 import orjson
 import pytest
 
+from agent.batch.run import template_main
 from agent.batch.run.begin import encode_request
 from agent.options import RunRequest
 from supervisor.loop.loop import Loop
@@ -137,3 +141,13 @@ def test_a_fork_is_a_model_worker(forks: Forks, server: MessagesServer) -> None:
     worker.stdin.close()
     assert forks.wait().code == 0
     assert [orjson.loads(line)["type"] for line in forks.stdout.splitlines()][0::3] == ["ready", "text_delta"]
+
+
+def test_without_room_for_a_rehearsal_there_is_a_template(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_room() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(template_main, "import_all", lambda: None)
+    monkeypatch.setattr(template_main, "rehearse", no_room)
+    template_main.prepare()
+    assert gc.isenabled()

@@ -10,7 +10,7 @@ import pytest
 
 from agent.batch.tasks.filter import filter_from
 from agent.batch.tasks.read import read_tasks
-from agent.batch.tasks.select import seed_from, shard_from, slice_from
+from agent.batch.tasks.select import shard_from, slice_from
 from tests.support.zot_process import ROOT
 
 GUIDE = (Path(ROOT) / "docs" / "batch-tasks.md").read_text(encoding="utf-8")
@@ -42,8 +42,8 @@ def test_the_template_of_the_lines_makes_prompts():
 
 
 def test_each_flag_can_be_read():
-    reading = {"filter": filter_from, "slice": slice_from, "shuffle": seed_from, "shard": shard_from}
-    found = re.findall(r"--(filter|slice|shuffle|shard) '?([^`' ]+)", GUIDE)
+    reading = {"filter": filter_from, "slice": slice_from, "seed": int, "shard": shard_from}
+    found = re.findall(r"--(filter|slice|seed|shard) '?([^`' ]+)", GUIDE)
     assert {name for name, _ in found} == set(reading)
     for name, value in found:
         reading[name](value)

@@ -50,6 +50,17 @@ def tell(throttle, now, **limits):
 # --- buckets ------------------------------------------------------------------------------------------------
 
 
+def test_an_answer_that_comes_late_gives_nothing_back():
+    throttle = grown()
+    throttle.sent("first", SIZE)
+    throttle.sent("second", SIZE)
+    throttle.answered(NOW, "second", Limits(requests=RateLimit(60, 3, 57.0)))
+    throttle.answered(NOW, "first", Limits(requests=RateLimit(60, 4, 56.0)))
+    assert all_sent(throttle, NOW) == 3
+    tell(throttle, NOW, requests=RateLimit(60, 9, 51.0))
+    assert all_sent(throttle, NOW + 0.001) == 9 - 3, "a later answer counts as it is"
+
+
 def test_no_more_is_sent_than_the_headers_leave():
     throttle = grown()
     tell(throttle, NOW, requests=RateLimit(60, 5, 55.0))

@@ -1,0 +1,290 @@
+"""What can happen to the folder of a batch, before it begins, while it runs, and between its starts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from supervisor.template.protocol import is_available
+from tests.support.batch_command import BatchCommand
+from tests.support.mounts import within, without_privileges
+from tests.support.replay_script import Script
+from tests.support.zot_process import wait_until
+from wire.exit_codes import Status
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.messages_server import MessagesServer
+    from tests.support.zot_process import Outcome, Zot
+
+pytestmark = pytest.mark.skipif(not is_available(), reason="this system has no templates")
+WAIT = "bash while [ ! -e go ]; do sleep 0.02; done"
+IDS = ("a", "b", "c", "d")
+ONCE = dict.fromkeys(IDS, 1)
+
+
+class Replayed(BatchCommand):
+    """Four tasks that need no model."""
+
+    def __init__(self, zot: Zot) -> None:
+        super().__init__(zot)
+        self._model = ["--replay", str(Script(zot.cwd, "go").answer("Done.").write(zot.folder / "cassette.jsonl"))]
+        self.tasks(dict.fromkeys(IDS, "go"))
+
+    @property
+    def journal(self) -> Path:
+        return self.rundir / "journal.jsonl"
+
+    def done(self) -> Replayed:
+        assert self.run("-q").status == 0
+        return self
+
+
+@pytest.fixture
+def batch(zot: Zot) -> Replayed:
+    return Replayed(zot)
+
+
+def _events(batch: BatchCommand) -> bytes:
+    path = batch.rundir / "runs/a/1.events.jsonl"
+    return path.read_bytes() if path.exists() else b""
+
+
+def refused(found: Outcome, batch: BatchCommand) -> str:
+    """What is said. Nothing was done."""
+    assert (found.status, found.stdout, found.leftovers) == (Status.ERROR.exit_code, b"", []), found
+    (line,) = found.stderr.splitlines()
+    assert "Traceback" not in line
+    assert "Errno" not in line
+    return line.replace(str(batch.rundir), "RUNDIR")
+
+
+# --- between two starts ------------------------------------------------------------------------------------------
+
+
+def test_a_journal_that_was_cut_anywhere_is_gone_on_with(batch: Replayed) -> None:
+    """Each result that was whole stays; each other task is run again."""
+    text = batch.done().journal.read_bytes()
+    before = batch.results()
+    ends = [at for at in range(len(text)) if text[:at].endswith(b"\n")]
+    finished = [at for at in ends if b'"finished"' in text[:at].splitlines()[-1]]
+    for cut in (finished[1] + 1, finished[2] - 2):
+        shutil.rmtree(batch.rundir / "runs")
+        batch.journal.write_bytes(text[:cut])
+        whole = batch.finals()
+        found = batch.run()
+        assert found.status == 0, found.stderr
+        assert ("they are in journal.torn now" in found.stderr) == (not text[:cut].endswith(b"\n"))
+        assert batch.finals() == ONCE
+        for task, result in batch.results().items():
+            assert (result["started"] == before[task]["started"]) == (task in whole)
+
+
+def test_a_line_that_is_damaged_in_the_middle_is_refused_with_its_number(batch: Replayed) -> None:
+    lines = batch.done().journal.read_bytes().splitlines(keepends=True)
+    damaged = b"".join([*lines[:4], lines[4][:20] + b"x" + lines[4][20:], *lines[5:]])
+    batch.journal.write_bytes(damaged)
+    for command in (["retry"], ["results"], ["status"]):
+        found = batch.zot.run("batch", *command, "runs")
+        assert found.status == Status.ERROR.exit_code
+        assert "journal.jsonl, line 5 is damaged" in found.stderr
+    said = refused(batch.run(), batch)
+    assert "head -n 4 journal.damaged > journal.jsonl" in said
+    assert batch.journal.read_bytes() == damaged
+
+
+@pytest.mark.parametrize("lose", ["remove", "empty"])
+def test_a_journal_that_was_lost_pays_for_nothing_twice(batch: Replayed, lose: str) -> None:
+    batch.done()
+    if lose == "remove":
+        batch.journal.unlink()
+    else:
+        batch.journal.write_bytes(b"")
+    kept = batch.events("a")
+    said = refused(batch.run(), batch)
+    assert said.startswith(
+        "zot batch: RUNDIR/journal.jsonl: has no runs, but RUNDIR/runs has some: the journal was lost"
+    )
+    assert batch.events("a") == kept
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"v": 99}, "batch.json: a newer version of zot has made this folder (version 99); use that one"),
+        ({"kind": "other"}, "batch.json: is not what zot batch has written"),
+    ],
+)
+def test_a_folder_of_another_kind_or_version_is_refused(batch: Replayed, change: dict[str, Any], said: str) -> None:
+    batch.rundir.mkdir()
+    facts = {"kind": "zot batch", "v": 1, "version": "0", "created": "2026-01-01T00:00:00Z", "tasks": 4} | change
+    (batch.rundir / "batch.json").write_text(json.dumps(facts))
+    found = batch.run()
+    assert (found.status, len(found.stderr.splitlines())) in ((1, 1), (2, 1)), found.stderr
+    assert said in found.stderr
+    assert not batch.journal.exists() or not batch.lines()
+
+
+@pytest.mark.slow
+def test_tasks_that_changed_are_said_and_run_again_when_asked(zot: Zot, server: MessagesServer) -> None:
+    batch = BatchCommand(zot, server)
+    given = zot.cwd / "given.txt"
+    given.write_text("one")
+    with_file = {"prompt": "y", "files": ["given.txt"]}
+    batch.tasks({"same": "x", "prompt": "x", "file": with_file, "gone": "x"})
+    assert batch.run("-q").status == 0
+    before = batch.results()
+    given.write_text("two")
+    batch.tasks({"same": "x", "prompt": "another", "file": with_file, "new": "x"})
+    found = batch.run()
+    assert found.status == 0
+    assert "tasks 'prompt', 'file' changed since the result was made, which stays" in found.stderr
+    assert "task 'gone' in the folder, but not among the tasks of this start: left as they are" in found.stderr
+    after = batch.results()
+    assert set(after) == {"same", "prompt", "file", "gone", "new"}
+    assert all(after[task] == before[task] for task in before)
+    found = batch.run("-q", "--redo", "changed")
+    redone = batch.results()
+    assert {task for task in redone if redone[task] != after[task]} == {"prompt", "file"}
+    assert redone["prompt"]["text"] == "answer to another"
+    assert [one.task for one in batch.started()].count("same") == 1
+
+
+# --- what cannot be written --------------------------------------------------------------------------------------
+
+
+def test_a_folder_that_is_read_only_is_refused(batch: Replayed) -> None:
+    command = without_privileges(batch.zot.command)
+    batch.rundir.mkdir(mode=0o500)
+    assert refused(batch.run(command=command), batch).endswith(
+        "journal.jsonl: cannot be opened for writing: Permission denied"
+    )
+    batch.rundir.chmod(0o700)
+    batch.journal.touch()
+    batch.rundir.chmod(0o500)
+    said = refused(batch.run(command=command), batch)
+    assert said == "zot batch: RUNDIR/.tasks.jsonl.new: cannot be written: Permission denied"
+    batch.rundir.chmod(0o700)
+
+
+def test_a_full_folder_stops_the_batch_which_goes_on_with_more_room(zot: Zot, server: MessagesServer) -> None:
+    """On a disk of 400 kB: each run writes more than 30 kB of events."""
+    batch = BatchCommand(zot, server)
+    ids = [f"t{number}" for number in range(20)]
+    batch.tasks(dict.fromkeys(ids, "bash head -c 15000 /dev/zero | tr '\\0' x"))
+    script = '"$@"; echo "first: $?" >&2; mount -o remount,size=50m runs; "$@"; s=$?; cp -r runs kept; exit $s'
+    *mounted, program = within(batch.rundir, "size=400k", ["PROGRAM"])
+    assert program == "PROGRAM"
+    found = batch.run("-j", "4", "-q", command=[*mounted, "/bin/sh", "-c", script, "sh", *zot.command])
+    assert found.status == 0, found.stderr
+    first, status, again, *_ = found.stderr.splitlines()
+    assert "No space left on device" in first
+    assert "all runs are stopped: make room, and start the batch again to go on" in first
+    assert status == "first: 1"
+    assert "had been started and had not ended: run again" in again
+    batch.rundir = zot.cwd / "kept"
+    assert batch.finals() == dict.fromkeys(ids, 1)
+    assert {one["status"] for one in batch.results().values()} == {"ok"}
+
+
+@pytest.mark.slow
+def test_a_file_that_may_not_grow_stops_the_batch_which_goes_on_without_the_limit(batch: Replayed) -> None:
+    ids = [f"t{number}" for number in range(30)]
+    batch.tasks(dict.fromkeys(ids, "go"))
+    found = batch.run("-j", "4", "-q", command=batch.zot.with_file_limit(16))
+    assert found.status == Status.ERROR.exit_code
+    assert "journal.jsonl: cannot be written: File too large" in found.stderr
+    told = batch.finals()
+    assert 0 < sum(told.values()) < 30
+    assert batch.run("-q").status == 0
+    assert batch.finals() == dict.fromkeys(ids, 1)
+    attempts = {line.task: line.attempt for line in batch.started()}
+    assert {attempts[task] for task in told} == {1}, "what was done stays"
+
+
+def test_a_folder_that_is_removed_stops_the_batch(zot: Zot, server: MessagesServer) -> None:
+    batch = BatchCommand(zot, server)
+    batch.tasks({"a": WAIT, "b": "x", "c": "x"})
+    with batch.start("-j", "1", "-q") as running:
+        wait_until(lambda: b'"tool_call"' in _events(batch))
+        shutil.rmtree(batch.rundir)
+        (zot.cwd / "go").touch()
+        found = running.finish()
+    assert "the file was removed or replaced" in refused(found, batch)
+    assert not batch.rundir.exists()
+
+
+def test_a_second_batch_on_one_folder_is_refused_and_the_first_goes_on(zot: Zot, server: MessagesServer) -> None:
+    batch = BatchCommand(zot, server)
+    batch.tasks({"a": WAIT, "b": "x"})
+    with batch.start("-q") as running:
+        wait_until(batch.started)
+        for again in (batch.run("--redo", "all"), zot.run("batch", "retry", "runs")):
+            assert f"RUNDIR: process {running.pid} runs this batch; wait for it" in refused(again, batch)
+        (zot.cwd / "go").touch()
+        found = running.finish()
+    assert (found.status, found.stderr, found.leftovers) == (0, "", [])
+    assert batch.finals() == {"a": 1, "b": 1}
+
+
+def test_few_open_files_mean_few_runs_at_the_same_time(batch: Replayed) -> None:
+    limited = ["/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh", *batch.zot.command]
+    found = batch.run("-j", "32", command=limited)
+    assert found.status == 0, found.stderr
+    assert "zot batch: 32 jobs need more open files: 2 at the same time; raise ulimit -n" in found.stderr
+    assert batch.finals() == ONCE
+
+
+# --- signals and readers ------------------------------------------------------------------------------------------
+
+
+def test_a_batch_whose_terminal_was_closed_goes_on(zot: Zot, server: MessagesServer) -> None:
+    batch = BatchCommand(zot, server)
+    batch.tasks({"a": WAIT, "b": "x"})
+    with batch.start("-j", "1") as running:
+        wait_until(lambda: b'"tool_call"' in _events(batch))
+        running.signal(signal.SIGHUP)
+        found = running.finish()
+    assert (found.status, found.leftovers) == (Status.INTERRUPTED.exit_code, [])
+    assert "SIGHUP: 1 running tasks are stopped" in found.stderr
+    (zot.cwd / "go").touch()
+    assert batch.run("-q").status == 0
+    assert [attempt.status.value for attempt in batch.attempts("a")] == ["interrupted", "ok"]
+    assert batch.finals() == {"a": 1, "b": 1}
+
+
+def test_without_a_reader_running_tasks_end_and_no_new_ones_start(zot: Zot, server: MessagesServer) -> None:
+    batch = BatchCommand(zot, server)
+    batch.tasks({"a": WAIT, "b": "x"})
+    with batch.start("-j", "1", "--json", "-q") as running:
+        wait_until(lambda: b'"tool_call"' in _events(batch))
+        assert running.process.stdout is not None
+        running.process.stdout.close()
+        (zot.cwd / "go").touch()
+        found = running.finish()
+    assert found.status == Status.PARTIAL_BATCH.exit_code
+    assert "the reader of stdout has gone: running tasks end, and no new ones start" in found.stderr
+    assert batch.finals() == {"a": 1}
+    assert batch.run("-q").status == 0
+    assert batch.finals() == {"a": 1, "b": 1}
+
+
+def test_without_room_for_copies_no_task_counts_as_failed(zot: Zot, server: MessagesServer) -> None:
+    batch = BatchCommand(zot, server)
+    (zot.cwd / "large").write_bytes(b"x" * 3_000_000)
+    batch.tasks(dict.fromkeys(IDS, "x"))
+    keep = ["/bin/sh", "-c", '"$@"; s=$?; cp -r runs kept; exit $s', "sh", *zot.command]
+    command = within(batch.rundir, "size=8m", keep)
+    found = batch.run("-j", "2", "--workspace", "copy", command=command)
+    assert found.status == Status.PARTIAL_BATCH.exit_code
+    assert found.stderr.count("no new tasks start; make room, and start the batch again to go on") == 1
+    assert "4 not run" in found.stderr
+    shutil.copytree(zot.cwd / "kept", batch.rundir, dirs_exist_ok=True)
+    assert batch.finals() == {}
+    assert batch.run("-q", "--workspace", "copy").status == 0
+    assert batch.finals() == ONCE
