@@ -22,6 +22,7 @@ from wire.exit_codes import Status
 if TYPE_CHECKING:
     from tests.support.messages_server import MessagesServer
     from tests.support.zot_process import Zot
+    from wire.batch.outcome import Outcome
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="this system has no templates")
 CRASHES = {
@@ -54,6 +55,11 @@ def test_hundreds_of_replayed_tasks_are_run_once_each(zot: Zot) -> None:
         assert [type(record) for record in records[-2:]] == [events.Result, events.Done]
 
 
+def begun(batch: BatchCommand, task: str) -> list[Outcome]:
+    """Without those whose process could not be forked because the template had just been killed."""
+    return [attempt for attempt in batch.attempts(task) if attempt.status is not TaskStatus.INTERRUPTED]
+
+
 def test_a_task_that_harms_its_run_harms_no_other(zot: Zot, server: MessagesServer) -> None:
     batch = BatchCommand(zot, server)
     tasks = {f"good{number}": f"prompt {number}" for number in range(6)}
@@ -78,12 +84,12 @@ def test_a_task_that_harms_its_run_harms_no_other(zot: Zot, server: MessagesServ
     bad |= {f"crash-{name}": "crashed" for name in CRASHES}
     assert statuses == {task: bad.get(task, "ok") for task in statuses}
     for name, (number, reason) in CRASHES.items():
-        attempts = batch.attempts(f"crash-{name}")
-        assert [attempt.attempt for attempt in attempts] == [1, 2], "it is tried once more"
+        attempts = begun(batch, f"crash-{name}")
+        assert len(attempts) == 2, "it is tried once more"
         assert attempts[1].reason.startswith(reason)
         assert attempts[1].exit_status == (130 if name == "term" else -number)
         assert attempts[1].cost_usd, "what was paid for is known"
-    (eaten,) = batch.attempts("eat")
+    (eaten,) = begun(batch, "eat")
     assert "--run-memory is 143 MiB" in eaten.reason
     assert eaten.memory_peak_bytes > 150_000_000
     assert "the template has died; its runs go on" in found.stderr

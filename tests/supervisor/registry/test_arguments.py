@@ -89,9 +89,9 @@ HOSTILE = {
     "$defs": {f"d{n}": {} for n in range(12)},
 }  # fmt: skip
 """Its references mean parts of the inner schema, of which each asks ten times for the next one."""
-WARNED = [
-    ("warning", "calls of its tool 'weather' are not checked: a check takes more than a second of processor time")
-]
+UNCHECKED = "calls of its tool 'weather' are not checked: a check takes more than "
+WARNED = [[("warning", f"{UNCHECKED}{limit}")] for limit in ("a second of processor time", "5 s")]
+"""The second one only where the check gets less than a fifth of a processor."""
 
 
 def test_the_extension_is_not_called_with_what_does_not_fit(host: Host):
@@ -138,9 +138,9 @@ def test_guards_are_asked_while_a_hostile_schema_is_checked_and_the_call_goes_on
         echoes += 1
     assert echoes > 10
     assert answers[0].frame is not None, "the extension was called"
-    assert host.said_of("x") == WARNED
+    assert host.said_of("x") in WARNED
     assert host.text("weather", x=2) == 'args {"x": 2}', "from now on at once"
-    assert host.said_of("x") == WARNED
+    assert host.said_of("x") in WARNED
 
 
 def test_a_call_that_is_checked_can_be_cancelled(host: Host):
