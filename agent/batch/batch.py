@@ -24,6 +24,7 @@ from agent.batch.pool.processes import Processes
 from agent.batch.request import BatchControls
 from agent.batch.tally import Tally, batch_end, spent_by, spent_in
 from agent.batch.time_text import utc_now
+from agent.batch.workspace.copy import remove_snapshots
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
 from supervisor.loop.loop import Loop
@@ -216,6 +217,8 @@ class Batch:
             spent=spent,
             duration_s=self.loop.clock() - tally.began,
         )
+        if self._request.workspace == "copy" and (left := remove_snapshots(self._folder.path)):
+            self._say(f"zot batch: the copies to compare with cannot be removed: {left}")
         if reason != "failed":
             journal.closed(reason)
             journal.sync()

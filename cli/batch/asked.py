@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from agent.batch.request import BatchRequest
 from agent.batch.tasks.filter import SelectionError, filter_from
 from agent.batch.tasks.select import Selection, shard_from, slice_from
+from agent.providers.key_file import KeyFileError, read_key
 from cli.batch.output.show import Show
 from cli.choices import CommandLineError
 from cli.run.request import FlagError, request_from
@@ -87,7 +88,13 @@ def asked_from(given: Mapping[str, Any]) -> AskedBatch:
 
 
 def absolute_paths(run: RunRequest) -> RunRequest:
-    """Relative paths of flags start at the folder of the command; the runs work in the folders of their tasks."""
+    """Relative paths of flags start at the folder of the command; the runs work in the folders of their tasks. A key on
+    stdin is read here: the runs have another stdin. Raises `CommandLineError`."""
+    if run.api_key_file == STDIN and run.api_key is None:
+        try:
+            run = replace(run, api_key=read_key(STDIN)[0], api_key_file=None)
+        except KeyFileError as error:
+            raise CommandLineError(str(error)) from None
     schema = run.output_schema
     is_schema_itself = schema is not None and schema.lstrip().startswith("{")
     key = run.api_key_file

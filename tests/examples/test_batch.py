@@ -30,6 +30,7 @@ def test_the_recordings_fit_and_the_readme_shows_what_is_said(zot, tmp_path):
     assert results["docstrings"]["answer"] == {"functions": ["total", "with_vat"]}
     assert "+        result += price" in (runs / "diffs" / "total.diff").read_text()
     assert "result = price\n" in (EXAMPLE / "shop" / "prices.py").read_text(), "only copies are changed"
+    assert sorted(path.name for path in (runs / "workspaces").iterdir()) == sorted(results)
 
     shown = (ROOT / "README.md").read_text(encoding="utf-8")
     assert ends(found.stderr) == ends(shown)

@@ -100,6 +100,13 @@ def test_stdin_is_one_thing_only():
         asked("--api-key-file", "-", tasks="-")
 
 
+def test_a_key_on_stdin_is_read_once_for_all_runs(monkeypatch):
+    monkeypatch.setattr("cli.batch.asked.read_key", lambda path: (f"key from {path}", ""))
+    run = asked("--api-key-file", "-").request.run
+    assert (run.api_key, run.api_key_file) == ("key from -", None)
+    assert asked("--api-key-file", "k").request.run.api_key_file == str(Path.cwd() / "k")
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

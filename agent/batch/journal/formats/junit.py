@@ -1,4 +1,4 @@
-"""Results as JUnit XML, for a CI server: a batch is a test suite, a task a test case. Valid against the schema
+"""Results as JUnit XML, for a CI server: a batch is a test suite, a task a test case. In the form of the schema
 `junit-10.xsd` of Jenkins.
 
 A task that is `ok` has passed. `FAILURES` are the ends in which the agent did its work and the task was not solved;
