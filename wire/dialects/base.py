@@ -1,18 +1,28 @@
-"""A dialect translates between the supervisor's neutral messages and the bytes of one extension protocol.
+"""A dialect is one extension protocol. Its sessions translate between neutral messages and the bytes of one process.
 
-The message classes of `wire.frames` are the neutral messages; another dialect translates into them.
+The frames of `wire.frames` are the neutral messages, with the few classes here that zot's protocol has no frame for.
+A session is pure: it has no clock, no files and no descriptors. `wire.dialects.table` names all dialects.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from wire import frames
 
 if TYPE_CHECKING:
-    from wire.framing import LineSplitter
+    from wire.framing import Line, Oversize
+
+HOOK_POINTS = frozenset(
+    {
+        "session_start", "user_prompt", "turn_start", "tool_call", "tool_result", "assistant_message", "error",
+        "session_end",
+    }
+)  # fmt: skip
+"""Events that an extension of some dialect can guard. `tool_result` is that of a success or of a failure."""
 
 
 class HostInfo(msgspec.Struct, frozen=True):
@@ -24,44 +34,141 @@ class HostInfo(msgspec.Struct, frozen=True):
     cwd: str
 
 
-class Question(msgspec.Struct, frozen=True):
-    """A request for a verdict, encoded once for all guards. The id of each request goes between `head` and `tail`."""
+class Setup(msgspec.Struct, frozen=True):
+    """What a session is opened with."""
 
-    head: bytes
-    tail: bytes
+    name: str
+    """The extension's name, as its manifest says it."""
+    host_version: str
+    frame_limit: int
+    """The most bytes of one message from the process, if the limit of its kind is not lower."""
+    options: Mapping[str, Any] = {}
+    """Settings of this extension that only its dialect knows."""
+    kept: dict[str, Any] = msgspec.field(default_factory=dict)
+    """What a session leaves for the next session of the same extension, after a restart too."""
 
-    def frame(self, call_id: bytes) -> bytes:
-        return self.head + call_id + self.tail
+
+# --- neutral messages without a frame -----------------------------------------------------------------------
+
+
+class Warned(msgspec.Struct, frozen=True):
+    """The user is told this, once for each `key`."""
+
+    key: str
+    text: str
+
+
+class Remarked(msgspec.Struct, frozen=True):
+    """A line for the extension's log alone."""
+
+    text: str
+
+
+class Unusable(msgspec.Struct, frozen=True):
+    """The process can be of no use: the host gives it up with this reason."""
+
+    reason: str
+    may_pass: bool = True
+    """Whether another start may end otherwise. If not, it is not started again."""
+
+
+class Instructions(msgspec.Struct, frozen=True):
+    """What the model is to know of this extension, for the system prompt; "" takes it back."""
+
+    text: str
 
 
 PanelChange = frames.PanelKey | frames.PanelResize | frames.PanelClosed
 """An action of the user on an open panel."""
-Message = frames.FromExtension | frames.UnknownFrame | frames.Malformed
+Message = frames.FromExtension | frames.UnknownFrame | frames.Malformed | Warned | Remarked | Unusable | Instructions
+
+Received = tuple[Sequence[Message], bytes]
+"""The messages in a line, and the bytes to send in return, which may be empty."""
+
+
+class UnsendableError(Exception):
+    """A request cannot be put into the bytes of this dialect; the text says why."""
+
+
+class Splitter(Protocol):
+    """Cuts the output of a process into messages. Memory is bounded by the limit."""
+
+    pending: int
+    """Bytes held back because the message is not complete."""
+
+    def feed(self, data: bytes) -> Sequence[Line | Oversize]: ...
+    def finish(self) -> Line | Oversize | None: ...
+
+
+class Session(Protocol):
+    """The protocol between the host and one process, from its start to its end. Pure.
+
+    Times are seconds of the host's clock. All methods that return bytes make what is sent to the process; empty bytes
+    mean that nothing is sent. The ids of requests are the host's, and come back in the answers.
+    """
+
+    opening: bytes
+    """What the host says before the process has said anything; empty if the process speaks first."""
+    due_at: float | None
+    """When `on_time` is to be called; None if never. To be read after each call of `receive`, `receive_oversize`,
+    `greet` and `on_time`."""
+
+    def splitter(self) -> Splitter: ...
+
+    def receive(self, line: Line, now: float) -> Received:
+        """Takes one message of the process. Never raises."""
+
+    def receive_oversize(self, dropped: Oversize, now: float) -> Received:
+        """Takes what is left of a message that was dropped for its length. A `Malformed` with the `id` of a request
+        fails that request."""
+
+    def on_time(self, now: float) -> Received:
+        """Does what is due."""
+
+    def greet(self, host: HostInfo, extension_dir: str, data_dir: str, now: float) -> bytes:
+        """Answers a `Hello` that the host has accepted."""
+
+    def call(self, call_id: str, tool: str, args: bytes) -> bytes:
+        """Calls a tool. `args` is JSON text. Raises `UnsendableError`."""
+
+    def invoke(self, call_id: str, command: str, args: str) -> bytes:
+        """Runs a slash command. Raises `UnsendableError`."""
+
+    def cancel(self, call_id: str, reason: str) -> bytes:
+        """Takes back a call or a command, whose answer nobody waits for any more."""
+
+    def ask(self, call_id: str, event: frames.Event) -> bytes:
+        """Asks for a verdict on an event that the extension guards."""
+
+    def tell(self, event: frames.Event) -> bytes:
+        """Reports an event that the extension observes."""
+
+    def panel(self, change: PanelChange) -> bytes: ...
+
+    def ping(self, ping_id: str) -> bytes:
+        """Asks for a `Pong`; empty if the process cannot be expected to answer now."""
+
+    def stop(self) -> bytes:
+        """Asks the process to exit; empty if the end of its input does that."""
 
 
 class Dialect(Protocol):
-    """Encodes and decodes the messages of one extension protocol.
-
-    `decode` reads one line of an extension, `decode_long` one that the splitter returns as a bytearray. All methods
-    that return bytes or a `Question` make frames for an extension: `greet` answers its hello, `call` calls a tool and
-    `invoke` a command, `cancel` takes back one of both, `question` asks for a verdict, `tell` reports an event, and
-    `stop` asks it to exit. `args` of `call` are JSON text.
-    """
+    """One extension protocol: its sessions, its hook points and its defaults."""
 
     observable: frozenset[str]
     """Events that an extension of this dialect can observe."""
     guardable: frozenset[str]
     """Events that it can guard."""
+    is_ready_by_silence: bool
+    """Whether 250 ms without a message after the hello count as ready."""
+    is_extended_by_progress: bool
+    """Whether each progress report of a call starts its time anew, up to ten times its time in all."""
+    manifest_defaults: Mapping[str, Any]
+    """Fields of a manifest, where the manifest has none: `{"restart": {"policy": "permanent"}}`."""
+    hello_s: float
+    """Seconds to wait for the hello if the manifest sets no time."""
+    launcher_hello_s: float
+    """The same, if `exec` is one of `launchers`, which may download the program first."""
+    launchers: frozenset[str]
 
-    def splitter(self) -> LineSplitter: ...
-    def decode(self, line: bytes | bytearray) -> Message: ...
-    def decode_long(self, line: bytes | bytearray) -> Message: ...
-    def greet(self, host: HostInfo, extension_dir: str, data_dir: str) -> bytes: ...
-    def call(self, call_id: str, tool: str, args: bytes) -> bytes: ...
-    def invoke(self, call_id: str, command: str, args: str) -> bytes: ...
-    def cancel(self, call_id: str, reason: str) -> bytes: ...
-    def panel(self, change: PanelChange) -> bytes: ...
-    def question(self, event: frames.Event) -> Question: ...
-    def tell(self, event: frames.Event) -> bytes: ...
-    def stop(self) -> bytes: ...
-    def ping(self, ping_id: str) -> bytes: ...
+    def session(self, setup: Setup) -> Session: ...

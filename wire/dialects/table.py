@@ -1,0 +1,23 @@
+"""All dialects, by the name that a manifest gives in `dialect`. A dialect's module is imported at its first use."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wire.dialects.base import Dialect
+
+ZOT = "zot"
+"""The dialect of a manifest that names none."""
+MODULES = {
+    ZOT: "wire.dialects.zot",
+    "mcp": "wire.dialects.mcp.dialect",
+}
+"""The module of each dialect. Its `DIALECT` is the dialect."""
+
+
+def dialect_named(name: str) -> Dialect:
+    """Returns the dialect. Raises `KeyError`."""
+    found: Dialect = import_module(MODULES[name]).DIALECT
+    return found
