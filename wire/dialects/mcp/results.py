@@ -46,8 +46,8 @@ def next_round(result: Any) -> NextRound | None:
 
 
 def tool_result(call_id: str, result: Any) -> frames.ToolResult | frames.Malformed:
-    """The `result` of a `tools/call`. What of it is not as it should be is named in a text; the rest is kept. `Malformed`
-    if it is no result of a tool at all. Never raises."""
+    """The `result` of a `tools/call`. What of it is not as it should be is named in a text; the rest is kept.
+    `Malformed` if it is no result of a tool at all. Never raises."""
     if not isinstance(result, dict):
         return frames.Malformed(f"the result of tools/call is {kind_of(result)}, not an object", _KIND, call_id)
     if isinstance(fault := unfinished(result, _KIND, call_id), frames.Malformed):

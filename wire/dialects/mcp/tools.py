@@ -53,8 +53,8 @@ def registration(server: str, tool: Any) -> frames.RegisterTool | Warned:
 
 
 def registrations(server: str, tools: Sequence[Any], options: Mapping[str, Any]) -> ToolList:
-    """The usable ones of a server's tools. `options` may have `include_tools` and `exclude_tools`, lists of the server's
-    own names, in which `*` stands for any characters. Of equal names the first stays. Never raises."""
+    """The usable ones of a server's tools. `options` may have `include_tools` and `exclude_tools`, lists of the
+    server's own names, in which `*` stands for any characters. Of equal names the first stays. Never raises."""
     usable: dict[str, tuple[str, frames.RegisterTool]] = {}
     warnings: list[Warned] = []
     offered: dict[str, None] = {}
