@@ -172,8 +172,7 @@ def fits(pattern: str, name: str) -> bool:
 
 def _without_match(option: str, patterns: Iterable[str], offered: Collection[str]) -> list[Warned]:
     """What the user is told of patterns that name no tool: they are misspelt, or the server has changed."""
-    names = some([one_line(name, NAME_SHOWN) for name in offered])
-    has = f"it has {names}" if names else "it has no tools"
+    has = f"it has {some([one_line(name, NAME_SHOWN) for name in offered])}" if offered else "it has no tools"
     return [
         Warned(f"{option} {pattern}", f"{option} names {_shown(pattern)}, which the server does not have; {has}")
         for pattern in patterns
