@@ -126,6 +126,16 @@ def test_what_models_take_inside_a_property_is_fine():
     assert judge(inside).schema == {"type": "object", **inside}
 
 
+def test_tuples_of_draft_07_are_translated():
+    pair = {"type": "array", "items": [{"type": "string"}, {"items": [{}]}], "additionalItems": False}
+    literal = {"items": [1], "additionalItems": 2}
+    schema = judge({"properties": {"pair": pair, "items": {"const": literal, "items": {"type": "string"}}}}).schema
+    assert schema["properties"] == {
+        "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"prefixItems": [{}]}], "items": False},
+        "items": {"const": literal, "items": {"type": "string"}},
+    }
+
+
 def test_a_translated_tuple_is_what_arguments_are_checked_against():
     tool = judge({"properties": {"pair": {"items": [{"type": "string"}, {"type": "integer"}]}}})
     assert fault_at_once(tool, b'{"pair": ["a", 1]}') == ""
