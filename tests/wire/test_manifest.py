@@ -402,7 +402,8 @@ def test_the_places_of_all_fields_are_found(value: object):
 
 def test_a_dialect_brings_its_defaults_where_the_manifest_has_none():
     plain = parse_manifest(b'{"name":"a","exec":"x"}')
-    assert (plain.dialect, plain.restart.policy, plain.timeouts.ready, plain.env_policy) == ("zot", "transient", 3, None)
+    assert (plain.dialect, plain.restart.policy) == ("zot", "transient")
+    assert (plain.timeouts.ready, plain.env_policy) == (3, None)
     server = parse_manifest(b'{"name":"a","exec":"x","dialect":"mcp","timeouts":{"hello":7}}')
     assert (server.restart.policy, server.env_policy) == ("permanent", "minimal")
     assert (server.timeouts.hello, server.timeouts.ready, server.timeouts.tool_call) == (7, 10, 60)
