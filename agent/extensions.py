@@ -81,6 +81,10 @@ def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloa
 
         if told := untold(options.home, discovery.found, options.config, os.environ):
             notices.say(told)
+        if options.keeper is None:  # the runs of a batch leave it to others
+            from supervisor.monitoring.definition_sizes import sizes_keeper
+
+            supervisor.on_sample.append(sizes_keeper(options.home, supervisor.extensions))
     supervisor.start(
         discovery.found,
         lambda found: extension_environment(found, options.config, os.environ),

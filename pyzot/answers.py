@@ -210,3 +210,8 @@ class ExtensionStats(Part):
     in_client: bool = False
     """It lives in the client program of `zot rpc`: it has no processes, and its CPU time and memory are the program's
     own."""
+    tools: int | None = None
+    """The number of tools that it has registered; null in files of older versions."""
+    definition_tokens: int | None = None
+    """About so many tokens of each request to the model are the definitions of its tools; null in files of older
+    versions."""

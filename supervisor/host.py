@@ -23,6 +23,7 @@ from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
 from supervisor.install.newer_source import advice, allowance_in_the_loop, newer_source
 from supervisor.loop.loop import Loop
+from supervisor.monitoring.definition_sizes import sizes_keeper
 from supervisor.preload import preload
 from supervisor.reload.reloader import Reloader
 from supervisor.reload.watch_mode import parents_of, watch
@@ -203,6 +204,7 @@ class Host:
             self.missing = self.missing or skipped.why_needed
         if told := untold(self.home, discovery.found, self._config, os.environ):
             self.tell(HostEvent("withheld", told.removeprefix("zot: ")))
+        self.supervisor.on_sample.append(sizes_keeper(self.home, self.supervisor.extensions))
         self.supervisor.start(
             discovery.found,
             lambda found: extension_environment(found, self._config, os.environ),

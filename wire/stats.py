@@ -78,6 +78,11 @@ class ExtensionStats(msgspec.Struct, frozen=True):
     in_client: bool = False
     """It lives in the client program of `zot rpc`: it has no processes, and its CPU time and memory are the program's
     own."""
+    tools: int | None = None
+    """The number of tools that it has registered; null in files of older versions."""
+    definition_tokens: int | None = None
+    """About so many tokens of each request to the model are the definitions of its tools; null in files of older
+    versions."""
 
 
 class HostStats(msgspec.Struct, frozen=True):

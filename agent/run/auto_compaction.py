@@ -13,6 +13,7 @@ import msgspec
 
 from agent.run import compaction
 from agent.transcript import Image, Message, Text, Thinking, ToolCall, ToolResult
+from supervisor.registry.definition_size import BYTES_PER_TOKEN, definition_bytes, text_bytes, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 THRESHOLD = 85
 """Percent of the window, as in zot."""
-BYTES_PER_TOKEN = 4
 FAR_BELOW = 2
 """So many times less than estimated."""
 IMAGE_TOKENS = 1_600
@@ -106,10 +106,8 @@ def _scale(transcript: Sequence[Message], fill: Fill, overhead: int) -> float:
 
 def overhead_of(system: str, tools: Sequence[ToolSpec]) -> int:
     """About the tokens of what goes before the messages."""
-    described = sum(
-        _size(tool.name) + _size(tool.description) + len(msgspec.json.encode(tool.input_schema)) for tool in tools
-    )
-    return (_size(system) + described) // BYTES_PER_TOKEN
+    described = sum(definition_bytes(tool.name, tool.description, tool.input_schema) for tool in tools)
+    return (text_bytes(system) + described) // BYTES_PER_TOKEN
 
 
 def estimated(messages: Sequence[Message]) -> int:
@@ -120,17 +118,13 @@ def estimated(messages: Sequence[Message]) -> int:
 def _tokens(block: Block) -> int:
     match block:
         case Text(text):
-            size = _size(text)
+            size = text_bytes(text)
         case Image():
             return IMAGE_TOKENS
         case Thinking(text, signature, redacted):
-            size = max(_size(text), _size(signature), _size(redacted))
+            size = max(text_bytes(text), text_bytes(signature), text_bytes(redacted))
         case ToolCall(_, name, args):
-            size = _size(name) + len(args)
+            size = text_bytes(name) + len(args)
         case ToolResult(_, content):
             return sum(_tokens(part) for part in content)
-    return -(-size // BYTES_PER_TOKEN)
-
-
-def _size(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))
+    return tokens_of(size)

@@ -49,9 +49,12 @@ def _facts(status: ExtensionStatus, host: int) -> Iterator[tuple[str, str]]:
     if status.limits:
         yield "limits", _limits(status)
     yield "calls", _calls(stats)
-    for label, names in (("tools", status.tools), ("commands", tuple(f"/{name}" for name in status.commands))):
-        if names:
-            yield label, ", ".join(names)
+    if status.tools:
+        yield "tools", ", ".join(status.tools)
+    if stats.definition_tokens:
+        yield "definitions", f"about {number_format.count_text(stats.definition_tokens)} tokens of each request"
+    if status.commands:
+        yield "commands", ", ".join(f"/{name}" for name in status.commands)
     if status.guards:
         yield "guards", f"{', '.join(status.guards)}; without a verdict: {status.on_failure}"
     yield from (("waits", _pending(request)) for request in status.pending_requests[:PENDING_SHOWN])

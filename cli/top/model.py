@@ -65,6 +65,10 @@ def _spark(key: str, meaning: str) -> TopColumn:
     return TopColumn(f"{key}-line", "", SPARK, lambda _one: "", lambda _one: 0, meaning, history=key)
 
 
+def _tokens(value: int | None) -> str:
+    return "-" if value is None else number_format.number(value)
+
+
 NAME = TopColumn("name", "NAME", NAME_WIDTHS[0], lambda _one: "", lambda _one: 0, "", descending=False, left=True)
 COLUMNS = (
     NAME,
@@ -100,6 +104,7 @@ COLUMNS = (
     _column("blocks", "BLOCK", 5, "blocks", number_format.number, "verdicts that blocked"),
     _column("p50", "P50ms", 6, "p50_ms", number_format.milliseconds, "half answered within"),
     _column("p99", "P99ms", 6, "p99_ms", number_format.milliseconds, "99 % answered within"),
+    _column("tokens", "TOKENS", 6, "definition_tokens", _tokens, "definitions of its tools"),
     _column("restarts", "RST", 4, "restarts", number_format.number, "restarts"),
     _column("since", "SINCE", 6, "uptime_s", number_format.duration, "up for so long, newest first", down=False),
 )
@@ -107,7 +112,7 @@ BY_KEY = {column.key: column for column in COLUMNS}
 SORT_KEYS = tuple(column.key for column in COLUMNS if not column.history)
 IMPORTANCE = (
     "name", "state", "cpu", "rss", "p99", "calls", "errors", "restarts", "cpu-line", "since", "timeouts", "in", "out",
-    "peak", "procs", "blocks", "p50", "fds", "rss-line",
+    "peak", "procs", "blocks", "p50", "fds", "tokens", "rss-line",
 )  # fmt: skip
 
 

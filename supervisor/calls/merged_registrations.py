@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from supervisor.registry.definition_size import too_large
 from supervisor.registry.registration import EMPTY_SCHEMA, Tool
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ class MergedRegistrations:
                 for extension in self._extensions
             )}  # fmt: skip
         for extension in self._extensions:
+            if warning := too_large(len(extension.tools), sum(tool.tokens for tool in extension.tools.values())):
+                extension.notices.warn("definitions", warning)
             for tool in extension.tools.values():
                 if (winner := self._winner_over(tool.name, extension)) is None:
                     self._tools[tool.name] = OwnedTool(tool, extension)

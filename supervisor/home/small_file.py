@@ -56,9 +56,10 @@ def _open(path: Path) -> int:
     raise OSError(number, os.strerror(number) if number == errno.EISDIR else "Not a file", str(path))
 
 
-def replace_file(path: Path, text: bytes, mode: int) -> None:
+def replace_file(path: Path, text: bytes, mode: int, *, durable: bool = True) -> None:
     """Writes a file so that at every moment either the old or the new content is there, whole. The next writer
-    overwrites the temporary file of a killed writer. Raises `OSError`. For files of the user's, whose owner, links and
+    overwrites the temporary file of a killed writer. A file that is not `durable` does not wait for the disk, and may
+    be empty after a loss of power. Raises `OSError`. For files of the user's, whose owner, links and
     attributes must stay, there is `agent.tools.files.atomic`, in a worker that imports nothing of this package."""
     new = path.with_name(f".{path.name.removeprefix('.')}.new")
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -68,7 +69,8 @@ def replace_file(path: Path, text: bytes, mode: int) -> None:
             while left:
                 left = left[os.write(fd, left) :]
             os.fchmod(fd, mode)
-            os.fsync(fd)
+            if durable:
+                os.fsync(fd)
         finally:
             os.close(fd)
         os.replace(new, path)

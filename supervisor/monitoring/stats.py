@@ -46,8 +46,15 @@ def of_extension(extension: Extension, now: float) -> ExtensionStats:
         latency_ms=tuple((round(upper * 1000, 6), count) for upper, count in account.latency.buckets()),
         latency_sum_ms=round(account.latency.sum_s * 1000, 4),
         in_client=extension.found.link is not None,
+        tools=len(extension.tools),
+        definition_tokens=definition_tokens(extension),
         **account.counters(),
     )
+
+
+def definition_tokens(extension: Extension) -> int:
+    """About the tokens of the definitions of all its tools."""
+    return sum(tool.tokens for tool in extension.tools.values())
 
 
 def of_host(

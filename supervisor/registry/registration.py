@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
+from supervisor.registry.definition_size import definition_bytes, tokens_of
 from supervisor.registry.plain_schema import count_values, plain_parts
 from supervisor.registry.schema_rules import schema_fault
 from wire.lenient_json import UNREADABLE, is_deeper, read, reason
@@ -51,6 +52,8 @@ class Tool(msgspec.Struct, frozen=True):
     """Whether calls of this tool may overlap with calls of other read-only tools."""
     plain_parts: int = 0
     """Parts of the schema, if arguments are checked against it in the loop; 0 if a checker process does it."""
+    tokens: int = 0
+    """About so many tokens the model is sent for it."""
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -121,14 +124,16 @@ def _unfit_for_providers(schema: Any) -> str:
 
 
 def _tool(frame: RegisterTool, schema: dict[str, Any]) -> Tool:
+    description = frame.description or ""
     return Tool(
         frame.name,
-        frame.description or "",
+        description,
         schema,
         retry=bool(frame.idempotent or frame.retry),
         timeout_s=frame.timeout_s,
         read_only=bool(frame.read_only),
         plain_parts=plain_parts(schema),
+        tokens=tokens_of(definition_bytes(frame.name, description, schema)),
     )
 
 

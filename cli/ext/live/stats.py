@@ -101,10 +101,18 @@ def _lines(name: str, host: int, stats: ExtensionStats) -> list[str]:
         f"left out    {counted(stats.events_dropped, 'event')}, {counted(stats.notes_dropped, 'note')},"
         f" {counted(stats.junk_lines, 'line')} of junk,"
         f" {counted(stats.limit_breaches, 'limit breach', 'limit breaches')}",
+        *_definitions(stats),
         f"latency     p50 {number_format.milliseconds(stats.p50_ms)} ms,"
         f" p99 {number_format.milliseconds(stats.p99_ms)} ms",
     ]
     return [*lines, *_latency(stats.latency_ms)]
+
+
+def _definitions(stats: ExtensionStats) -> list[str]:
+    if not stats.tools or stats.definition_tokens is None:
+        return []
+    tokens = number_format.count_text(stats.definition_tokens)
+    return [f"definitions {counted(stats.tools, 'tool')}, about {tokens} tokens of each request to the model"]
 
 
 def _latency(buckets: tuple[tuple[float, int], ...]) -> list[str]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import typer
 
     from supervisor.install.details import Details
+    from supervisor.monitoring.definition_sizes import DefinitionSize
     from wire.manifest import Manifest
 
 WIDTH = 13
@@ -58,20 +59,22 @@ def ext_info(
 def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, as_json: bool) -> int:
     from supervisor.home.config import load_config
     from supervisor.install.details import details as read_details
+    from supervisor.monitoring.definition_sizes import key_of, read_sizes
 
     folders = folders_at(cwd)
     extension = find_installed(name, folders, project=where[0], everywhere=where[1])
     details = read_details(extension, folders.home, load_config(folders.home), os.environ)
     hosts = running_hosts(extension.name)
+    size = read_sizes(folders.home).get(key_of(extension.name, extension.folder))
     if as_json:
-        print_json(_record(details, hosts))
+        print_json(_record(details, size, hosts))
     else:
-        for label, text in _lines(details, hosts):
+        for label, text in _lines(details, size, hosts):
             sys.stdout.write(f"{label:<{WIDTH}} {shown(text, 2000)}\n")
     return 0
 
 
-def _record(details: Details, hosts: list[int]) -> dict[str, Any]:
+def _record(details: Details, size: DefinitionSize | None, hosts: list[int]) -> dict[str, Any]:
     import msgspec
 
     extension = details.extension
@@ -96,13 +99,16 @@ def _record(details: Details, hosts: list[int]) -> dict[str, Any]:
         "log_bytes": details.log_bytes,
         "install": extension.record,
         "locally_modified": details.is_changed,
+        "tools": size and size.tools,
+        "definition_tokens": size and size.tokens,
         "hosts": hosts,
         "warnings": details.warnings,
     }
 
 
-def _lines(details: Details, hosts: list[int]) -> Iterator[tuple[str, str]]:
-    from cli.number_format import size
+def _lines(details: Details, size: DefinitionSize | None, hosts: list[int]) -> Iterator[tuple[str, str]]:
+    from cli.number_format import count_text
+    from cli.number_format import size as bytes_of
     from supervisor.discovery.discover import Scope
 
     extension = details.extension
@@ -118,10 +124,16 @@ def _lines(details: Details, hosts: list[int]) -> Iterator[tuple[str, str]]:
                 "trusted",
                 "yes" if details.is_trusted else f"no, {details.trust}: zot ext trust {shlex.quote(extension.name)}",
             )
-    yield "data", f"{details.data}, {'none yet' if details.data_bytes is None else size(details.data_bytes)}"
+    yield "data", f"{details.data}, {'none yet' if details.data_bytes is None else bytes_of(details.data_bytes)}"
     if details.data_in_folder:
         yield "", f"and in its own folder: {', '.join(details.data_in_folder[:10])}"
-    yield "log", f"{details.log}, {'none yet' if details.log_bytes is None else size(details.log_bytes)}"
+    yield "log", f"{details.log}, {'none yet' if details.log_bytes is None else bytes_of(details.log_bytes)}"
+    yield (
+        "definitions",
+        "not known: it has not run yet"
+        if size is None
+        else f"{counted(size.tools, 'tool')}, about {count_text(size.tokens)} tokens of each request to the model",
+    )
     yield from _of_record(details)
     yield "running", f"in host {', '.join(map(str, hosts))}" if hosts else "in no host"
     for warning in details.warnings:

@@ -10,6 +10,7 @@ from cli.dialogue import say
 from cli.ext.manage.shared_options import Cwd, InGlobal, InProject, folders_at, managing, scopes_from, shown
 from cli.help.page import page_width
 from cli.json_line import print_json
+from cli.number_format import count_text
 from cli.parameters import Json
 
 if TYPE_CHECKING:
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
     import typer
 
     from supervisor.install.installed import Installed
+    from supervisor.monitoring.definition_sizes import DefinitionSize, Sizes
 
-COLUMNS = ("scope", "name", "version", "enabled", "language", "trusted", "source", "dir")
-GIVES_WAY = (6, 7, 4, 2, 0)
+COLUMNS = ("scope", "name", "version", "enabled", "language", "trusted", "tokens", "source", "dir")
+GIVES_WAY = (7, 8, 4, 2, 6, 0)
 """Columns that are left out on a terminal that is too narrow, the least important first; zot ext info has them all."""
 
 
@@ -32,7 +34,8 @@ def register(app: typer.Typer) -> None:
 def ext_list(project: InProject = False, everywhere: InGlobal = False, cwd: Cwd = None, as_json: Json = False) -> None:
     """List the installed extensions, without starting them.
 
-    A broken one is listed with what is wrong.
+    A broken one is listed with what is wrong. "tokens" is about how many tokens of each request to the model were the
+    definitions of its tools when it last ran; "-" if it has not run yet.
 
     Exit status: 0 listed, also if there is nothing; 1 failed; 2 usage.
 
@@ -45,12 +48,14 @@ def ext_list(project: InProject = False, everywhere: InGlobal = False, cwd: Cwd 
 
 def _run(*, project: bool, everywhere: bool, cwd: str | None, as_json: bool) -> int:
     from supervisor.install.installed import installed
+    from supervisor.monitoring.definition_sizes import read_sizes
 
     folders = folders_at(cwd)
     found = installed(folders, scopes_from(project=project, everywhere=everywhere), say)
     if as_json:
+        sizes = read_sizes(folders.home)
         for extension in found:
-            print_json(_record(extension, folders.home))
+            print_json(_record(extension, folders.home, _size(extension, sizes)))
     elif not found:
         say("no extensions installed; zot ext install PATH|URL|OWNER/REPO installs one")
     else:
@@ -60,8 +65,11 @@ def _run(*, project: bool, everywhere: bool, cwd: str | None, as_json: bool) -> 
 
 def _print_table(found: list[Installed], home: Path, width: int | None) -> None:
     """With a width, what is wrong with an extension stands below the table; without one, after its folder."""
+    from supervisor.monitoring.definition_sizes import read_sizes
+
     troubles = [(each, each.trouble or each.record_trouble) for each in found]
-    rows = [_row(each, home, "" if width is not None else trouble) for each, trouble in troubles]
+    sizes = read_sizes(home)
+    rows = [_row(each, home, sizes, "" if width is not None else trouble) for each, trouble in troubles]
     lines = fitted([COLUMNS, *rows], width, GIVES_WAY)
     if width is not None:
         lines += [f"{shown(each.name)}: {shown(trouble, 1000)}" for each, trouble in troubles if trouble]
@@ -69,8 +77,8 @@ def _print_table(found: list[Installed], home: Path, width: int | None) -> None:
         sys.stdout.write(line + "\n")
 
 
-def _row(extension: Installed, home: Path, trouble: str) -> tuple[str, ...]:
-    manifest = extension.manifest
+def _row(extension: Installed, home: Path, sizes: Sizes, trouble: str) -> tuple[str, ...]:
+    manifest, size = extension.manifest, _size(extension, sizes)
     folder = f"{extension.folder}  {trouble}" if trouble else str(extension.folder)
     return tuple(
         shown(cell, 1000)
@@ -81,10 +89,17 @@ def _row(extension: Installed, home: Path, trouble: str) -> tuple[str, ...]:
             "broken" if manifest is None else "yes" if manifest.is_enabled else "no",
             manifest and manifest.language,
             _trusted(extension, home),
+            None if size is None else count_text(size.tokens),
             _source(extension),
             folder,
         )
     )
+
+
+def _size(extension: Installed, sizes: Sizes) -> DefinitionSize | None:
+    from supervisor.monitoring.definition_sizes import key_of
+
+    return sizes.get(key_of(extension.name, extension.folder))
 
 
 def _trusted(extension: Installed, home: Path) -> str | None:
@@ -105,7 +120,7 @@ def _source(extension: Installed) -> str | None:
     return extension.record.source + (f"@{extension.record.ref}" if extension.record.ref else "")
 
 
-def _record(extension: Installed, home: Path) -> dict[str, Any]:
+def _record(extension: Installed, home: Path, size: DefinitionSize | None) -> dict[str, Any]:
     manifest, record = extension.manifest, extension.record
     trusted = _trusted(extension, home)
     return {
@@ -122,4 +137,6 @@ def _record(extension: Installed, home: Path) -> dict[str, Any]:
         "ref": record and record.ref,
         "commit": record and record.commit,
         "broken": extension.trouble or None,
+        "tools": size and size.tools,
+        "definition_tokens": size and size.tokens,
     }

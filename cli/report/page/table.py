@@ -76,6 +76,12 @@ COLUMNS = (
     Column("frames out", "frames that it was sent", lambda extension: extension.frames_out, _count),
     Column("bytes in", "bytes that it sent", lambda extension: extension.bytes_in, bytes_text),
     Column("bytes out", "bytes that it was sent", lambda extension: extension.bytes_out, bytes_text),
+    Column(
+        "definitions",
+        "tokens of its tools in each request, by estimate",
+        lambda extension: extension.definition_tokens,
+        _count,
+    ),
     _rare("lost", "events and notes dropped", lambda extension: extension.lost),
     _rare("junk", "lines on its stdout that were no frames", lambda extension: extension.junk_lines),
 )

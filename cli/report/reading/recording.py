@@ -66,6 +66,8 @@ class Figures:
     """All processes that ended, also those that were stopped in good order."""
     unexpected_exits: int | None = None
     """Those of them that nobody had asked for; None in recordings of older versions."""
+    definition_tokens: int | None = None
+    """About the tokens of the definitions of its tools; None if that is not recorded."""
     in_client: bool = False
     """It has no processes: its CPU time and memory are those of the client program, and not known."""
 

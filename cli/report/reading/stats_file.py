@@ -263,6 +263,7 @@ def _figures(name: str, extension: stats.ExtensionStats) -> Figures:
         processes=extension.processes,
         limit_breaches=extension.limit_breaches,
         in_client=extension.in_client,
+        definition_tokens=extension.definition_tokens,
         latency_ms=tuple(sorted((upper, count) for upper, count in extension.latency_ms if count > 0)),
     )
 

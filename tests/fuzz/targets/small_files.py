@@ -20,6 +20,7 @@ from supervisor.harness.script import ScriptError, parse_script
 from supervisor.home.config import Config, ConfigError, load_config
 from supervisor.install.installed import look_at
 from supervisor.install.record import Record
+from supervisor.monitoring.definition_sizes import read_sizes
 from tests.fuzz import seeds
 from tests.fuzz.prompt import without_fsync
 from tests.fuzz.target import Target
@@ -34,6 +35,7 @@ CONFIG = {
     "limits": {"rss_mb": 200, "action": "restart"}, "env_policy": "inherit", "env_allow": ["LANG"],
     "env_grant": {"desk": ["JIRA_TOKEN"]}, "theme": "dark",
 }  # fmt: skip
+A_SIZE = {"extensions": [{"name": "x", "place": "/x", "tools": 2, "tokens": 700}]}
 DURATIONS = (b"30", b"1.5", b"500ms", b"90s", b"5m", b"2h", b"1h30m", b"1d", b"1d2h3m4s5ms", b".5", b"1e3")
 
 
@@ -126,6 +128,18 @@ def withheld(folder: Path) -> Iterator[Callable[[bytes], None]]:
 
 
 @contextmanager
+def definitions(folder: Path) -> Iterator[Callable[[bytes], None]]:
+    """`definitions.json`: damage costs the figures of a list."""
+    file = folder / "definitions.json"
+
+    def take(data: bytes) -> None:
+        file.write_bytes(data)
+        read_sizes(folder)
+
+    yield take
+
+
+@contextmanager
 def records(folder: Path) -> Iterator[Callable[[bytes], None]]:
     """The record of an installation, as `zot ext list` reads it; and a manifest beside it with the same bytes."""
     place = folder / "x"
@@ -198,6 +212,7 @@ TARGETS = (
     Target("settings", lambda: [seeds.as_line(CONFIG), b"{}"], settings, 1500),
     Target("trust_files", trust_files, trust, 700, 0.2),
     Target("withheld_files", lambda: [seeds.as_line({"told": {"x": ["GITHUB_TOKEN"], "y": []}})], withheld, 1500),
+    Target("definition_files", lambda: [seeds.as_line(A_SIZE)], definitions, 1500),
     Target("install_records", some_records, records, 1500),
     Target("host_records", lambda: [msgspec.json.encode(HostRecord.of_this_process("t", "1"))], host_records, 2000),
     Target("scripts", some_scripts, scripts, 2000),

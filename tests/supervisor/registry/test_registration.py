@@ -48,7 +48,7 @@ def nested(levels: int) -> dict:
 
 
 def test_no_schema_means_no_arguments():
-    tool = Tool("a", "what it does", EMPTY_SCHEMA, plain_parts=1)
+    tool = Tool("a", "what it does", EMPTY_SCHEMA, plain_parts=1, tokens=12)
     assert judge_tool(RegisterTool("a", "what it does", UNSET)) == tool
     assert judge_tool(RegisterTool("a")).description == ""
 

@@ -27,10 +27,10 @@ def test_an_extension_is_installed_listed_disabled_updated_and_removed(zot, made
     outcome = run(zot, "ext", "list")
     assert outcome.stderr == ""
     header, bad, good = outcome.text.splitlines()
-    assert header.split() == ["scope", "name", "version", "enabled", "language", "trusted", "source", "dir"]
+    assert header.split() == ["scope", "name", "version", "enabled", "language", "trusted", "tokens", "source", "dir"]
     assert bad.split()[:4] == ["global", "broken", "-", "broken"]
     assert f"{broken} manifest: name must be 1 to 64 characters" in bad
-    assert good.split() == ["global", "guard", "1.0", "yes", "-", "-", str(made), str(folder)]
+    assert good.split() == ["global", "guard", "1.0", "yes", "-", "-", "-", str(made), str(folder)]
     first, second = run(zot, "ext", "list", "--json").json_lines
     assert first["broken"].startswith("manifest: name must be")
     assert {**second, "broken": 1} == {**second, "broken": 1, "name": "guard", "enabled": True, "dir": str(folder)}

@@ -1,0 +1,108 @@
+"""Remembers how large the definitions of each extension were when it last ran: `$ZOT_HOME/definitions.json`.
+
+`zot ext list` and `zot mcp list` start nothing, and show them from there.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from supervisor.home.small_file import read_file, replace_file
+from supervisor.home.zot_home import private_folder
+from supervisor.monitoring.stats import definition_tokens
+from wire.lenient_json import UNREADABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from supervisor.discovery.discover import Found
+    from supervisor.extension.extension import Extension
+
+NAME = "definitions.json"
+EXTENSIONS_KEPT = 500
+"""The file remembers so many extensions: those whose figures changed last."""
+
+
+class DefinitionSize(msgspec.Struct, frozen=True):
+    """The definitions of one extension."""
+
+    tools: int
+    tokens: int
+    """About so many tokens of each request to the model."""
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    name: str
+    place: str
+    """The extension's folder, or the file that has its entry."""
+    tools: int
+    tokens: int
+
+
+class _File(msgspec.Struct):
+    extensions: tuple[_Entry, ...] = ()
+
+
+Sizes = dict[tuple[str, str], DefinitionSize]
+"""By the extension's name and place."""
+
+
+def key_of(name: str, place: Path) -> tuple[str, str]:
+    """The key of an extension. Its place is its folder, or the file that has its entry: two of one name in two projects
+    are two. Links are followed."""
+    return name, os.path.realpath(place)
+
+
+def read_sizes(home: Path) -> Sizes:
+    """What is remembered; empty if the file is missing or damaged."""
+    try:
+        kept = msgspec.json.decode(read_file(home / NAME), type=_File).extensions
+    except (OSError, *UNREADABLE):
+        return {}
+    return {(one.name, one.place): DefinitionSize(one.tools, one.tokens) for one in kept}
+
+
+def sizes_keeper(home: Path, extensions: Sequence[Extension]) -> Callable[[], None]:
+    """Returns what is to be called after each sample to keep the file up to date. It reads and writes the file only
+    when the definitions of an extension that has been ready are not what they were."""
+    last: dict[str, DefinitionSize] = {}
+
+    def sampled() -> None:
+        nonlocal last
+        sizes = {
+            extension.name: _size(extension)
+            for extension in extensions
+            if extension.was_ready and extension.found.link is None
+        }
+        if sizes != last:
+            last = sizes
+            places = {extension.name: _place(extension.found) for extension in extensions}
+            _merge(home, {key_of(name, places[name]): size for name, size in sizes.items()})
+
+    return sampled
+
+
+def _place(found: Found) -> Path:
+    return getattr(found, "entry", None) or found.folder
+
+
+def _size(extension: Extension) -> DefinitionSize:
+    return DefinitionSize(len(extension.tools), definition_tokens(extension))
+
+
+def _merge(home: Path, sizes: Sizes) -> None:
+    """Writes what differs from the file. A loss of the file costs no more than figures in a list."""
+    known = read_sizes(home)
+    changed = {key: size for key, size in sizes.items() if known.get(key) != size}
+    if not changed:
+        return
+    kept = {key: size for key, size in known.items() if key not in changed} | changed
+    entries = [_Entry(*key, size.tools, size.tokens) for key, size in list(kept.items())[-EXTENSIONS_KEPT:]]
+    with suppress(OSError, UnicodeEncodeError):
+        private_folder(home)
+        replace_file(home / NAME, msgspec.json.encode(_File(tuple(entries))) + b"\n", mode=0o600, durable=False)

@@ -1,0 +1,42 @@
+"""About how many tokens the model is sent for the definition of a tool: its name, its description and its schema.
+
+Only a provider can count tokens. This is an estimate by size, the same for all: what the requests to the model are
+compacted by, and what users are told of an extension.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+BYTES_PER_TOKEN = 4
+LARGE = 25_000
+"""Tokens. Definitions of one extension above that get a warning: every request to the model has all of them."""
+
+
+def definition_bytes(name: str, description: str, schema: Mapping[str, Any]) -> int:
+    """The size of a tool's definition as it is sent."""
+    return text_bytes(name) + text_bytes(description) + len(msgspec.json.encode(schema))
+
+
+def tokens_of(size: int) -> int:
+    """About the tokens of so many bytes, rounded up."""
+    return -(-size // BYTES_PER_TOKEN)
+
+
+def text_bytes(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+def too_large(tools: int, tokens: int) -> str:
+    """What to tell the user of an extension whose definitions are too large; "" if they are not."""
+    if tokens <= LARGE:
+        return ""
+    return (
+        f"the definitions of its {tools:,} tool{'s' * (tools != 1)} take about {tokens:,} tokens of every request to"
+        " the model; let it offer fewer tools, or disable it where they are not needed"
+    )
