@@ -87,6 +87,9 @@ LINE_SHOWN = 100
 """Characters of a quoted line."""
 MARK = b"\xef\xbb\xbf"
 
+Steps = tuple[str | int, ...]
+"""The names of fields and the indices in lists that lead to a value."""
+
 
 class Place(NamedTuple):
     """A place in a text. Line and column count from 1."""
@@ -145,6 +148,11 @@ def places(text: bytes) -> dict[str, int]:
     return dict(_fields(text)) if len(text) <= PLACES_LIMIT else {}
 
 
+def places_by_steps(text: bytes) -> dict[Steps, int]:
+    """As `places`, by the names and indices that lead there: a name with dots in it is no other field's path."""
+    return dict(_steps(text)) if len(text) <= PLACES_LIMIT else {}
+
+
 def repeated(text: bytes, names: Collection[str]) -> str:
     """The first of these names that the outermost object has more than once; empty if there is none. Readers of JSON
     differ in which one counts. The text must be JSON."""
@@ -159,8 +167,20 @@ def repeated(text: bytes, names: Collection[str]) -> str:
 
 
 def _fields(text: bytes) -> Iterator[tuple[str, int]]:
-    stack: list[tuple[str, int]] = []  # the path of each open object or list, and the next index in a list or -1
-    path, is_name = "", False
+    for steps, at in _steps(text):
+        yield path_of(steps), at
+
+
+def path_of(steps: Steps) -> str:
+    """The steps as people read them: `limits.rss`, `args[0]`."""
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+    return path[1:] if steps and isinstance(steps[0], str) else path
+
+
+def _steps(text: bytes) -> Iterator[tuple[Steps, int]]:
+    stack: list[tuple[Steps, int]] = []  # the path of each open object or list, and the next index in a list or -1
+    path: Steps = ()
+    is_name = False
     whole = text.decode("utf-8", "replace")
     counted, at = 0, 0  # characters, and their bytes
     for token in _TOKEN.finditer(whole):
@@ -172,15 +192,13 @@ def _fields(text: bytes) -> Iterator[tuple[str, int]]:
         elif word == ",":
             is_name = bool(stack) and stack[-1][1] < 0
         elif word != ":" and is_name:
-            inside = stack[-1][0]
-            name = msgspec.json.decode(word)
-            path = f"{inside}.{name}" if inside else name
+            path = (*stack[-1][0], msgspec.json.decode(word))
             is_name = False
             yield path, at
         elif word != ":":
             if stack and stack[-1][1] >= 0:
                 inside, index = stack[-1]
-                path = f"{inside}[{index}]"
+                path = (*inside, index)
                 stack[-1] = (inside, index + 1)
                 yield path, at
             if word in "{[":

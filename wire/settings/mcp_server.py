@@ -1,0 +1,107 @@
+"""The fields of one MCP server in `.mcp.json` and `$ZOT_HOME/mcp.json`, and the name that it gets. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from wire.manifest import EnvPolicy, Limits, Restart, Timeouts
+from wire.settings.expansion import variables_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NAME_KEPT = 55
+"""Characters of a name that is too long; `_` and 8 hexadecimal digits of its hash follow."""
+NAME_LIMIT = 64
+_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069/\\]")
+
+Text = Annotated[str, msgspec.Meta(pattern=r"^[^\x00]*$(?!\n)")]
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class McpServer(msgspec.Struct, frozen=True, kw_only=True):
+    """One server, as its entry has it. In `command`, `args`, `env` and `cwd` variables are expanded: `${VAR}`,
+    `${VAR:-default}`, `${env:VAR}` and `${workspaceFolder}`, which is the project's folder."""
+
+    command: Annotated[str, msgspec.Meta(pattern=r"^[^\x00]+$(?!\n)")]
+    """The program: a name on PATH, an absolute path, or a path with a `/` that starts in `cwd`."""
+    args: tuple[Text, ...] = ()
+    """Its arguments."""
+    env: dict[str, Text | int | float] = {}
+    """Variables that it gets besides those of `env_policy`."""
+    cwd: Text | None = None
+    """The folder that it runs in. A relative path starts in the project's folder, which is the default."""
+    type: str = "stdio"
+    """Only `stdio` (also `local`) can be run. Servers of other types are skipped aloud."""
+    description: str | None = None
+    """One line for people."""
+    disabled: bool = False
+    """True: it is not started."""
+    enabled: bool = True
+    """False: it is not started."""
+    required: bool = False
+    """A run that cannot start it fails with exit status 9."""
+    timeout: Positive | None = None
+    """Milliseconds for the result of a tool call, at most a day. `timeouts.tool_call` and `tool_timeout_sec` come
+    first."""
+    startup_timeout_sec: Positive | None = None
+    """Seconds from its start to its hello, at most a day. `timeouts.hello` comes first."""
+    tool_timeout_sec: Positive | None = None
+    """Seconds for the result of a tool call, at most a day. `timeouts.tool_call` comes first."""
+    include_tools: tuple[str, ...] | None = msgspec.field(default=None, name="includeTools")
+    """Only these tools are offered, by their own names. Also written `enabled_tools`. Absent: all."""
+    exclude_tools: tuple[str, ...] = msgspec.field(default=(), name="excludeTools")
+    """These tools are not offered. Also written `disabled_tools`."""
+    instructions: bool = True
+    """Whether what the server says of its use goes into the system prompt."""
+    limits: Limits = msgspec.field(default_factory=Limits)
+    """What it may use, as in a manifest."""
+    restart: Restart = msgspec.field(default_factory=Restart)
+    """When it is started again, as in a manifest; but its policy is `permanent` if it names none."""
+    timeouts: Timeouts = msgspec.field(default_factory=Timeouts)
+    """How long the host waits for it, as in a manifest."""
+    env_policy: EnvPolicy = "minimal"
+    """minimal: only the variables that every program needs, `env`, and those that the entry names in `${}`; inherit:
+    the host's environment without its secrets."""
+
+    @property
+    def is_enabled(self) -> bool:
+        return self.enabled and not self.disabled
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """All texts that are expanded."""
+        yield self.command
+        yield from self.args
+        yield from (str(value) for value in self.env.values())
+        if self.cwd is not None:
+            yield self.cwd
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of the environment variables that it uses, each once, in their order."""
+        return tuple(dict.fromkeys(name for text in self.texts for name in variables_in(text)))
+
+
+class McpFormat(msgspec.Struct, frozen=True):
+    """`.mcp.json` and `$ZOT_HOME/mcp.json`."""
+
+    mcp_servers: dict[str, McpServer] = msgspec.field(default={}, name="mcpServers")
+    """The servers, by name."""
+    servers: dict[str, McpServer] = {}
+    """The same, as VS Code writes it."""
+
+
+def server_name(key: str) -> str:
+    """The name of a server as that of an extension, which names logs and folders: what does not fit becomes `_`, a
+    longer name than 64 characters is cut and ends in a part of its hash. Two keys may have one name."""
+    name = _UNFIT.sub("_", key).strip()
+    if name.startswith("."):
+        name = "_" + name[1:]
+    if len(name) > NAME_LIMIT:
+        name = f"{name[:NAME_KEPT]}_{hashlib.sha256(key.encode()).hexdigest()[:8]}"
+    return name
