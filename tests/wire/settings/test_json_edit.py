@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.any_message import JSON
-from wire.settings.jsonc import plain_json
 from wire.settings.json_edit import with_member, without_member
+from wire.settings.jsonc import plain_json
 
 FOUR = """\
 {
@@ -116,7 +116,7 @@ def test_comments_stay_with_what_they_are_about():
     last = without_member(COMMENTED.encode(), "s", "b").decode()
     assert "// a\n    /* the second */, // b, ü\n" in last
     assert json.loads(plain_json(last.encode())) == {"s": {"a": 1}}
-    no_comma = COMMENTED.replace('2, // b, ü\n  },', "2 // b\n  }")
+    no_comma = COMMENTED.replace("2, // b, ü\n  },", "2 // b\n  }")
     assert '"b": 2, // b\n    "c": 3\n  }' in with_member(no_comma.encode(), "s", "c", 3).decode()
 
 
