@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from benchmarks.hosts import EVENT, Supervised
 from supervisor.loop.future import Pending
-from wire.dialects.zot import ZotDialect
+from wire.dialects.base import Setup
+from wire.dialects.long_lines import LONGEST
+from wire.dialects.zot import DIALECT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -78,10 +80,10 @@ def waiting(supervisor: Supervisor) -> Callable[[], object]:
 
 def asking(supervisor: Supervisor) -> Callable[[], object]:
     """Adds the id, the state check, the frame, its sending and its counting."""
-    worker, question = supervisor.extensions[0].lead, ZotDialect().question(EVENT)
+    worker = supervisor.extensions[0].lead
 
     def call() -> None:
-        worker.wait(worker.ask(question), 5.0)
+        worker.wait(worker.ask(EVENT), 5.0)
 
     return call
 
@@ -107,7 +109,7 @@ LAYERS = {
 def _ends(supervisor: Supervisor) -> tuple[int, int, bytes, Callable[[], Pending]]:
     """Returns the extension's descriptors, a question for the extension, and a function that registers a pending
     request."""
-    worker, question = supervisor.extensions[0].lead, ZotDialect().question(EVENT)
+    worker, session = supervisor.extensions[0].lead, DIALECT.session(Setup("", "", LONGEST))
     child, clock = worker.child, supervisor.loop.clock
     assert child is not None
     assert child.stdin is not None
@@ -116,7 +118,7 @@ def _ends(supervisor: Supervisor) -> tuple[int, int, bytes, Callable[[], Pending
         pending = worker.pending["1"] = Pending(clock())
         return pending
 
-    return child.stdin.fileno(), child.stdout.fileno(), question.head + b"1" + question.tail, expect
+    return child.stdin.fileno(), child.stdout.fileno(), session.ask("1", EVENT), expect
 
 
 def _read(fd: int) -> bytes:

@@ -29,7 +29,6 @@ from supervisor.process import fd_limit
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.teardown import end_descendants, stop_all
 from supervisor.registry.checkers import Checkers
-from wire.dialects.zot import ZotDialect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -93,7 +92,6 @@ class Supervisor:
         self._owns_process = owns_process
         self._on_notice = on_notice or (lambda _extension, _kind, _message: None)
         self._on_note = on_note or (lambda _extension, _level, _message: None)
-        self._dialect = ZotDialect()
         self.panels = Panels(loop, on_show or (lambda _record: None))
         self._env: Environment = {}
         self.data_folder: Path | None = None
@@ -112,9 +110,9 @@ class Supervisor:
         self.restarts = self._context.restarts
         self.set_model = self._context.set_model
         self._orphans = Orphans(loop, self.token, self._tracker)
-        self.guards = Guards(loop, self.extensions, self._dialect)
-        self._verdicts = VerdictRequests(loop, self.guards, self._dialect)
-        self._events = EventSender(self.extensions, self._dialect)
+        self.guards = Guards(loop, self.extensions)
+        self._verdicts = VerdictRequests(loop, self.guards)
+        self._events = EventSender(self.extensions)
         self._checkers = Checkers(loop)
         self.registrations = MergedRegistrations(self.extensions, reserved_tools)
         """The tools and slash commands that the extensions offer together."""
@@ -283,7 +281,7 @@ class Supervisor:
             self._mark_verdict(event, judgement, began)
             done(judgement)
 
-        return VerdictInFlight(self.loop, self.guards, self._dialect, event, judged)
+        return VerdictInFlight(self.loop, self.guards, event, judged)
 
     def _mark_verdict(self, event: frames.Event, judgement: Judgement, began: Timestamp) -> None:
         if (file := self.stats_file) is not None:

@@ -41,6 +41,8 @@ class Oversize(NamedTuple):
     """Its first bytes, `PREFIX_KEPT` at most."""
     limit: int
     """Most bytes that it might have had."""
+    suffix: bytes = b""
+    """Its last bytes, `PREFIX_KEPT` at most: some programs write the id of an answer last."""
 
     @property
     def frame_type(self) -> str | None:
@@ -64,7 +66,7 @@ class LineSplitter:
     `feed` returns the complete lines in order, without their LF, with an `Oversize` in the place of each dropped line.
     """
 
-    __slots__ = ("_allowed", "_dropped", "_limit_of", "_tail", "limit", "pending")
+    __slots__ = ("_allowed", "_dropped", "_last", "_limit_of", "_tail", "limit", "pending")
 
     def __init__(self, limit: int = DEFAULT_FRAME_LIMIT, limit_of: Callable[[bytes], int] | None = None) -> None:
         """With `limit_of`, a longer line than `limit` may have as many bytes as that function says. It gets the first
@@ -76,11 +78,14 @@ class LineSplitter:
         self._allowed = limit  # bytes of the current line
         self._tail = bytearray()
         self._dropped = 0  # bytes of the current oversize line that were seen and not kept
+        self._last = b""  # its last bytes so far
         self.pending = 0
         """Bytes held back because their LF has not come yet."""
 
     def feed(self, data: bytes) -> list[Line | Oversize]:
         """Takes the next chunk; returns the lines that it completes."""
+        if data.find(b"\n") == len(data) - 1 < self.limit and not self.pending:
+            return [data[:-1]]  # most chunks are one line
         lines: list[Line | Oversize] = []
         if self.pending:
             end = data.find(b"\n")
@@ -111,12 +116,13 @@ class LineSplitter:
         self._dropped = 0
         self._allowed = self.limit
         if dropped:
-            return Oversize(len(kept) + dropped, bytes(kept), allowed)
+            return Oversize(len(kept) + dropped, bytes(kept), allowed, self._last)
         return kept if len(kept) > COPIED else bytes(kept)
 
     def _hold(self, data: bytes) -> None:
         if self._dropped:
             self._dropped += len(data)
+            self._last = data[-PREFIX_KEPT:] if len(data) >= PREFIX_KEPT else (self._last + data)[-PREFIX_KEPT:]
             return
         self._tail += data
         kept = min(PREFIX_KEPT, self.limit)
@@ -124,6 +130,7 @@ class LineSplitter:
             self._allowed = max(self.limit, self._limit_of(bytes(self._tail[:kept])))
         if len(self._tail) > self._allowed:
             self._dropped = len(self._tail) - kept
+            self._last = bytes(self._tail[-PREFIX_KEPT:])
             del self._tail[kept:]
         self.pending = len(self._tail)
 

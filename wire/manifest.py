@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
+from wire.dialects.table import MODULES, ZOT, with_defaults
 from wire.field_errors import explain, fault_path, fault_steps
 from wire.lenient_json import UNREADABLE, Place, fault_of, place_at, places, repeated
 from wire.suggest import letters
@@ -32,9 +33,9 @@ class Timeouts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     hello: Seconds | None = None
     """From the start of the process to its hello. Absent: 10; 60 if `exec` is npx, uvx, bunx, pipx or pnpx, which may
-    download first."""
+    download first. Dialect mcp: 30; 60 with a launcher."""
     ready: Seconds = 3.0
-    """From the hello to `ready`. Then it counts as ready, as it does after 0.25 s without a frame."""
+    """From the hello to `ready`. Then it counts as ready, as it does after 0.25 s without a frame. Dialect mcp: 10."""
     tool_call: Seconds = 60.0
     """For the result of a tool call. The model is then told that the tool did not answer."""
     intercept: Seconds = 5.0
@@ -115,6 +116,9 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     """The arguments of the program. They are not expanded; it runs in the manifest's folder. Absent: none."""
     version: str | None = None
     """Its version, for people: `zot ext list` and `info` show it. Absent: none is shown."""
+    dialect: Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(MODULES)})] = ZOT
+    """The protocol that it speaks: zot, or mcp for an MCP server on stdio. The defaults of `timeouts`, `restart` and
+    `env_policy` depend on it: see [dialects](../dialects.md)."""
     language: str | None = None
     """The language that it is written in, for people. Nothing depends on it. Absent: none."""
     description: str | None = None
@@ -261,8 +265,17 @@ def parse_manifest(text: bytes) -> Manifest:
     for each in unknown:
         if each.is_near_miss:
             raise _error(f"manifest: {_near_miss(each)}", text)
+    if fault := _dialect_fault(manifest.dialect):
+        raise _error(f"manifest: {fault}", text)
+    if manifest.dialect != ZOT:
+        manifest = msgspec.convert(with_defaults(manifest.dialect, fields), Manifest)
     manifest.__dict__.update(unknown=tuple(unknown), text=text)
     return manifest
+
+
+def _dialect_fault(name: Any) -> str:
+    is_known = not isinstance(name, str) or name in MODULES  # another type is a fault of its own
+    return "" if is_known else f"dialect: {name[:80]!r} is none of {', '.join(MODULES)}"
 
 
 def all_faults(text: bytes) -> list[Fault]:
@@ -296,6 +309,7 @@ def all_faults(text: bytes) -> list[Fault]:
             break
     if not found and (refusal := _refusal(text)) is not None:
         found.append(fault(fault_path(str(refusal)), _explained(refusal, text)))
+    found += [fault("dialect", wrong) for wrong in [_dialect_fault(fields.get("dialect", ZOT))] if wrong]
     return sorted(found, key=lambda each: (each.place is not None, each.place and each.place[:2]))
 
 

@@ -10,24 +10,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from supervisor.extension.extension import Extension
-    from wire.dialects.base import Dialect
 
 
 class EventSender:
     """Sends the events of one host. `session_start` goes to each worker once."""
 
-    def __init__(self, extensions: Sequence[Extension], dialect: Dialect) -> None:
+    def __init__(self, extensions: Sequence[Extension]) -> None:
         self._extensions = extensions
-        self._dialect = dialect
         self._session_begun = False
 
     def send(self, event: frames.Event) -> None:
         """Sends an event to all extensions that observe it. They get events in the order of the calls."""
-        frame: bytes | None = None
         for extension in self._extensions:
             if event.event in extension.observes:
-                frame = frame or self._dialect.tell(event)
-                extension.tell(frame, everyone=event.event == "session_end")  # all workers got session_start
+                extension.tell(event, everyone=event.event == "session_end")  # all workers got session_start
 
     def begin_session(self) -> None:
         """Sends `session_start` to the extensions that observe it, also to those that subscribe to it later."""
@@ -42,7 +38,7 @@ class EventSender:
             for worker in extension.workers:
                 if worker.state.is_up and not worker.knows_session:
                     worker.knows_session = True
-                    worker.tell(self._dialect.tell(frames.Event("session_start")))
+                    worker.tell(frames.Event("session_start"))
 
     def end_session(self) -> None:
         """Sends `session_end` if the session has begun."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.calls.guard_chain import rounds_of
 from supervisor.calls.verdict import UNTOUCHED, Judgement, Verdict, VerdictKind, fold
+from wire.dialects.base import HOOK_POINTS
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from supervisor.extension.extension import Extension
     from supervisor.loop.loop import Loop, Timer
-    from wire.dialects.base import Dialect
     from wire.frames import Event
 
 TOOL_LENGTH = 80
@@ -25,14 +25,13 @@ FIRST = frozenset({"user_prompt", "turn_start"})
 class Guards:
     """The guards of one host: for each event the extensions to ask, in order."""
 
-    def __init__(self, loop: Loop, extensions: Sequence[Extension], dialect: Dialect) -> None:
+    def __init__(self, loop: Loop, extensions: Sequence[Extension]) -> None:
         self.cancellations: list[str] = []
         """The reason of each `cancel` so far."""
         self._by_event: dict[str, tuple[tuple[Extension, ...], ...]] | None = None
         """The guards of each event, in rounds. A change sets this to None until it is built again."""
         self._loop = loop
         self._extensions = extensions
-        self._dialect = dialect
         self._waiting: list[Callable[[], None]] = []
         self._timer: Timer | None = None
         self.is_complete = False
@@ -52,7 +51,7 @@ class Guards:
         if self._by_event is None:
             self._by_event = {
                 name: rounds_of(extension for extension in self._extensions if name in extension.guards)
-                for name in self._dialect.guardable
+                for name in HOOK_POINTS
             }
         return self._by_event[event]
 

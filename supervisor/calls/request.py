@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from supervisor.accounting.account import Account
     from supervisor.extension.worker import Worker
     from supervisor.loop.future import Pending
-    from supervisor.loop.loop import Loop
+    from supervisor.loop.loop import Loop, Timer
 
 
 Frame = TypeVar("Frame")
@@ -38,6 +39,17 @@ def read_answer(pending: Pending, kind: type[Frame], what: str, account: Account
     return Answer(pending.value)
 
 
+EXTENSIONS = 10
+"""A call that goes on reporting progress may take this many times its time."""
+
+
+def ends_at_last(pending: Pending, timeout_s: float) -> float:
+    """When a request has run out of time, as things are: each report of progress may have started it anew."""
+    if pending.progressed_at is None:
+        return pending.asked_at + timeout_s
+    return min(pending.progressed_at + timeout_s, pending.asked_at + EXTENSIONS * timeout_s)
+
+
 class InFlight:
     """A pending request. Its callback is called exactly once, in a later pass of the loop than the pass that began or
     cancelled the request."""
@@ -45,6 +57,7 @@ class InFlight:
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
         self._awaited: dict[int, tuple[Worker, Pending]] = {}
+        self._timers: dict[int, Timer] = {}
         self._cancelled: str | None = None
 
     def cancel(self, reason: str) -> None:
@@ -55,11 +68,11 @@ class InFlight:
 
     def _await(self, worker: Worker, pending: Pending, timeout_s: float, then: Callable[[Pending], None]) -> None:
         """Calls `then` in a later pass, when the worker has answered, has failed to, or the timeout has passed."""
-        timer = self._loop.call_later(timeout_s, lambda: worker.expire(pending, timeout_s))
+        self._expire_in_time(worker, pending, timeout_s)
         self._awaited[id(pending)] = worker, pending
 
         def done() -> None:
-            timer.cancel()
+            self._timers.pop(id(pending)).cancel()
             del self._awaited[id(pending)]
             if pending.failure is not None and pending.failure not in (Failure.CANCELLED, Failure.TIMEOUT):
                 worker.account.errors += 1
@@ -69,3 +82,12 @@ class InFlight:
             done()
         else:
             pending.on_done = done
+
+    def _expire_in_time(self, worker: Worker, pending: Pending, timeout_s: float) -> None:
+        """Expires the request when its time is over, which a report of progress may have started anew."""
+        ends_at = ends_at_last(pending, timeout_s)
+        if self._loop.clock() < ends_at:
+            later = partial(self._expire_in_time, worker, pending, timeout_s)
+            self._timers[id(pending)] = self._loop.call_at(ends_at, later)
+        else:
+            worker.expire(pending, timeout_s)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop
     from wire import frames
-    from wire.dialects.base import Dialect, Question
 
     Chain = GuardChain[Extension]
 
@@ -26,10 +25,9 @@ if TYPE_CHECKING:
 class VerdictRequests:
     """Judges one event at a time and waits. This is the hot path of a run."""
 
-    def __init__(self, loop: Loop, guards: Guards, dialect: Dialect) -> None:
+    def __init__(self, loop: Loop, guards: Guards) -> None:
         self._loop = loop
         self._guards = guards
-        self._dialect = dialect
 
     def judge(self, event: frames.Event) -> Judgement:
         """Asks the guards of an event, and waits for the judgement.
@@ -43,12 +41,11 @@ class VerdictRequests:
         judgement = UNTOUCHED if guards.is_complete else self._judge_starts(name)
         if not (rounds := guards.rounds(name)):
             return judgement
-        question = self._dialect.question(event)
         if len(rounds) == 1 and len(rounds[0]) == 1 and judgement is UNTOUCHED:
             # Most events have one guard, which allows: then there is nothing to fold.
             guard = rounds[0][0]
             worker = guard.lead
-            pending = worker.ask(question)
+            pending = worker.ask(event)
             worker.wait(pending, worker.timeouts.intercept)
             if verdict_of(name, pending) is ALLOW and len(guards.cancellations) == before:
                 return judgement
@@ -57,25 +54,22 @@ class VerdictRequests:
             return chain.judgement
         chain = GuardChain(event, rounds, judgement)
         while asked := chain.asked:
-            if chain.event is not event:
-                event = chain.event
-                question = self._dialect.question(event)
             if len(asked) == 1:
-                self._take(chain, asked[0], self._ask(asked[0], question), before)
+                self._take(chain, asked[0], self._ask(asked[0], chain.event), before)
             else:
-                self._ask_all(chain, asked, question, before)
+                self._ask_all(chain, asked, chain.event, before)
         return chain.judgement
 
-    def _ask(self, guard: Extension, question: Question) -> Pending:
+    def _ask(self, guard: Extension, event: frames.Event) -> Pending:
         """Asks one guard, and waits."""
         worker = guard.lead
-        pending = worker.ask(question)
+        pending = worker.ask(event)
         worker.wait(pending, worker.timeouts.intercept)
         return pending
 
-    def _ask_all(self, chain: Chain, asked: Sequence[Extension], question: Question, before: int) -> None:
+    def _ask_all(self, chain: Chain, asked: Sequence[Extension], event: frames.Event, before: int) -> None:
         """Asks the guards of a round at the same time, and waits as long as their verdicts can count."""
-        for guard, worker, pending in [(guard, guard.lead, guard.lead.ask(question)) for guard in asked]:
+        for guard, worker, pending in [(guard, guard.lead, guard.lead.ask(event)) for guard in asked]:
             timeout_s = worker.timeouts.intercept
             if chain.asked is asked:
                 worker.wait(pending, timeout_s)
@@ -113,13 +107,10 @@ class VerdictInFlight(InFlight):
     """Judges one event without waiting: each answer starts the next step. `done` gets the judgement. Raises `KeyError`
     for an event that cannot be guarded."""
 
-    def __init__(
-        self, loop: Loop, guards: Guards, dialect: Dialect, event: frames.Event, done: Callable[[Judgement], None]
-    ) -> None:
+    def __init__(self, loop: Loop, guards: Guards, event: frames.Event, done: Callable[[Judgement], None]) -> None:
         super().__init__(loop)
         guards.rounds(event.event)
         self._guards = guards
-        self._dialect = dialect
         self._event = event
         self._done = done
         self._chain: Chain | None = None
@@ -153,11 +144,10 @@ class VerdictInFlight(InFlight):
         if not chain.asked:
             self._done(chain.judgement)
             return
-        question = self._dialect.question(chain.event)
         for guard in chain.asked:
             worker = guard.lead
             then = partial(self._answered, chain, chain.asked, guard)
-            self._await(worker, worker.ask(question), worker.timeouts.intercept, then)
+            self._await(worker, worker.ask(chain.event), worker.timeouts.intercept, then)
 
     def _answered(self, chain: Chain, asked: Sequence[Extension], guard: Extension, pending: Pending) -> None:
         if chain.asked is not asked:

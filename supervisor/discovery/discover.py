@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from supervisor.discovery.staging_names import is_staging
 from supervisor.discovery.steps import finish
 from supervisor.home.small_file import read_file
+from wire.dialects.table import dialect_named
 from wire.manifest import FILE, Manifest, ManifestError, parse_manifest
 from wire.text import valid_text
 
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
     from supervisor.loop.link import Link
 
 MANIFEST = FILE
-HELLO_S = 10.0
-DOWNLOADER_HELLO_S = 60.0
-DOWNLOADERS = frozenset({"npx", "pnpx", "bunx", "uvx", "pipx"})
-"""Launchers that may download the program first."""
 
 
 class Scope(IntEnum):
@@ -60,6 +57,9 @@ class Found(msgspec.Struct, frozen=True):
     link: Link | None = None
     """The connection to an extension of the scope PROGRAM; None in the other scopes. `folder` is then that of the
     host."""
+
+    options: Mapping[str, Any] = {}
+    """Settings that only its dialect knows."""
 
     @property
     def is_hashed(self) -> bool:
@@ -96,7 +96,8 @@ class Found(msgspec.Struct, frozen=True):
     @property
     def default_hello_s(self) -> float:
         """Seconds to wait for the hello if the manifest sets no time."""
-        return DOWNLOADER_HELLO_S if Path(self.manifest.exec).name in DOWNLOADERS else HELLO_S
+        dialect = dialect_named(self.manifest.dialect)
+        return dialect.launcher_hello_s if Path(self.manifest.exec).name in dialect.launchers else dialect.hello_s
 
     @property
     def order(self) -> tuple[int, int, int, str]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from supervisor.process.teardown import Stoppable
     from supervisor.registry.registration import Command, Tool
     from supervisor.registry.worker_registry import Registry
+    from wire.frames import Event
 
 
 class Extension:
@@ -232,7 +233,12 @@ class Extension:
         up = [worker for worker in self.workers if worker.state.is_up and worker is not besides]
         return min(up, key=lambda worker: len(worker.pending)) if up else self.lead
 
-    def tell(self, event: bytes, *, everyone: bool = False) -> None:
+    @property
+    def instructions(self) -> str:
+        """What the model is to know of it, for the system prompt; empty while no worker is up."""
+        return self._generation.registry.instructions if self.is_up else ""
+
+    def tell(self, event: Event, *, everyone: bool = False) -> None:
         """Sends an event to the lead, or to every worker. If no worker is up, the event is dropped and counted."""
         if not self.is_up:
             self.account.events_dropped += 1

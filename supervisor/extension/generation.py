@@ -30,7 +30,8 @@ from supervisor.extension.restart import Cause, Decision, RestartIn, StayDown, W
 from supervisor.extension.slot import WorkerSlot
 from supervisor.extension.stalls import Heartbeat, StallHandler
 from supervisor.process.stop_policy import StopStage
-from wire.dialects.zot import ZotDialect
+from wire.dialects.base import Setup
+from wire.dialects.table import dialect_named
 from wire.framing import DEFAULT_FRAME_LIMIT
 from wire.text import one_line
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from supervisor.accounting.account import Account
     from supervisor.discovery.discover import Found
     from supervisor.extension.host_context import EventSink, HostContext
-    from supervisor.extension.worker import Shown, Worker
+    from supervisor.extension.worker import Worker
     from supervisor.process.table import Process, ProcessTable
     from supervisor.process.teardown import Stoppable
 
@@ -97,8 +98,11 @@ class Generation:
         self._loop = loop
         self._owner = owner
         self._sink = sink
+        self.showed = sink.showed
         self._host = host
-        self._dialect = ZotDialect(min(DEFAULT_FRAME_LIMIT, limits.output_bytes or DEFAULT_FRAME_LIMIT))
+        self._dialect = dialect_named(found.manifest.dialect)
+        frame_limit = min(DEFAULT_FRAME_LIMIT, limits.output_bytes or DEFAULT_FRAME_LIMIT)
+        self._setup = Setup(self.name, host.info.version, frame_limit, found.options)
         self._on_ready = on_ready
         self._on_failed = on_failed
         self._on_drained = on_drained
@@ -126,9 +130,10 @@ class Generation:
 
     def _new_worker(self, index: int) -> Worker:
         host, folder = self._host.info, str(self.found.folder)
+        common = self._loop, self, self._dialect, self._setup
         if (link := self.found.link) is not None:
-            return ProgramWorker(self._loop, self, self._dialect, link, host=host, folder=folder, index=index)
-        return ProcessWorker(self._loop, self, self._dialect, host=host, folder=folder, index=index)
+            return ProgramWorker(*common, link, host=host, folder=folder, index=index)
+        return ProcessWorker(*common, host=host, folder=folder, index=index)
 
     @property
     def workers(self) -> list[Worker]:
@@ -226,9 +231,6 @@ class Generation:
             self.is_settled = True
             self._owner.settled()
 
-    def showed(self, worker: Worker, frame: Shown) -> None:
-        self._sink.showed(worker, frame)
-
     # --- health ---------------------------------------------------------------------------------------------
 
     def timed_out(self, worker: Worker) -> None:
@@ -283,6 +285,7 @@ class Generation:
         if self.state is not GenerationState.CURRENT:
             self._ended_beside(slot, ending, f"{reason}{worker.last_words}")
             return
+        may_hold = not ending.was_ready and not self.manifest.required
         decision, slot.history = decide(
             self.manifest.restart,
             slot.history,
@@ -293,7 +296,7 @@ class Generation:
         )
         if self._retired and isinstance(decision, RestartIn):
             decision = StayDown("its host stops")
-        if isinstance(decision, RestartIn) and self._host.restarts.is_held and self._may_hold(ending):
+        if isinstance(decision, RestartIn) and may_hold and self._host.restarts.is_held:
             self._host.restarts.add(partial(self._start_again, slot, decision.delay_s))
             decision = StayDown("")
         _clear_after(slot, ending)
@@ -305,9 +308,6 @@ class Generation:
         self.choose_lead()
         if all(other.state.is_settled for other in self.workers):
             self._settle()
-
-    def _may_hold(self, ending: WorkerEnding) -> bool:
-        return not ending.was_ready and not self.manifest.required
 
     def _start_again(self, slot: WorkerSlot, delay_s: float) -> None:
         """Starts the worker again whose restart was held, unless a user has done so meanwhile."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from supervisor.loop.future import Failure, Pending
 from supervisor.loop.rate_limit import TokenBucket
 from supervisor.process.child import EXIT_FOLLOWS_S
+from wire.dialects.base import UnsendableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from supervisor.loop.pipes import PipeReader, PipeWriter
     from supervisor.process.child import Child
     from wire import frames
-    from wire.dialects.base import Dialect, PanelChange, Question
+    from wire.dialects.base import PanelChange, Session
     from wire.manifest import Timeouts
 
 PROGRESS_BURST = 50
@@ -41,14 +42,15 @@ class PendingRequests:
     __slots__ = (
         "_accepts_cancel",
         "_clock",
-        "_dialect",
         "_loop",
         "_notices",
         "_on_timeout",
         "_progress_gate",
+        "_session",
         "account",
         "child",
         "failure",
+        "is_extended_by_progress",
         "pending",
         "state",
         "stdin",
@@ -63,7 +65,7 @@ class PendingRequests:
     def __init__(
         self,
         loop: Loop,
-        dialect: Dialect,
+        session: Session,
         account: Account,
         notices: Notices,
         timeouts: Timeouts,
@@ -82,27 +84,33 @@ class PendingRequests:
         self.timeouts = timeouts
         self.pending: dict[str, Pending] = {}
         self.timeouts_in_row = 0
+        self.is_extended_by_progress = False
+        """Whether each progress report of a call starts its time anew."""
         self._accepts_cancel = False
         self._loop = loop
         self._clock = loop.clock
-        self._dialect = dialect
+        self._session = session
         self._notices = notices
         self._on_timeout = on_timeout
         self._progress_gate = TokenBucket(loop.clock(), PROGRESS_BURST, PROGRESS_PER_SECOND)
 
     # --- requests -----------------------------------------------------------------------------------------
 
-    def ask(self, question: Question) -> Pending:
+    def ask(self, event: frames.Event) -> Pending:
         """Asks a guard for its verdict."""
         self.account.calls = number = self.account.calls + 1
         call_id = str(number)
-        return self._request(call_id, question.head + call_id.encode() + question.tail, self.timeouts.intercept)
+        return self._request(call_id, self._session.ask(call_id, event), self.timeouts.intercept)
 
     def call(self, tool: str, args: bytes, patience_s: float) -> Pending:
         """Calls a tool. `args` is a JSON value. The caller waits for `patience_s` seconds at most."""
         self.account.calls += 1
         call_id = str(self.account.calls)
-        pending = self._request(call_id, self._dialect.call(call_id, tool, args), patience_s)
+        try:
+            frame = self._session.call(call_id, tool, args)
+        except UnsendableError as error:
+            return self._unsendable(error)
+        pending = self._request(call_id, frame, patience_s)
         pending.what = tool
         return pending
 
@@ -110,23 +118,35 @@ class PendingRequests:
         """Runs a slash command."""
         self.account.calls += 1
         call_id = str(self.account.calls)
-        pending = self._request(call_id, self._dialect.invoke(call_id, command, args), self.timeouts.command)
+        try:
+            frame = self._session.invoke(call_id, command, args)
+        except UnsendableError as error:
+            return self._unsendable(error)
+        pending = self._request(call_id, frame, self.timeouts.command)
         pending.what = f"/{command}"
+        return pending
+
+    def _unsendable(self, error: UnsendableError) -> Pending:
+        pending = Pending(self._clock())
+        pending.fail(Failure.INVALID_ARGS, str(error))
         return pending
 
     def _request(self, call_id: str, frame: bytes, patience_s: float) -> Pending:
         pending = Pending(self._clock())
         if not self.state.is_up:
+            self._session.cancel(call_id, "")
             pending.fail(Failure.DIED, self.failure or f"it is {self.state.value}")
             return pending
         stdin = self.stdin
         assert stdin is not None
         stuck = stdin.stuck_since
         if stuck is not None and pending.asked_at - stuck > patience_s:
+            self._session.cancel(call_id, "")
             pending.fail(Failure.NOT_READING, f"it has not read {stdin.name} since an earlier request ran out of time")
             return pending
         self.pending[call_id] = pending
         if not stdin.send(frame):
+            self._session.cancel(call_id, "")
             if stdin.is_open:
                 self._fail(call_id, Failure.NOT_READING, f"it does not read {stdin.name} ({stdin.queued} bytes wait)")
             else:
@@ -155,6 +175,8 @@ class PendingRequests:
         if pending.done:
             return
         reason = f"no answer within {timeout_s:g} s"
+        if pending.progressed_at is not None:
+            reason += " of its last report of progress, or ten times that in all"
         for call_id, other in self.pending.items():
             if other is pending:
                 del self.pending[call_id]
@@ -183,6 +205,8 @@ class PendingRequests:
 
     def _on_progress(self, frame: frames.ToolProgress) -> None:
         pending = self.pending.get(frame.id)
+        if pending is not None and self.is_extended_by_progress:
+            pending.progressed_at = self._loop.pass_time
         if pending is None or pending.on_progress is None:
             return  # the call ended meanwhile, or its caller takes no progress
         if self._progress_gate.admits(self._loop.pass_time):
@@ -225,7 +249,7 @@ class PendingRequests:
 
     def _send_cancel(self, call_id: str, pending: Pending, reason: str) -> None:
         if pending.what is not None and self._accepts_cancel and self.state.is_up:
-            self.write(self._dialect.cancel(call_id, reason))
+            self.write(self._session.cancel(call_id, reason))
 
     def _fail_pending(self, failure: Failure, reason: str) -> None:
         failed = list(self.pending.values())
@@ -235,22 +259,27 @@ class PendingRequests:
 
     # --- events -------------------------------------------------------------------------------------------
 
-    def tell(self, event: bytes) -> None:
+    def tell(self, event: frames.Event) -> None:
         """Sends an event, in order with all other frames. If the queue is full, the event is dropped and counted."""
-        if not self.write(event):
+        self._tell(self._session.tell(event))
+
+    def _tell(self, frame: bytes) -> None:
+        if frame and not self.write(frame):
             self.account.events_dropped += 1
             self._loop.call_later(EXIT_FOLLOWS_S, self._warn_of_dropped_events)
 
     def tell_panel(self, change: PanelChange) -> None:
         """Tells the worker what the user did with one of the worker's panels."""
-        self.tell(self._dialect.panel(change))
+        self._tell(self._session.panel(change))
 
     def _warn_of_dropped_events(self) -> None:
         if self.state.is_up and self.stdin is not None:
             self._notices.warn("events", f"does not read {self.stdin.name}; events for it are dropped and counted")
 
-    def ping(self, ping_id: str) -> None:
-        self.write(self._dialect.ping(ping_id))
+    def ping(self, ping_id: str) -> bool:
+        """Sends a ping. Returns False if the process cannot be expected to answer one now."""
+        frame = self._session.ping(ping_id)
+        return bool(frame) and (self.write(frame) or True)
 
     def write(self, frame: bytes) -> bool:
         """Sends or queues a frame. Returns False if the queue is full or the worker's stdin is closed."""

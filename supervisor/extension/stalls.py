@@ -102,8 +102,8 @@ class Heartbeat:
         if self._answered != self._sent:
             self._on_stall(self._worker, f"no pong within {self._interval_s:g} s of a ping")
             return
-        self._sent += 1
-        self._worker.ping(f"ping-{self._sent}")
+        if self._worker.ping(f"ping-{self._sent + 1}"):
+            self._sent += 1
         self._worker.restart_timer(self._loop.clock() + self._interval_s, self._ping)
 
     def _on_pong(self, ping_id: str) -> None:

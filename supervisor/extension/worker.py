@@ -9,16 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from supervisor.accounting.rates import TreeUse
+from supervisor.extension.connection.reception import Reception
 from supervisor.extension.crash_cause.last_words import LastWords
 from supervisor.extension.handshake import NO_NAME, Readiness, no_hello, not_hello, readiness
 from supervisor.extension.lifecycle import State, Trigger, advance
-from supervisor.extension.pending_requests import PendingRequests
 from supervisor.extension.restart import Cause, WorkerEnding
 from supervisor.loop.future import Failure
 from supervisor.registry.worker_registry import Registry
 from wire import frames
-from wire.dialects.long_lines import describe_oversize
-from wire.framing import CROWD, Oversize, drop_scraps
+from wire.dialects.base import Instructions, Remarked, Unusable, Warned
 
 if TYPE_CHECKING:
     import signal
@@ -28,11 +27,8 @@ if TYPE_CHECKING:
     from supervisor.extension.log import ExtensionLog
     from supervisor.extension.notices import Notices
     from supervisor.loop.loop import Loop, Timer
-    from wire.dialects.base import Dialect, HostInfo
+    from wire.dialects.base import Dialect, HostInfo, Message, Setup
     from wire.manifest import Timeouts
-
-LARGE_FRAME = 64 * 1024
-"""Bytes of an unfinished frame after which larger pieces are read."""
 
 Shown = frames.ClearNotes | frames.PanelRender | frames.PanelClosed
 
@@ -75,26 +71,34 @@ class WorkerOwner(Protocol):
         """A request to the worker got no answer in time."""
 
 
-class Worker(PendingRequests):
+class Worker(Reception):
     """One worker of an extension, connected once by `start`."""
 
     __slots__ = (
-        "_acked", "_decode", "_folder", "_handlers", "_host", "_last_frame", "_owner", "_splitter", "_timer",
-        "can_ping", "frames_in", "index", "knows_session", "last_words", "on_pong", "readiness", "registry",
-        "started_at", "state_since", "usage",
+        "_acked", "_folder", "_host", "_is_ready_by_silence", "_owner", "_timer", "can_ping", "index", "knows_session",
+        "last_words", "on_pong", "readiness", "registry", "started_at", "state_since", "usage",
     )  # fmt: skip
 
     def __init__(
-        self, loop: Loop, owner: WorkerOwner, dialect: Dialect, *, host: HostInfo | None, folder: str, index: int
+        self,
+        loop: Loop,
+        owner: WorkerOwner,
+        dialect: Dialect,
+        setup: Setup,
+        *,
+        host: HostInfo | None,
+        folder: str,
+        index: int,
     ) -> None:
         """Without `host` the worker does not answer the hello: its owner does."""
-        super().__init__(loop, dialect, owner.account, owner.notices, owner.timeouts, lambda: owner.timed_out(self))
+        session = dialect.session(setup)
+        super().__init__(loop, session, owner.account, owner.notices, owner.timeouts, lambda: owner.timed_out(self))
+        self.is_extended_by_progress = dialect.is_extended_by_progress
         self.state = State.SPAWNED
         self.state_since = loop.clock()
         self.index = index
         """The number of the worker's slot, from 0."""
         self.registry = Registry(loop, dialect, owner.notices.warn, owner.notices.remark)
-        self.frames_in = 0
         self.usage = TreeUse()
         self.readiness = Readiness.NOT_YET
         """Whether the worker has ever been ready, and why. Its end does not change that."""
@@ -106,16 +110,18 @@ class Worker(PendingRequests):
         self._owner = owner
         self._host = host
         self._folder = folder
-        self._decode = dialect.decode
-        self._splitter = dialect.splitter()
-        self._last_frame = 0.0
+        self._is_ready_by_silence = dialect.is_ready_by_silence
         self._timer: Timer | None = None
         self._acked = False
-        self._handlers: dict[type, Callable[..., None]] = {
+        self._handlers |= {
             **dict.fromkeys(frames.FromExtension.__args__, self._on_too_early),
             frames.Hello: self._on_hello,
             frames.UnknownFrame: self._on_unknown,
             frames.Malformed: self._on_malformed,
+            Warned: self._on_warned,
+            Remarked: self._on_remarked,
+            Unusable: self._on_unusable,
+            Instructions: self._on_too_early,
         }
 
     def _handlers_once_greeted(self) -> dict[type, Callable[..., None]]:
@@ -133,6 +139,7 @@ class Worker(PendingRequests):
             frames.Notify: self._notices.note,
             frames.Pong: self._on_pong,
             frames.ShutdownAck: self._on_shutdown_ack,
+            Instructions: self._on_instructions,
             **dict.fromkeys((frames.ClearNotes, frames.PanelRender, frames.PanelClosed), self._on_show),
         }
 
@@ -152,9 +159,16 @@ class Worker(PendingRequests):
         and `env` are for a process. The hello must come within `hello_s` seconds."""
         raise NotImplementedError
 
-    def _await_hello(self, hello_s: float) -> None:
-        late = no_hello(hello_s)
-        self._timer = self._loop.call_later(hello_s, lambda: self.give_up(late, Cause.REFUSED))
+    def _begin(self, hello_s: float) -> None:
+        """Says what the host says first, and waits for the hello."""
+
+        def late() -> None:
+            self.give_up(no_hello(hello_s, self._session.trouble), Cause.REFUSED)
+
+        if self._session.opening:
+            self.write(self._session.opening)
+            self._call_when_due()
+        self._timer = self._loop.call_later(hello_s, late)
 
     def _on_hello(self, hello: frames.Hello) -> None:
         if self.state is not State.SPAWNED:
@@ -174,20 +188,21 @@ class Worker(PendingRequests):
         self._handlers.update(self._handlers_once_greeted())
         self._move(Trigger.HELLO)
         if self._host is not None:
-            self.write(self._dialect.greet(self._host, self._folder, self._owner.data_dir))
+            self._reply(self._session.greet(self._host, self._folder, self._owner.data_dir, self._clock()))
         greeted = self._clock()
         self._last_frame = greeted
         self._owner.registered(self)
         self._await_ready(greeted + self.timeouts.ready)
 
-    def _on_too_early(self, frame: frames.Frame) -> None:
+    def _on_too_early(self, frame: Message) -> None:
         self.give_up(not_hello(str(frame.__struct_config__.tag)), Cause.REFUSED)
 
     def _await_ready(self, latest: float) -> None:
         """Waits for `ready`, for 250 ms of silence after the hello, or for the deadline, whichever is first."""
         if self.state is not State.GREETED:
             return
-        found, again_at = readiness(self._clock(), last_frame=self._last_frame, latest=latest)
+        silence = self._is_ready_by_silence
+        found, again_at = readiness(self._clock(), last_frame=self._last_frame, latest=latest, by_silence=silence)
         if found is Readiness.NOT_YET:
             self.restart_timer(again_at, lambda: self._await_ready(latest))
             return
@@ -215,37 +230,6 @@ class Worker(PendingRequests):
         self._timer = None if when is None or callback is None else self._loop.call_at(when, callback)
 
     # --- its frames ---------------------------------------------------------------------------------------
-
-    def _on_stdout(self, data: bytes) -> None:
-        account, splitter, decode, handlers = self.account, self._splitter, self._decode, self._handlers
-        account.bytes_in += len(data)
-        if data.find(b"\n") == len(data) - 1 < splitter.limit and not splitter.pending:  # most chunks are one line
-            account.frames_in += 1
-            self.frames_in += 1
-            message = decode(data)
-            handlers[type(message)](message)
-            self._last_frame = self._loop.pass_time
-            return
-        lines = splitter.feed(data)
-        count = len(lines)
-        account.frames_in += count
-        self.frames_in += count
-        if count > CROWD:
-            account.junk_lines += drop_scraps(lines)
-        for line in lines:
-            if type(line) is bytes:
-                message = decode(line)
-                handlers[type(message)](message)
-            elif type(line) is Oversize:
-                self._on_oversize(line)
-                account.frames_in -= 1
-            else:
-                message = self._dialect.decode_long(line)  # type: ignore[arg-type]
-                handlers[type(message)](message)
-        self._last_frame = self._loop.pass_time
-        if self._splitter.pending > LARGE_FRAME:
-            assert self.stdout is not None
-            self.stdout.expect_large()
 
     def _registering(self, change: Callable[[Any], bool]) -> Callable[[Any], None]:
         """Returns the handler of a frame that may change the registry; `change` says whether it has."""
@@ -276,6 +260,19 @@ class Worker(PendingRequests):
     def _on_unknown(self, frame: frames.UnknownFrame) -> None:
         self._notices.remark(f"unknown frame type {frame.type[:80]!r}; ignored")
 
+    def _on_warned(self, warned: Warned) -> None:
+        self._notices.warn(warned.key, warned.text)
+
+    def _on_remarked(self, remarked: Remarked) -> None:
+        self._notices.remark(remarked.text)
+
+    def _on_unusable(self, unusable: Unusable) -> None:
+        self.give_up(unusable.reason, Cause.REFUSED if unusable.may_pass else Cause.UNSTARTABLE)
+
+    def _on_instructions(self, instructions: Instructions) -> None:
+        self.registry.instructions = instructions.text
+        self._owner.registered(self)
+
     def _on_malformed(self, frame: frames.Malformed) -> None:
         if frame.type == "hello" and self.state is State.SPAWNED:
             self.give_up(frame.reason, Cause.REFUSED)
@@ -290,8 +287,7 @@ class Worker(PendingRequests):
         elif not self._fail_for_bad_frame(frame):
             self._notices.warn("frame", f"{frame.reason}; ignored")
 
-    def _on_oversize(self, line: Oversize) -> None:
-        frame = describe_oversize(line)
+    def _on_dropped(self, frame: frames.Malformed) -> None:
         if frame.type == "hello":
             self._on_malformed(frame)
             return
@@ -302,11 +298,14 @@ class Worker(PendingRequests):
     # --- end ----------------------------------------------------------------------------------------------
 
     def ask_to_stop(self) -> None:
-        """Sends the shutdown frame, after all frames that are queued already."""
+        """Sends what asks it to exit, after all frames that are queued already; closes its input if there is no such
+        message."""
         self.restart_timer(None)
         is_ending = self.state is State.STOPPING and self._acked
         self._move(Trigger.STOP)
-        if not is_ending and not self.write(self._dialect.stop()):
+        self._stop_session_timer()
+        frame = self._session.stop()
+        if not is_ending and not (frame and self.write(frame)):
             self.hint_to_stop()
 
     def hint_to_stop(self) -> None:
@@ -327,6 +326,7 @@ class Worker(PendingRequests):
         self.failure = reason
         self._move(trigger)
         self.restart_timer(None)
+        self._stop_session_timer()
         self.last_words.ended(code)
         self._fail_pending(Failure.DIED, f"{reason}{self.last_words}")
         uptime = self._clock() - self.started_at

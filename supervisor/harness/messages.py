@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from wire.dialects.base import HostInfo
-from wire.dialects.zot import ZotDialect
+from wire.dialects.base import HostInfo, Setup
+from wire.dialects.long_lines import LONGEST
+from wire.dialects.zot import DIALECT
 
 if TYPE_CHECKING:
     from supervisor.harness.matching import ScriptPaths
@@ -24,7 +25,7 @@ def host_info(places: ScriptPaths) -> HostInfo:
 
 def hello_ack(places: ScriptPaths, given: dict[str, Any] | None = None) -> dict[str, Any]:
     """Returns the whole `hello_ack`. Members of `given` replace the defaults."""
-    ack = ZotDialect().greet(host_info(places), places.extension_dir, places.data_dir)
+    ack = DIALECT.session(Setup("", HOST, LONGEST)).greet(host_info(places), places.extension_dir, places.data_dir, 0.0)
     return {**msgspec.json.decode(ack), **(given or {})}
 
 

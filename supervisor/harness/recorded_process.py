@@ -15,18 +15,18 @@ from supervisor.extension.lifecycle import State
 from supervisor.extension.log import ExtensionLog
 from supervisor.extension.notices import Notices
 from supervisor.extension.restart import Cause
-from supervisor.harness.messages import host_info
+from supervisor.harness.messages import HOST, host_info
 from supervisor.harness.script import Side
 from supervisor.registry.worker_registry import Registry
 from wire import frames
-from wire.dialects.long_lines import decode_long, describe_oversize
-from wire.dialects.zot import ZotDialect
-from wire.framing import Line, Oversize
+from wire.dialects.base import Setup
+from wire.dialects.table import dialect_named
+from wire.framing import DEFAULT_FRAME_LIMIT, Line, Oversize
 from wire.lenient_json import UNREADABLE
 from wire.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from supervisor.discovery.discover import Found
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from supervisor.harness.matching import ScriptPaths
     from supervisor.loop.loop import Loop
     from supervisor.process.child import ExitStatus
-    from wire.dialects.base import Message
+    from wire.dialects.base import Message, Received, Session
 
 HEARD_LIMIT = 20_000
 """Lines of one process that are kept; later ones are dropped."""
@@ -79,7 +79,7 @@ class RecordedLine(NamedTuple):
     text: str = ""
     """The line, cut at 400 bytes, if it is no frame."""
     message: Message | None = None
-    """The message that a host decodes from the extension's line."""
+    """The first message that a host reads in the extension's line."""
 
     @property
     def type(self) -> str:
@@ -114,9 +114,11 @@ class RecordedProcess(ProcessWorker):
         self.stderr = _StderrLines(found.folder, self.name, on_stderr)
         self.log: ExtensionLog = self.stderr
         self.notices = Notices(loop, self.log, self.account, on_notice=_ignore, on_note=_ignore)
-        dialect = ZotDialect()
+        dialect = dialect_named(found.manifest.dialect)
         host = host_info(paths) if greets else None
-        super().__init__(loop, self, dialect, host=host, folder=str(found.folder), index=0)
+        setup = Setup(self.name, HOST, DEFAULT_FRAME_LIMIT, found.options)
+        super().__init__(loop, self, dialect, setup, host=host, folder=str(found.folder), index=0)
+        self._session = _Tap(self._session, self._hear)
         self.said: list[RecordedLine] = []
         """The lines of both directions."""
         self.heard: list[RecordedLine] = []
@@ -135,7 +137,6 @@ class RecordedProcess(ProcessWorker):
         self.registry = Registry(loop, dialect, self._on_warning, self.remarks.append)
         self._on_said = on_said
         self._on_exit_seen = on_exit
-        self._tap = dialect.splitter()
 
     @property
     def phase(self) -> HandshakePhase:
@@ -173,24 +174,21 @@ class RecordedProcess(ProcessWorker):
     def write(self, frame: bytes) -> bool:
         if not super().write(frame):
             return False
-        said = RecordedLine(Side.HOST, msgspec.json.decode(frame), self._clock())
-        if self.asked_at is None and said.type == "shutdown":
-            self.asked_at = said.at
-        self._note(said)
+        for line in frame.splitlines():
+            said = RecordedLine(Side.HOST, msgspec.json.decode(line), self._clock())
+            if self.asked_at is None and said.type == "shutdown":
+                self.asked_at = said.at
+            self._note(said)
         return True
 
-    def _on_stdout(self, data: bytes) -> None:
-        for line in self._tap.feed(data):
-            if len(self.heard) < HEARD_LIMIT:
-                self._hear(line)
-            elif len(self.heard) == HEARD_LIMIT:
-                text = f"more than {HEARD_LIMIT} lines; the rest is not heard"
-                self.heard.append(RecordedLine(Side.EXTENSION, None, self._clock(), text, text))
-                self._note(self.heard[-1])
-        super()._on_stdout(data)
-
-    def _hear(self, line: Line | Oversize) -> None:
-        said = understood(line, self._clock())
+    def _hear(self, line: Line | Oversize, messages: Sequence[Message]) -> None:
+        if len(self.heard) > HEARD_LIMIT:
+            return
+        if len(self.heard) == HEARD_LIMIT:
+            text = f"more than {HEARD_LIMIT} lines; the rest is not heard"
+            said = RecordedLine(Side.EXTENSION, None, self._clock(), text, text)
+        else:
+            said = understood(line, messages, self._clock())
         self.has_acked |= isinstance(said.message, frames.ShutdownAck)
         self.heard.append(said)
         self._note(said)
@@ -215,8 +213,11 @@ class RecordedProcess(ProcessWorker):
 
     def collected(self, worker: Worker) -> None:  # noqa: ARG002
         self.ended_at = self._clock()
-        if (rest := self._tap.finish()) is not None:
-            self._hear(rest)
+        if (rest := self._splitter.finish()) is not None:
+            if isinstance(rest, Oversize):
+                self._session.receive_oversize(rest, self._clock())
+            else:
+                self._session.receive(rest, self._clock())
         if self._on_exit_seen is not None and self.exit is not None:
             self._on_exit_seen(self.exit)
 
@@ -233,18 +234,39 @@ class RecordedProcess(ProcessWorker):
     # --- its end ------------------------------------------------------------------------------------------
 
     def ask_to_stop(self) -> None:
-        """Sends `shutdown`, unless the script has sent it."""
+        """Asks it to exit, unless the script has done so."""
         if self.asked_at is None:
             super().ask_to_stop()
+            self.asked_at = self._clock()
 
 
-def understood(line: Line | Oversize, now: float) -> RecordedLine:
-    """Decodes a line of an extension: to JSON for the comparison, and to a message as a host does."""
-    if isinstance(line, Oversize):
-        malformed = describe_oversize(line)
-        return RecordedLine(Side.EXTENSION, None, now, malformed.reason, _cut(line.prefix), malformed)
-    judged = decode_long(line)
+class _Tap:
+    """A session that passes on each message of the process as it is read: the bytes, and what a host reads in them."""
+
+    def __init__(self, session: Session, hear: Callable[[Line | Oversize, Sequence[Message]], None]) -> None:
+        self._session = session
+        self._hear = hear
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+    def receive(self, line: Line, now: float) -> Received:
+        received = self._session.receive(line, now)
+        self._hear(line, received[0])
+        return received
+
+    def receive_oversize(self, dropped: Oversize, now: float) -> Received:
+        received = self._session.receive_oversize(dropped, now)
+        self._hear(dropped, received[0])
+        return received
+
+
+def understood(line: Line | Oversize, messages: Sequence[Message], now: float) -> RecordedLine:
+    """Decodes a line of an extension to JSON for the comparison. `messages` are what a host reads in it."""
+    judged = messages[0] if messages else None
     fault = judged.reason if isinstance(judged, frames.Malformed) else ""
+    if isinstance(line, Oversize):
+        return RecordedLine(Side.EXTENSION, None, now, fault, _cut(line.prefix), judged)
     try:
         frame = msgspec.json.decode(bytes(line).decode("utf-8", "replace"))
     except UNREADABLE:

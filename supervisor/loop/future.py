@@ -19,7 +19,7 @@ class Failure(Enum):
     BAD_ANSWER = "bad answer"
     CANCELLED = "cancelled"
     INVALID_ARGS = "invalid args"
-    """The request was not sent: the arguments do not fit the tool's schema."""
+    """The request was not sent: the arguments do not fit the tool's schema, or cannot be put into its protocol."""
 
 
 class Pending(msgspec.Struct, eq=False):
@@ -35,6 +35,8 @@ class Pending(msgspec.Struct, eq=False):
     """Called once when the request ends, from within the loop. For callers that do not wait."""
     on_progress: Callable[[str], None] | None = None
     """Called with each progress text that the extension sends."""
+    progressed_at: float | None = None
+    """When its last progress report came, if that starts its time anew."""
     what: str | None = None
     """The tool, or the command with its slash; None for a verdict. The extension of a tool or a command is told when
     the caller gives up waiting."""

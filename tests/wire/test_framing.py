@@ -19,7 +19,11 @@ STREAM = st.lists(st.sampled_from([b"\n", b"\n\n", b"\r\n", b"a", b"bc", b"\xe2\
 
 def split_by_model(data: bytes, limit: int) -> tuple[list[bytes | Oversize], bytes | Oversize | None]:
     def judge(line: bytes) -> bytes | Oversize:
-        return line if len(line) <= limit else Oversize(len(line), line[: min(PREFIX_KEPT, limit)], limit)
+        return (
+            line
+            if len(line) <= limit
+            else Oversize(len(line), line[: min(PREFIX_KEPT, limit)], limit, line[-PREFIX_KEPT:])
+        )
 
     *whole, rest = data.split(b"\n")
     return [judge(line) for line in whole], judge(rest) if rest else None
@@ -90,7 +94,7 @@ def oversize(frame: str | bytes) -> Oversize:
     data = frame.encode() if isinstance(frame, str) else frame
     (line,) = LineSplitter(64).feed(data.ljust(2000) + b"\n")
     assert isinstance(line, Oversize)
-    return Oversize(line.size, data[:PREFIX_KEPT], 64)
+    return Oversize(line.size, data[:PREFIX_KEPT], 64, line.suffix)
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ class Splitter(Protocol):
     pending: int
     """Bytes held back because the message is not complete."""
 
-    def feed(self, data: bytes) -> Sequence[Line | Oversize]: ...
+    def feed(self, data: bytes) -> list[Line | Oversize]: ...
     def finish(self) -> Line | Oversize | None: ...
 
 
@@ -110,8 +110,9 @@ class Session(Protocol):
     opening: bytes
     """What the host says before the process has said anything; empty if the process speaks first."""
     due_at: float | None
-    """When `on_time` is to be called; None if never. To be read after each call of `receive`, `receive_oversize`,
-    `greet` and `on_time`."""
+    """When `on_time` is to be called; None if never. To be read after each call of a method that gets the time."""
+    trouble: str
+    """Why there may have been no hello yet; "" if nothing speaks for a cause."""
 
     def splitter(self) -> Splitter: ...
 

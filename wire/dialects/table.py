@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wire.dialects.base import Dialect
 
 ZOT = "zot"
@@ -21,3 +23,12 @@ def dialect_named(name: str) -> Dialect:
     """Returns the dialect. Raises `KeyError`."""
     found: Dialect = import_module(MODULES[name]).DIALECT
     return found
+
+
+def with_defaults(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a manifest, with the defaults of this dialect where they are absent or null."""
+    filled = dict(fields)
+    for field, default in dialect_named(name).manifest_defaults.items():
+        value = filled.get(field)
+        filled[field] = {**default, **value} if isinstance(value, dict) else default if value is None else value
+    return filled

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from wire import frames
-from wire.dialects.base import HostInfo, PanelChange, Question
-from wire.dialects.long_lines import LONGEST, SHORT, decode_long, limit_of
+from wire.dialects.long_lines import SHORT, decode_long, describe_oversize, limit_of
 from wire.framing import LineSplitter
 from wire.lenient_json import json_on_one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wire.dialects.base import HostInfo, PanelChange, Received, Setup
+    from wire.framing import Line, Oversize
 
 OBSERVABLE = frozenset(
     {
@@ -18,25 +25,66 @@ GUARDABLE = frozenset({"user_prompt", "turn_start", "assistant_message", "tool_c
 """In zot itself, user_prompt, tool_result, error and session_end can be neither observed nor guarded."""
 _QUESTION_HEAD = b'{"type":"event_intercept","id":"'
 _EVENT_HEAD = len('{"type":"event')
+_KEPT = 64 * 1024
+"""Bytes of an event that is kept for the next extension which gets it."""
 
 
 class ZotDialect:
-    """The dialect of zot. `frame_limit` is the most bytes of a frame from an extension, if the limit of its kind is
-    not lower."""
+    """The dialect of zot."""
 
     observable = OBSERVABLE
     guardable = GUARDABLE
+    is_ready_by_silence = True
+    is_extended_by_progress = False
+    manifest_defaults: Mapping[str, Any] = {}
+    hello_s = 10.0
+    launcher_hello_s = 60.0
+    launchers = frozenset({"npx", "pnpx", "bunx", "uvx", "pipx"})
 
-    def __init__(self, frame_limit: int = LONGEST) -> None:
+    def __init__(self) -> None:
+        self._event: frames.Event | None = None
+        self._frame = b""
+
+    def session(self, setup: Setup) -> ZotSession:
+        return ZotSession(self, setup.frame_limit)
+
+    def event(self, event: frames.Event) -> bytes:
+        """The frame of an event. It is encoded once for all extensions that get it."""
+        if event is self._event:
+            return self._frame
+        frame = frames.encode(event)
+        if len(frame) <= _KEPT:
+            self._event, self._frame = event, frame
+        return frame
+
+
+class ZotSession:
+    """zot's protocol with one extension: each line is one message, and the host sends what it has to say unasked."""
+
+    __slots__ = ("_event", "_frame_limit")
+    opening = b""
+    due_at = None
+    trouble = ""
+
+    def __init__(self, dialect: ZotDialect, frame_limit: int) -> None:
         self._frame_limit = frame_limit
+        self._event = dialect.event
 
     def splitter(self) -> LineSplitter:
         return LineSplitter(min(SHORT, self._frame_limit), lambda start: min(limit_of(start), self._frame_limit))
 
-    decode = staticmethod(frames.decode_from_extension)
-    decode_long = staticmethod(decode_long)
+    def receive(self, line: Line, now: float) -> Received:  # noqa: ARG002
+        if type(line) is bytes:
+            return (frames.decode_from_extension(line),), b""
+        return (decode_long(line),), b""
 
-    def greet(self, host: HostInfo, extension_dir: str, data_dir: str) -> bytes:
+    def receive_oversize(self, dropped: Oversize, now: float) -> Received:  # noqa: ARG002
+        return (describe_oversize(dropped),), b""
+
+    def on_time(self, now: float) -> Received:  # noqa: ARG002
+        return (), b""
+
+    def greet(self, host: HostInfo, extension_dir: str, data_dir: str, now: float) -> bytes:  # noqa: ARG002
         return frames.encode(
             frames.HelloAck(
                 protocol_version=frames.PROTOCOL_VERSION,
@@ -62,15 +110,18 @@ class ZotDialect:
     def panel(self, change: PanelChange) -> bytes:
         return frames.encode(change)
 
-    def question(self, event: frames.Event) -> Question:
+    def ask(self, call_id: str, event: frames.Event) -> bytes:
         # The members after `type` and `id` are the event's own.
-        return Question(_QUESTION_HEAD, frames.encode(event)[_EVENT_HEAD:])
+        return _QUESTION_HEAD + call_id.encode() + self._event(event)[_EVENT_HEAD:]
 
     def tell(self, event: frames.Event) -> bytes:
-        return frames.encode(event)
+        return self._event(event)
 
     def stop(self) -> bytes:
         return frames.encode(frames.Shutdown())
 
     def ping(self, ping_id: str) -> bytes:
         return frames.encode(frames.Ping(ping_id))
+
+
+DIALECT = ZotDialect()

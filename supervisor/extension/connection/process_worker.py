@@ -49,7 +49,7 @@ class ProcessWorker(Worker):
             self.give_up(str(error), Cause.REFUSED if error.may_pass else Cause.UNSTARTABLE)
             return False
         self.stdin, self.stdout = self.child.stdin, self.child.stdout
-        self._await_hello(hello_s)
+        self._begin(hello_s)
         return True
 
     def _on_stderr(self, data: bytes) -> None:

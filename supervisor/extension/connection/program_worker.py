@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from supervisor.extension.worker import WorkerOwner
     from supervisor.loop.link import Link
     from supervisor.loop.loop import Loop
-    from wire.dialects.base import Dialect, HostInfo
+    from wire.dialects.base import Dialect, HostInfo, Setup
 
 HOST_STOPS = "the host stops"
 ONLY_ITS_PROGRAM = "it lives in the client program, and only that program can start it again"
@@ -35,9 +35,18 @@ class ProgramWorker(Worker):
     __slots__ = ("_link",)
 
     def __init__(
-        self, loop: Loop, owner: WorkerOwner, dialect: Dialect, link: Link, *, host: HostInfo, folder: str, index: int
+        self,
+        loop: Loop,
+        owner: WorkerOwner,
+        dialect: Dialect,
+        setup: Setup,
+        link: Link,
+        *,
+        host: HostInfo,
+        folder: str,
+        index: int,
     ) -> None:
-        super().__init__(loop, owner, dialect, host=host, folder=folder, index=index)
+        super().__init__(loop, owner, dialect, setup, host=host, folder=folder, index=index)
         self._link = link
 
     @property
@@ -56,7 +65,7 @@ class ProgramWorker(Worker):
         link.on_frames = self._on_stdout
         link.on_oversize = self._on_oversize
         link.on_lost = self.leave
-        self._await_hello(hello_s)
+        self._begin(hello_s)
         return True
 
     def leave(self, reason: str) -> None:

@@ -11,9 +11,9 @@ from agent.tools.extension_result import extension_result
 from tests.fuzz import seeds
 from tests.fuzz.stage import Stage, pieces, pretended_children
 from tests.fuzz.target import Target
+from tests.support.dialect_session import session_of
 from wire import events, frames
 from wire.dialects.long_lines import decode_long, describe_oversize
-from wire.dialects.zot import ZotDialect
 from wire.framing import Oversize
 
 if TYPE_CHECKING:
@@ -119,10 +119,10 @@ def ask(stage: Stage, answers: list[Any]) -> None:
 @contextmanager
 def as_lines(_folder: Path) -> Iterator[Callable[[bytes], None]]:
     """The pieces in which bytes come change no line; decoding a line never raises."""
-    dialect = ZotDialect(LINE_LIMIT)
+    session = session_of(frame_limit=LINE_LIMIT)
 
     def take(data: bytes) -> None:
-        splitter, whole = dialect.splitter(), dialect.splitter()
+        splitter, whole = session.splitter(), session.splitter()
         lines = [*chain.from_iterable(map(splitter.feed, pieces(data))), splitter.finish()]
         assert lines == [*whole.feed(data), whole.finish()]
         for line in lines:

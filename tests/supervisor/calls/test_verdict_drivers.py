@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PROMPT = Event("user_prompt", text="go")
-EVENTS = SimpleNamespace(guardable={"user_prompt"}, question=lambda event: event)
 """A dialect whose questions are the events themselves."""
 ANSWERS = st.sampled_from(
     [
@@ -138,7 +137,7 @@ def judged_alone(extensions: list[FakeExtension]) -> Judgement:
 
 
 def guards_of(loop: Any, extensions: Any) -> Guards:
-    guards = Guards(loop, extensions, EVENTS)  # type: ignore[arg-type]
+    guards = Guards(loop, extensions)  # type: ignore[arg-type]
     guards.is_complete = True
     return guards
 
@@ -146,7 +145,7 @@ def guards_of(loop: Any, extensions: Any) -> Guards:
 @given(EXTENSIONS)
 def test_the_driver_that_waits_judges_like_the_model(extensions: list[FakeExtension]):
     loop: Any = FakeLoop()
-    driver = VerdictRequests(loop, guards_of(loop, extensions), EVENTS)  # type: ignore[arg-type]
+    driver = VerdictRequests(loop, guards_of(loop, extensions))  # type: ignore[arg-type]
     assert driver.judge(PROMPT) == judged_alone(extensions)
 
 
@@ -162,7 +161,7 @@ def test_no_guard_is_asked_after_a_cancellation_that_comes_with_an_answer():
         kind(name, (InterceptResponse("1"),), False, False) for kind, name in ((Interrupted, "a"), (FakeExtension, "b"))
     ]
     guards = guards_of(loop, extensions)
-    judgement = VerdictRequests(loop, guards, EVENTS).judge(PROMPT)  # type: ignore[arg-type]
+    judgement = VerdictRequests(loop, guards).judge(PROMPT)  # type: ignore[arg-type]
     assert judgement == Judgement(blocked_by="host", reason="interrupted")
     assert extensions[1].asked == []
 
@@ -173,7 +172,7 @@ def test_a_question_behind_a_block_keeps_its_deadline_until_it_is_answered():
         FakeExtension("a", (InterceptResponse("1", block=True),), True, False),
         FakeExtension("b", (InterceptResponse("1"),), True, False),
     ]
-    VerdictRequests(loop, guards_of(loop, extensions), EVENTS).judge(PROMPT)  # type: ignore[arg-type]
+    VerdictRequests(loop, guards_of(loop, extensions)).judge(PROMPT)  # type: ignore[arg-type]
     ((pending, event),) = extensions[1].open()
     (deadline,) = loop.deadlines
     assert deadline.callback is not None
@@ -185,7 +184,7 @@ def test_a_question_behind_a_block_keeps_its_deadline_until_it_is_answered():
 def test_the_driver_in_flight_judges_like_the_model_in_any_order(extensions: list[FakeExtension], data: st.DataObject):
     loop: Any = FakeLoop()
     ended: list[Judgement] = []
-    VerdictInFlight(loop, guards_of(loop, extensions), EVENTS, PROMPT, ended.append)  # type: ignore[arg-type]
+    VerdictInFlight(loop, guards_of(loop, extensions), PROMPT, ended.append)  # type: ignore[arg-type]
     loop.run()
     while not ended:
         extension, pending, event = data.draw(waiting_for(extensions))
@@ -204,7 +203,7 @@ def test_a_verdict_ends_once_whatever_happens(
     loop: Any = FakeLoop()
     guards = guards_of(loop, extensions)
     ended: list[Judgement] = []
-    verdict = VerdictInFlight(loop, guards, EVENTS, PROMPT, ended.append)  # type: ignore[arg-type]
+    verdict = VerdictInFlight(loop, guards, PROMPT, ended.append)  # type: ignore[arg-type]
     for _ in range(steps):
         loop.run()
         if (waiting := waiting_for(extensions)) is not None:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.dialect_session import session_of
 from wire import frames
 from wire.dialects.long_lines import LIMITS, LONGEST, SHORT, STRINGS_LIMIT, decode_long, limit_of
-from wire.dialects.zot import ZotDialect
 from wire.framing import Oversize
 
 if TYPE_CHECKING:
@@ -50,13 +50,14 @@ def dumped(value: object) -> bytes:
 
 def heard(data: bytes, cuts: Iterable[int] = (), frame_limit: int = LONGEST) -> list[Any]:
     """What a host takes from these bytes."""
-    dialect = ZotDialect(frame_limit)
-    splitter = dialect.splitter()
+    session = session_of(frame_limit=frame_limit)
+    splitter = session.splitter()
     at = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
     lines = [line for start, end in pairwise(at) for line in splitter.feed(data[start:end])]
     return [
-        line if isinstance(line, Oversize) else (dialect.decode if type(line) is bytes else dialect.decode_long)(line)
+        message
         for line in lines
+        for message in ([line] if isinstance(line, Oversize) else session.receive(line, 0.0)[0])
     ]
 
 
@@ -113,7 +114,7 @@ def test_the_limit_of_the_manifest_is_for_all_kinds():
 
 
 def test_a_long_line_of_another_kind_is_dropped_while_it_comes():
-    splitter = ZotDialect().splitter()
+    splitter = session_of().splitter()
     splitter.feed(b'{"type":"log","message":"')
     tracemalloc.start()
     try:

@@ -9,24 +9,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.any_message import JSON, TEXT, any_of, plain
+from tests.support.dialect_session import session_of
 from wire import frames
-from wire.dialects.base import HostInfo
+from wire.dialects.base import HOOK_POINTS, HostInfo
 from wire.dialects.long_lines import describe_oversize
-from wire.dialects.zot import GUARDABLE, OBSERVABLE, ZotDialect
+from wire.dialects.zot import DIALECT, GUARDABLE, OBSERVABLE
 from wire.framing import LineSplitter, Oversize
 from wire.lenient_json import json_on_one_line
 
-DIALECT = ZotDialect()
+SESSION = session_of()
 
 
 @given(any_of(frames.EventIntercept), st.integers(1, 10**9).map(str))
 def test_a_question_with_its_id_put_in_is_the_frame(asked: frames.EventIntercept, call_id: str):
     fields = {name: getattr(asked, name) for name in asked.__struct_fields__ if name != "id"}
-    question = DIALECT.question(frames.Event(**fields))
-    said = json.loads(question.frame(call_id.encode()))
+    question = SESSION.ask(call_id, frames.Event(**fields))
+    said = json.loads(question)
     assert said == plain(asked) | {"id": call_id}
     assert list(said)[:2] == ["type", "id"]
-    frame = frames.decode_from_host(question.frame(call_id.encode()))
+    frame = frames.decode_from_host(question)
     assert isinstance(frame, frames.EventIntercept)
     assert frame.id == call_id
 
@@ -37,7 +38,7 @@ def test_arguments_keep_their_value_on_one_line(value: object, indent: int | str
     line = bytes(json_on_one_line(text))
     assert b"\n" not in line
     assert json.loads(line) == value
-    call = DIALECT.call("7", "tool", text)
+    call = SESSION.call("7", "tool", text)
     assert call.count(b"\n") == 1
     assert json.loads(call) == {"type": "tool_call", "id": "7", "name": "tool", "args": value}
 
@@ -53,7 +54,7 @@ def test_numbers_and_escapes_of_arguments_are_not_touched():
 
 @given(TEXT, TEXT, TEXT)
 def test_the_greeting_has_all_of_zots_members_in_its_order(model: str, cwd: str, folder: str):
-    said = json.loads(DIALECT.greet(HostInfo("1.2", "anthropic", model, cwd), folder, folder))
+    said = json.loads(SESSION.greet(HostInfo("1.2", "anthropic", model, cwd), folder, folder, 0.0))
     assert list(said.items()) == [
         ("type", "hello_ack"),
         ("protocol_version", 1),
@@ -67,19 +68,29 @@ def test_the_greeting_has_all_of_zots_members_in_its_order(model: str, cwd: str,
     ]
 
 
+def test_an_event_for_several_extensions_is_encoded_once_and_each_gets_its_own_id():
+    first, second = session_of(), session_of()
+    event = frames.Event("tool_call", tool_id="t", tool_name="bash")
+    asked = [first.ask("1", event), second.ask("23", event), first.ask("4", frames.Event("tool_call", tool_id="u"))]
+    assert [json.loads(frame)["id"] for frame in asked] == ["1", "23", "4"]
+    assert [json.loads(frame)["tool_id"] for frame in asked] == ["t", "t", "u"]
+    assert first.tell(event) is second.tell(event)
+
+
 def test_empty_members_are_left_out():
-    assert DIALECT.tell(frames.Event("session_start")) == b'{"type":"event","event":"session_start"}\n'
-    assert DIALECT.tell(frames.Event("turn_start", step=1)) == b'{"type":"event","event":"turn_start","step":1}\n'
-    assert DIALECT.invoke("1", "greet", "") == b'{"type":"command_invoked","id":"1","name":"greet"}\n'
-    assert DIALECT.invoke("1", "greet", "a b") == b'{"type":"command_invoked","id":"1","name":"greet","args":"a b"}\n'
-    assert DIALECT.stop() == b'{"type":"shutdown"}\n'
+    assert SESSION.tell(frames.Event("session_start")) == b'{"type":"event","event":"session_start"}\n'
+    assert SESSION.tell(frames.Event("turn_start", step=1)) == b'{"type":"event","event":"turn_start","step":1}\n'
+    assert SESSION.invoke("1", "greet", "") == b'{"type":"command_invoked","id":"1","name":"greet"}\n'
+    assert SESSION.invoke("1", "greet", "a b") == b'{"type":"command_invoked","id":"1","name":"greet","args":"a b"}\n'
+    assert SESSION.stop() == b'{"type":"shutdown"}\n'
 
 
 def test_the_events_are_zots_and_ours():
     zots = {"session_start", "turn_start", "tool_call", "turn_end", "assistant_message"}
     assert zots | {"user_prompt", "tool_result", "error", "session_end"} == OBSERVABLE
     assert {"tool_call", "turn_start", "assistant_message"} | {"user_prompt", "tool_result"} == GUARDABLE
-    assert DIALECT.guardable == GUARDABLE
+    assert DIALECT.guardable == GUARDABLE <= HOOK_POINTS
+    assert DIALECT.observable == OBSERVABLE
 
 
 @pytest.mark.parametrize(
@@ -93,7 +104,7 @@ def test_the_events_are_zots_and_ours():
     ],
 )
 def test_an_oversize_line_is_described(line: bytes, reason: str):
-    splitter = ZotDialect(frame_limit=100).splitter()
+    splitter = session_of(frame_limit=100).splitter()
     assert isinstance(splitter, LineSplitter)
     (dropped,) = splitter.feed(line.ljust(200, b"x") + b"\n")
     assert isinstance(dropped, Oversize)

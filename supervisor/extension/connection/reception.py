@@ -1,0 +1,116 @@
+"""What a worker says: cut into messages, read by the session of its protocol, and handled. Replies never wait."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from supervisor.extension.lifecycle import State
+from supervisor.extension.pending_requests import PendingRequests
+from wire import frames
+from wire.framing import CROWD, Oversize, drop_scraps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from supervisor.accounting.account import Account
+    from supervisor.extension.notices import Notices
+    from supervisor.loop.loop import Loop, Timer
+    from wire.dialects.base import Message, Session
+    from wire.manifest import Timeouts
+
+LARGE_FRAME = 64 * 1024
+"""Bytes of an unfinished frame after which larger pieces are read."""
+
+
+class Reception(PendingRequests):
+    """The output of one worker, and the times at which its session wants to be called."""
+
+    __slots__ = ("_handlers", "_last_frame", "_session_timer", "_splitter", "frames_in")
+
+    def __init__(
+        self,
+        loop: Loop,
+        session: Session,
+        account: Account,
+        notices: Notices,
+        timeouts: Timeouts,
+        on_timeout: Callable[[], None],
+    ) -> None:
+        super().__init__(loop, session, account, notices, timeouts, on_timeout)
+        self.frames_in = 0
+        self._splitter = session.splitter()
+        self._last_frame = 0.0
+        self._session_timer: Timer | None = None
+        self._handlers: dict[type, Callable[..., None]] = {}
+        """What is done with each kind of message."""
+
+    def _on_stdout(self, data: bytes) -> None:
+        account, session, handlers, now = self.account, self._session, self._handlers, self._loop.pass_time
+        account.bytes_in += len(data)
+        lines = self._splitter.feed(data)
+        count = len(lines)
+        account.frames_in += count
+        self.frames_in += count
+        if count > CROWD:
+            account.junk_lines += drop_scraps(lines)
+        replies: list[bytes] = []
+        for line in lines:
+            if isinstance(line, Oversize):
+                self._on_oversize(line)
+                account.frames_in -= 1
+                continue
+            messages, reply = session.receive(line, now)
+            for message in messages:
+                handlers[type(message)](message)
+            if reply:
+                replies.append(reply)
+        if replies:
+            self._reply(b"".join(replies))
+        if session.due_at is not None:
+            self._call_when_due()
+        self._last_frame = now
+        if self._splitter.pending > LARGE_FRAME:
+            assert self.stdout is not None
+            self.stdout.expect_large()
+
+    def _handle(self, messages: Sequence[Message]) -> None:
+        for message in messages:
+            self._handlers[type(message)](message)
+
+    def _reply(self, data: bytes) -> None:
+        if data and not self.write(data) and self.state.is_up and self.stdin is not None:
+            self._notices.warn("replies", f"does not read {self.stdin.name}; what it asked for is not answered")
+
+    def _call_when_due(self) -> None:
+        """Has the session called at the time that it wants."""
+        due_at, timer = self._session.due_at, self._session_timer
+        if timer is not None and timer.when != due_at:
+            timer.cancel()
+            self._session_timer = timer = None
+        if timer is None and due_at is not None and self.state in (State.SPAWNED, State.GREETED, State.READY):
+            self._session_timer = self._loop.call_at(due_at, self._on_session_time)
+
+    def _on_session_time(self) -> None:
+        self._session_timer = None
+        messages, reply = self._session.on_time(self._clock())
+        self._handle(messages)
+        self._reply(reply)
+        self._call_when_due()
+
+    def _on_oversize(self, line: Oversize) -> None:
+        messages, reply = self._session.receive_oversize(line, self._loop.pass_time)
+        for message in messages:
+            if type(message) is frames.Malformed:
+                self._on_dropped(message)
+            else:
+                self._handlers[type(message)](message)
+        self._reply(reply)
+
+    def _on_dropped(self, frame: frames.Malformed) -> None:
+        """Called for a message that was dropped for its length."""
+        raise NotImplementedError
+
+    def _stop_session_timer(self) -> None:
+        if self._session_timer is not None:
+            self._session_timer.cancel()
+            self._session_timer = None

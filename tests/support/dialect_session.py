@@ -1,0 +1,12 @@
+"""Sessions of a dialect, without a process."""
+
+from __future__ import annotations
+
+from wire.dialects.base import Session, Setup
+from wire.dialects.long_lines import LONGEST
+from wire.dialects.table import dialect_named
+
+
+def session_of(dialect: str = "zot", *, frame_limit: int = LONGEST, **options: object) -> Session:
+    """A session as a host of version 1.2 opens it for an extension `desk`."""
+    return dialect_named(dialect).session(Setup("desk", "1.2", frame_limit, options))
