@@ -68,9 +68,7 @@ def mcp_add(
     ] = None,
     startup_timeout: Annotated[
         str | None,
-        typer.Option(
-            "--startup-timeout", metavar=METAVAR, help="For its start. Default: 30 s, of npx and uvx 60 s."
-        ),
+        typer.Option("--startup-timeout", metavar=METAVAR, help="For its start. Default: 30 s, of npx and uvx 60 s."),
     ] = None,
     include_tools: Annotated[
         str | None, typer.Option("--include-tools", metavar="A,B", help="Offer only these tools.")

@@ -33,9 +33,7 @@ Scope = Annotated[
 ]
 OnlyScope = Annotated[
     McpScope | None,
-    typer.Option(
-        "-s", "--scope", help="Only the entry of this scope. Default: of both.", show_default=False
-    ),
+    typer.Option("-s", "--scope", help="Only the entry of this scope. Default: of both.", show_default=False),
 ]
 ServerName = Annotated[str, typer.Argument(metavar="NAME", help="Of the server.", autocompletion=mcp_servers)]
 Force = Annotated[bool, typer.Option("--force", help="Replace the entry of this name, if there is one.")]
