@@ -15,6 +15,7 @@ from supervisor.discovery.discover import discovering
 from supervisor.discovery.environment import extension_environment
 from supervisor.discovery.steps import finish
 from supervisor.reload.reloader import Reloader
+from wire.dialects.table import dialect_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -101,11 +102,14 @@ def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloa
 
 def settle(options: Options, supervisor: Supervisor, provider: Provider | None, abort: Abort) -> None:
     """Waits for the extensions before the first request: for `extension_wait`, by default until the model is ready, at
-    least `LEAST_S` and at most `SETTLE_S`, and for `SETTLE_S` without a provider. Guards need no longer wait here: a
-    verdict waits for guards that are still starting."""
+    least `LEAST_S` and at most `SETTLE_S`, and for `SETTLE_S` without a provider. Those whose dialect says so are waited
+    for longer. Guards need no longer wait here: a verdict waits for guards that are still starting."""
     now = supervisor.loop.clock()
+    slow = max((dialect_named(each.manifest.dialect).settle_s for each in supervisor.extensions), default=0.0)
     if options.extension_wait is not None:
         supervisor.settle(now + options.extension_wait, abort.is_requested)
+    elif slow:
+        supervisor.settle(now + slow, abort.is_requested)
     elif provider is None or provider.is_ready:
         supervisor.settle(now + SETTLE_S, abort.is_requested)
     elif not supervisor.settle(now + LEAST_S, abort.is_requested):

@@ -85,6 +85,10 @@ class Toolbox:
         specs += [ToolSpec(tool.name, tool.description, tool.schema) for tool in offered]
         return sorted(specs, key=lambda spec: spec.name)
 
+    def instructions(self) -> str:
+        """What the extensions want the model to know of their tools, for the end of the system prompt."""
+        return self._registered.instructions()
+
     def knows(self, name: str) -> bool:
         """Whether the tool exists or existed: its extension may have ended since the tool was offered."""
         return name in self._enabled or name in self._registered.tools() or self._registered.owner_of(name) is not None

@@ -71,6 +71,15 @@ class MergedRegistrations:
                         self._say_hidden(extension, f"/{command.name}", f"extension {owned.owner.name}")
         return found
 
+    def instructions(self) -> str:
+        """What the extensions that are up want the model to know, each under a line with its name; "" if they say
+        nothing."""
+        return "".join(
+            f"\nThe extension {extension.name} says of its tools:\n{extension.instructions.strip()}\n"
+            for extension in self._extensions
+            if extension.instructions.strip()
+        )
+
     def _merge(self) -> None:
         lost = [name for name, owned in self._tools.items() if _is_lost(owned)]
         for name in lost[:-LOST_KEPT]:

@@ -171,5 +171,7 @@ class Dialect(Protocol):
     launcher_hello_s: float
     """The same, if `exec` is one of `launchers`, which may download the program first."""
     launchers: frozenset[str]
+    settle_s: float
+    """Seconds that a run waits for such an extension before its first request; 0 if only while the model starts."""
 
     def session(self, setup: Setup) -> Session: ...

@@ -39,6 +39,7 @@ class ZotDialect:
     manifest_defaults: Mapping[str, Any] = {}
     hello_s = 10.0
     launcher_hello_s = 60.0
+    settle_s = 0.0
     launchers = frozenset({"npx", "pnpx", "bunx", "uvx", "pipx"})
 
     def __init__(self) -> None:

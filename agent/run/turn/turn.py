@@ -122,7 +122,7 @@ class Turns:
         self._messages_asked, self._text_before = len(self._conversation.transcript), self.text
         params = build_params(
             model=options.model,
-            system=options.system,
+            system=options.system + self._toolbox.instructions(),
             messages=self._conversation.transcript,
             tools=self._toolbox.offered(),
             max_tokens=options.reply_tokens,
