@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.images.kinds import HEAD_BYTES, image_type
+from agent.images.kinds import HEAD_BYTES, TAKEN, image_type
 from agent.images.limits import INPUT_LIMIT
 from agent.tools.shell.command import log_folder
 from agent.tools.shell.output_window import MAX_BYTES, MAX_LINES
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
     from supervisor.calls.tool_call import ToolAnswer
     from wire.frames import ContentBlock
+
+
+OTHER_NAMES = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png": "image/png"}
+"""Wrong and former names of media types, which programs write."""
 
 
 def failed(call_id: str, text: str) -> ToolResult:
@@ -66,15 +70,24 @@ def _part(block: ContentBlock, name: str) -> tuple[Text | Image | None, bool]:
         return Text(f'[unknown block type "{block.type[:80]}" from extension {extension}]'), False
     if len(block.data or "") > INPUT_LIMIT // 3 * 4:
         return Text(f"[an image from extension {extension}; it has more than {INPUT_LIMIT} bytes]"), False
+    text = "".join((block.data or "").split())  # encoders of mail break base64 into lines
+    if not text:
+        return Text(f"[an image from extension {extension} that is empty]"), False
     try:
-        data = base64.b64decode(block.data or "", validate=True)
+        data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
         return Text(f"extension {name} returned undecodable image: {error}"), True
     said, found = block.mime_type or "application/octet-stream", image_type(data[:HEAD_BYTES])
-    if data and said != found:
-        is_what = f"are {found}" if found else "are no PNG, JPEG, GIF or WebP"
+    if not found or media_type(said) != found:
+        is_what = f"are {found}" if found else f"are no {TAKEN}"
         return Text(f"[an image of type {said[:80]!r} from extension {extension}; its bytes {is_what}]"), False
-    return Image(said, block.data or ""), False
+    return Image(found, text), False
+
+
+def media_type(said: str) -> str:
+    """A media type without its parameters, by its one right name."""
+    kind = said.partition(";")[0].strip().lower()
+    return OTHER_NAMES.get(kind, kind)
 
 
 # --- size ---------------------------------------------------------------------------------------------------

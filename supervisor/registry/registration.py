@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from supervisor.registry.definition_size import definition_bytes, tokens_of
+from supervisor.registry.old_forms import in_new_form
 from supervisor.registry.plain_schema import count_values, plain_parts
 from supervisor.registry.schema_rules import schema_fault
 from wire.lenient_json import UNREADABLE, is_deeper, read, reason
@@ -100,7 +101,7 @@ def judge_tool(frame: RegisterTool) -> Tool:
         raise RefusedError(f"tool {frame.name!r}: schema is nested deeper than {SCHEMA_DEPTH} levels")
     if unfit := _unfit_for_providers(schema):
         raise RefusedError(f"tool {frame.name!r}: {unfit}")
-    schema = without_draft_07_tuples(schema)
+    schema = in_new_form(schema)
     if fault := schema_fault(schema):
         raise RefusedError(f"tool {frame.name!r}: schema is not valid JSON Schema: {fault}")
     return _tool(frame, schema)
@@ -135,22 +136,3 @@ def _tool(frame: RegisterTool, schema: dict[str, Any]) -> Tool:
         plain_parts=plain_parts(schema),
         tokens=tokens_of(definition_bytes(frame.name, description, schema)),
     )
-
-
-LITERALS = frozenset({"const", "default", "enum", "examples"})
-"""Keywords whose values are no schemas."""
-
-
-def without_draft_07_tuples(schema: Any) -> Any:
-    """The schema with tuples in the form of draft 2020-12: a list in `items` becomes `prefixItems`, and
-    `additionalItems` beside it becomes `items`. Other writers of schemas, zod among them, still use the older form."""
-    if isinstance(schema, list):
-        return [without_draft_07_tuples(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    changed = {word: part if word in LITERALS else without_draft_07_tuples(part) for word, part in schema.items()}
-    if isinstance(changed.get("items"), list) and "prefixItems" not in changed:
-        changed["prefixItems"] = changed.pop("items")
-        if "additionalItems" in changed:
-            changed["items"] = changed.pop("additionalItems")
-    return changed

@@ -21,7 +21,12 @@ NONE = "from extension e; its bytes are no PNG, JPEG, GIF or WebP"
     ("mime_type", "data", "part"),
     [
         ("image/png", PIXEL, Image("image/png", PIXEL)),
-        ("image/png", "", Image("image/png", "")),
+        ("image/png", "", Text("[an image from extension e that is empty]")),
+        ("image/png", "\n", Text("[an image from extension e that is empty]")),
+        ("image/png", f"{PIXEL[:4]}\r\n{PIXEL[4:]}\n", Image("image/png", PIXEL)),
+        ("Image/PNG; q=1", PIXEL, Image("image/png", PIXEL)),
+        ("image/jpg", "/9j/4AAQ", Image("image/jpeg", "/9j/4AAQ")),
+        ("image/jpg", PIXEL, Text("[an image of type 'image/jpg' from extension e; its bytes are image/png]")),
         ("image/png", GIF, Text("[an image of type 'image/png' from extension e; its bytes are image/gif]")),
         ("image/gif", "aGk=", Text(f"[an image of type 'image/gif' {NONE}]")),
         ("image/svg+xml", "PHN2Zy8+", Text(f"[an image of type 'image/svg+xml' {NONE}]")),

@@ -9,6 +9,7 @@ from tests.fuzz.targets import (
     batches,
     control,
     frames,
+    mcp,
     model,
     recordings,
     rpc,
@@ -22,6 +23,7 @@ from tests.fuzz.targets import (
 MODULES = (
     frames,
     answers,
+    mcp,
     control,
     model,
     tools,

@@ -1,0 +1,196 @@
+"""Messages of JSON-RPC 2.0: how one is read from a line, how its members are named if it cannot be read, and how
+requests, notifications and answers are written. Pure.
+
+What another program says is read leniently: `jsonrpc` may be missing, `null` stands for no value, and invalid Unicode
+becomes U+FFFD. An id that goes back to the other side is kept as it was written.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from wire.framing import PREFIX_KEPT
+from wire.lenient_json import UNREADABLE, reason, repaired
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wire.framing import Line
+
+METHOD_NOT_FOUND = -32601
+ID_LIMIT = 256
+"""Bytes of an id. A request with a longer one is not answered."""
+BATCH_LIMIT = 1000
+"""Messages of a batch that are read."""
+_CANDIDATES = 8
+"""Places in a line at which a message is looked for."""
+_START = re.compile(rb'\{"(?:jsonrpc|result|method)"')
+"""Where a message may begin in a line that begins with something else."""
+_MARK = b"\xef\xbb\xbf"
+_NULL = b"null"
+
+encode = msgspec.json.Encoder().encode
+
+
+class Incoming(msgspec.Struct):
+    """One message. It is a request if it has a method and an id, a notification if it has a method only, and else an
+    answer."""
+
+    jsonrpc: Any = None
+    method: str | None = None
+    id: Raw | UnsetType = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+    @property
+    def written_id(self) -> bytes:
+        """The id as it was written; empty if there is none, if it is null, or neither a string nor a number."""
+        written = b"" if self.id is UNSET else bytes(self.id).strip()
+        return written if written[:1] in b'"-0123456789' and len(written) <= ID_LIMIT else b""
+
+    @property
+    def failure(self) -> bytes:
+        """The error of an answer as JSON text; empty if there is none."""
+        text = b"" if self.error is UNSET else bytes(self.error)
+        return b"" if text == _NULL else text
+
+
+class Unreadable(NamedTuple):
+    """A line, or an element of a batch, that is no message. If it looks like one, its members say which."""
+
+    reason: str
+    named: Named
+
+
+class Named(NamedTuple):
+    """What the first and the last bytes of a message tell of it."""
+
+    id: bytes = b""
+    """As it was written; empty if it is not seen."""
+    method: str = ""
+    """The method, if it is seen."""
+    is_answer: bool = False
+    """Whether a `result` or an `error` is seen, and no method."""
+
+
+decode = msgspec.json.Decoder(Incoming).decode
+"""Reads one message. Raises one of `UNREADABLE`."""
+_elements = msgspec.json.Decoder(list[Raw]).decode
+
+
+def read(line: Line) -> Sequence[Incoming | Unreadable]:
+    """The messages in a line: none in a blank one, each of a batch, and the last one of a line whose start is something
+    else. Never raises."""
+    text = bytes(line).removeprefix(_MARK).strip()
+    if not text:
+        return ()
+    if text.startswith(b"["):
+        return _batch(text)
+    return (_message(text),)
+
+
+def _batch(text: bytes) -> Sequence[Incoming | Unreadable]:
+    try:
+        elements = _elements(text)
+    except UNREADABLE:
+        return (_message(text),)
+    read_ones: list[Incoming | Unreadable] = [_message(bytes(element)) for element in elements[:BATCH_LIMIT]]
+    if len(elements) > BATCH_LIMIT:
+        read_ones.append(Unreadable(f"a batch of {len(elements)} messages; {BATCH_LIMIT} of them are read", Named()))
+    return read_ones
+
+
+def _message(text: bytes) -> Incoming | Unreadable:
+    try:
+        return decode(text)
+    except UNREADABLE as error:
+        why = reason(error)
+    if (mended := repaired(text)) is not None:
+        try:
+            return decode(mended)
+        except UNREADABLE as error:
+            why = reason(error)
+            text = mended
+    tried = 0
+    for start in _START.finditer(text, 1):
+        try:
+            return decode(memoryview(text)[start.start() :])
+        except UNREADABLE:
+            tried += 1
+            if tried == _CANDIDATES:
+                break
+    if not text.startswith(b"{"):
+        return Unreadable("not a JSON object", Named())
+    return Unreadable(why, named(text[:PREFIX_KEPT], text[-PREFIX_KEPT:]))
+
+
+# --- messages of which only the ends are known --------------------------------------------------------------
+
+_VALUE = rb'"(?:[^"\\]|\\.){0,200}"|-?[0-9][-+.0-9eE]*|true|false|null'
+_HEAD = re.compile(rb'\s*"([A-Za-z_]+)"\s*:\s*(?:(' + _VALUE + rb")(?=[\s,}])\s*,?)?")
+_TAIL = re.compile(rb'[,{]((?:\s*"[A-Za-z_]+"\s*:\s*(?:' + _VALUE + rb")\s*,?){1,8})\}\s*\Z")
+
+
+def named(start: bytes, end: bytes) -> Named:
+    """What the first and the last bytes of one message say. Programs write the id first, or last."""
+    if not start.lstrip().startswith(b"{"):
+        return Named()
+    members: dict[bytes, bytes] = {}
+    at = start.index(b"{") + 1
+    while member := _HEAD.match(start, at):
+        name, value = member.groups()
+        members[name] = value or b""
+        at = member.end()
+        if value is None:
+            break  # what follows is inside of this member
+    if tail := _TAIL.search(end):
+        for member in _HEAD.finditer(tail[1]):
+            members[member[1]] = member[2] or b""
+    written = members.get(b"id", b"")
+    method = members.get(b"method", b"")[1:-1].decode("utf-8", "replace")
+    return Named(
+        written if written[:1] in b'"-0123456789' and len(written) <= ID_LIMIT else b"",
+        method,
+        b"method" not in members and not members.keys().isdisjoint({b"result", b"error"}),
+    )
+
+
+def number_of(written: bytes) -> int | None:
+    """The number that an id stands for. Some programs make strings or fractions of numbers: `"7"` and `7.0` are 7."""
+    digits = written.strip(b'"')
+    if len(digits) > 20:
+        return None
+    if digits.isdigit():
+        return int(digits)
+    whole, dot, rest = digits.partition(b".")
+    return int(whole) if dot and whole.isdigit() and not rest.strip(b"0") else None
+
+
+# --- what is written ----------------------------------------------------------------------------------------
+
+
+def request(number: int, method: str, params: bytes) -> bytes:
+    """A request as one line. `params` is JSON text on one line."""
+    return b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":%b}\n' % (number, method.encode(), params)
+
+
+def notification(method: str, params: bytes = b"") -> bytes:
+    """A notification as one line, with its parameters as JSON text if it has any."""
+    if not params:
+        return b'{"jsonrpc":"2.0","method":"%b"}\n' % method.encode()
+    return b'{"jsonrpc":"2.0","method":"%b","params":%b}\n' % (method.encode(), params)
+
+
+def answer(written_id: bytes, result: bytes) -> bytes:
+    """An answer as one line. The id is written as it came."""
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (written_id, result)
+
+
+def refusal(written_id: bytes, code: int, message: str) -> bytes:
+    """An answer that is an error, as one line."""
+    return b'{"jsonrpc":"2.0","id":%b,"error":{"code":%d,"message":%b}}\n' % (written_id, code, encode(message))

@@ -1,0 +1,62 @@
+"""Answers to calls and commands as neutral messages. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET
+
+from wire import frames
+from wire.dialects.mcp import prompts, results
+from wire.dialects.mcp.limits import PAGE, TooLongError, call_result
+from wire.lenient_json import UNREADABLE, reason
+
+if TYPE_CHECKING:
+    from wire.dialects.jsonrpc import Incoming
+    from wire.dialects.mcp.results import NextRound
+
+_value = msgspec.json.Decoder().decode
+ERROR_LIMIT = 256 * 1024
+"""Bytes of an error."""
+
+
+def value_of(text: bytes) -> Any:
+    """The value of an error, or a text in its place if it cannot be read."""
+    if len(text) > ERROR_LIMIT:
+        return f"an error of {len(text)} bytes"
+    try:
+        return _value(text)
+    except UNREADABLE as error:
+        return f"an error that cannot be read: {reason(error)}"
+
+
+def tool_result(call_id: str, message: Incoming) -> frames.ToolResult | frames.Malformed | NextRound:
+    """What the answer to a `tools/call` says."""
+    if failure := message.failure:
+        return results.error_result(call_id, value_of(failure))
+    if message.result is UNSET:
+        return frames.Malformed("the answer to tools/call has no result", "tools/call", call_id)
+    try:
+        result = call_result(message.result)
+    except TooLongError as error:
+        return frames.Malformed(str(error), "tools/call", call_id)
+    except UNREADABLE as error:
+        return frames.Malformed(f"bad result of tools/call: {reason(error)}", "tools/call", call_id)
+    return results.next_round(result) or results.tool_result(call_id, result)
+
+
+def command_response(call_id: str, message: Incoming) -> frames.CommandResponse | frames.Malformed | NextRound:
+    """What the answer to a `prompts/get` says."""
+    if failure := message.failure:
+        return prompts.error_response(call_id, value_of(failure))
+    if message.result is UNSET:
+        return frames.Malformed("the answer to prompts/get has no result", "prompts/get", call_id)
+    size = len(memoryview(message.result))
+    if size > PAGE:
+        return frames.Malformed(f"a prompt of {size} bytes is over the limit of {PAGE} bytes", "prompts/get", call_id)
+    try:
+        result = _value(message.result)
+    except UNREADABLE as error:
+        return frames.Malformed(f"bad result of prompts/get: {reason(error)}", "prompts/get", call_id)
+    return results.next_round(result) or prompts.response(call_id, result)

@@ -1,0 +1,131 @@
+"""The handshake with one server: in which era it speaks, and what the host says first in each of them. Pure."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from wire import frames
+from wire.dialects import jsonrpc
+from wire.dialects.base import Instructions, Unusable
+from wire.dialects.mcp import versions
+from wire.dialects.mcp.answers import value_of
+from wire.dialects.mcp.requests import Kind, Request
+from wire.dialects.mcp.versions import Discover, Refused, Server
+
+if TYPE_CHECKING:
+    from wire.dialects.base import Message, Received, Setup
+    from wire.dialects.jsonrpc import Incoming
+    from wire.dialects.mcp.requests import Requests
+
+CAPABILITIES = ["cancel", "ping"]
+"""What every MCP server can, in the words of zot's hello."""
+_ERA = "mcp_era"
+_HAD_INSTRUCTIONS = "mcp_instructions"
+
+
+class Phase(Enum):
+    """Where a session is. It goes through these in order; any but the last two may be followed by `UNUSABLE`."""
+
+    OPENING = "opening"
+    """The answer to `initialize` is waited for."""
+    DISCOVERING = "discovering"
+    """The answer to `server/discover` is waited for. A session may begin here."""
+    ACCEPTED = "accepted"
+    """The server has answered; the host has not greeted it yet."""
+    OPEN = "open"
+    UNUSABLE = "unusable"
+
+
+class Handshake:
+    """The beginning of a session. `kept` of the setup tells the next process of the extension the era."""
+
+    __slots__ = ("_has_tried", "_kept", "_requests", "_server", "_setup", "phase")
+
+    def __init__(self, setup: Setup, requests: Requests) -> None:
+        self._setup = setup
+        self._kept = setup.kept
+        self._requests = requests
+        self._server: Server | None = None
+        self.phase = Phase.DISCOVERING if self._kept.get(_ERA) == versions.MODERN else Phase.OPENING
+
+    @property
+    def is_over(self) -> bool:
+        return self.phase in (Phase.ACCEPTED, Phase.OPEN)
+
+    @property
+    def ping_method(self) -> str:
+        return Kind.DISCOVER.value if self._requests.meta else Kind.PING.value
+
+    def opening(self) -> bytes:
+        """The first request."""
+        if self.phase is Phase.DISCOVERING:
+            return self._discover()
+        return self._requests.send(Request(Kind.OPENING), versions.initialize_params(self._setup.host_version))
+
+    def _discover(self) -> bytes:
+        self._requests.meta = versions.meta(self._setup.host_version)
+        self.phase = Phase.DISCOVERING
+        return self._requests.send(Request(Kind.DISCOVER))
+
+    def answered(self, message: Incoming) -> Received:
+        """Takes the answer to the first request, or to the second one."""
+        failure = message.failure
+        if not failure and message.result is UNSET:
+            return self.failed("neither a result nor an error")
+        value = value_of(failure or bytes(message.result))  # type: ignore[arg-type]
+        if self.phase is Phase.OPENING:
+            judged = versions.judge_refusal(value) if failure else versions.judge_initialize(value)
+        elif failure:
+            judged = versions.not_opened(Kind.DISCOVER.value, value)
+        else:
+            judged = versions.judge_discover(value)
+        if isinstance(judged, Discover):
+            return (), self._discover()
+        if isinstance(judged, Refused):
+            return self._refuse(judged)
+        return self._accept(judged), b""
+
+    def failed(self, why: str) -> Received:
+        """The answer to the opening could not be read."""
+        method = Kind.OPENING if self.phase is Phase.OPENING else Kind.DISCOVER
+        return self._refuse(Refused(f"bad answer to {method.value}: {why}", may_pass=True))
+
+    def _refuse(self, refused: Refused) -> Received:
+        # The next process is asked as if nothing were known: the server may have been updated.
+        was_kept = self._kept.pop(_ERA, None) is not None
+        self.phase = Phase.UNUSABLE
+        return (Unusable(refused.reason, refused.may_pass or was_kept),), b""
+
+    def _accept(self, server: Server) -> list[Message]:
+        if self.phase is Phase.DISCOVERING:
+            self._kept[_ERA] = versions.MODERN
+            self._requests.meta = versions.meta(self._setup.host_version, has_logging=server.has_logging)
+        self.phase = Phase.ACCEPTED
+        self._server = server
+        messages: list[Message] = [frames.Hello(server.name or self._setup.name, server.version, CAPABILITIES)]
+        instructions = "" if self._setup.options.get("instructions") is False else server.instructions
+        if instructions or self._kept.get(_HAD_INSTRUCTIONS):
+            messages.append(Instructions(instructions))
+        self._kept[_HAD_INSTRUCTIONS] = bool(instructions)
+        return messages
+
+    def greet(self) -> tuple[bytes, Server]:
+        """What is said before the requests for the lists, once the host has accepted the hello."""
+        server = self._server
+        assert server is not None
+        self.phase = Phase.OPEN
+        if not self._requests.meta:
+            return jsonrpc.notification("notifications/initialized"), server
+        if not server.tells_changes:
+            return b"", server
+        wanted = jsonrpc.encode({f"{kind}ListChanged": True for kind in server.tells_changes})
+        return self._requests.send(Request(Kind.LISTEN), b'"notifications":%b' % wanted), server
+
+    def set_level(self) -> bytes:
+        """The request for log messages, if the server has any and each request does not say so itself."""
+        if self._requests.meta or self._server is None or not self._server.has_logging:
+            return b""
+        return self._requests.send(Request(Kind.LEVEL), b'"level":"%b"' % versions.LOG_LEVEL.encode())

@@ -1,0 +1,312 @@
+"""The protocol between the host and one MCP server, from its start to its end. Pure.
+
+    host    initialize                                   (modern: server/discover)
+    server  its answer                                   -> Hello, Instructions
+    host    notifications/initialized, the lists
+    server  the pages of the lists                       -> RegisterTool, RegisterCommand; behind the last one Ready
+    host    tools/call, prompts/get
+    server  notifications/progress, the answer           -> ToolProgress, ToolResult, CommandResponse
+
+A request ends at its first answer; the host takes calls back with `cancel`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from wire import frames
+from wire.dialects import jsonrpc
+from wire.dialects.base import Remarked, UnsendableError
+from wire.dialects.jsonrpc import encode, number_of
+from wire.dialects.long_lines import SHORT
+from wire.dialects.mcp import said
+from wire.dialects.mcp.answers import command_response, tool_result, value_of
+from wire.dialects.mcp.handshake import Handshake, Phase
+from wire.dialects.mcp.limits import limit_of
+from wire.dialects.mcp.lists import Lists
+from wire.dialects.mcp.requests import Kind, Request, Requests
+from wire.dialects.mcp.results import NextRound, error_text
+from wire.framing import LineSplitter
+from wire.lenient_json import UNREADABLE, json_on_one_line
+from wire.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wire.dialects.base import HostInfo, Message, PanelChange, Received, Setup
+    from wire.dialects.jsonrpc import Incoming, Named, Unreadable
+    from wire.framing import Line, Oversize
+
+ARGS_LIMIT = 8 * 1024 * 1024
+"""Bytes of the arguments of a call. Servers of the official SDK for TypeScript exit without a word at 10 MiB."""
+ROUNDS = 10
+"""Times that a call is sent again because the server has asked for another round."""
+REASON_LIMIT = 500
+"""Characters of the reason of a cancellation."""
+QUOTED = 100
+"""Characters of a line, or of an id, that are shown."""
+_HEADER = re.compile(rb"\s*Content-Length:\s*\d+\s*", re.IGNORECASE)
+_HEADERS = (
+    "it writes Content-Length headers, as language servers do, but an MCP server reads and writes one JSON object on "
+    "each line"
+)
+_CALLS = frozenset({Kind.CALL, Kind.COMMAND})
+_OPENINGS = frozenset({Kind.OPENING, Kind.DISCOVER})
+_CHANGES = {"notifications/tools/list_changed": Kind.TOOLS, "notifications/prompts/list_changed": Kind.PROMPTS}
+_NOTHING: Received = ((), b"")
+
+
+class McpSession:
+    """The session of one process."""
+
+    __slots__ = ("_frame_limit", "_handshake", "_lists", "_ping", "_requests", "due_at", "opening", "trouble")
+
+    def __init__(self, setup: Setup) -> None:
+        self._frame_limit = setup.frame_limit
+        self._requests = Requests()
+        self._handshake = Handshake(setup, self._requests)
+        self._lists = Lists(setup.name, setup.options, self._requests)
+        self._ping: int | None = None
+        self.opening = self._handshake.opening()
+        self.due_at: float | None = None
+        self.trouble = ""
+
+    def splitter(self) -> LineSplitter:
+        most = self._frame_limit
+        return LineSplitter(min(SHORT, most), lambda start: min(limit_of(start), most))
+
+    # --- what the server says -----------------------------------------------------------------------------
+
+    def receive(self, line: Line, now: float) -> Received:
+        try:
+            message = jsonrpc.decode(line)
+        except UNREADABLE:
+            return self._receive_other(line, now)
+        return self._take(message, now)
+
+    def _receive_other(self, line: Line, now: float) -> Received:
+        """Takes a line that is not one message."""
+        messages: list[Message] = []
+        replies: list[bytes] = []
+        for each in jsonrpc.read(line):
+            found, reply = (
+                self._take(each, now) if isinstance(each, jsonrpc.Incoming) else self._take_unreadable(each, line)
+            )
+            messages += found
+            replies.append(reply)
+        return messages, b"".join(replies)
+
+    def _take(self, message: Incoming, now: float) -> Received:
+        if self._handshake.phase is Phase.UNUSABLE:
+            return _NOTHING
+        if message.method is not None:
+            written = message.written_id
+            if written:
+                return said.reply_to(message.method, written)
+            return self._on_notification(message.method, message, now), b""
+        if message.result is UNSET and message.error is UNSET:
+            return self._on_neither(message)
+        written = message.written_id
+        if not written:
+            return self._on_nameless(message, now)
+        request = self._requests.take(number_of(written))
+        if request is None:
+            return self._on_unexpected(written), b""
+        return self._on_answer(request, message, now)
+
+    def _on_answer(self, request: Request, message: Incoming, now: float) -> Received:
+        kind = request.kind
+        if kind is Kind.CALL:
+            result = tool_result(request.id, message)
+            if type(result) is NextRound:
+                return self._again(request, result)
+            return (result,), b""  # type: ignore[return-value]
+        if kind is Kind.COMMAND:
+            response = command_response(request.id, message)
+            if type(response) is NextRound:
+                return self._again(request, response)
+            return (response,), b""  # type: ignore[return-value]
+        if kind is Kind.PING:
+            return (frames.Pong(request.id),), b""
+        if kind is Kind.OPENING or kind is Kind.DISCOVER:
+            return self._handshake.answered(message)
+        if kind is Kind.TOOLS or kind is Kind.PROMPTS:
+            failure = message.failure
+            if failure:
+                received: Received = self._lists.refused(kind, value_of(failure)), b""
+            else:
+                received = self._lists.answered(kind, message.result, now)
+            self.due_at = self._lists.due_at
+            return received
+        if message.failure:
+            return (Remarked(f"{kind.value}: {one_line(error_text(value_of(message.failure)), REASON_LIMIT)}"),), b""
+        return _NOTHING
+
+    def _again(self, request: Request, round_: NextRound) -> Received:
+        request.rounds += 1
+        if request.rounds > ROUNDS or not request.members:
+            why = f"the server asked for another round {request.rounds} times and never finished"
+            if request.kind is Kind.COMMAND:
+                return (frames.CommandResponse(request.id, error=why),), b""
+            return (frames.ToolResult(request.id, [frames.ContentBlock("text", why)], is_error=True),), b""
+        state = encode(round_.request_state)
+        return (), self._requests.call(request, b'%b,"requestState":%b' % (request.members, state))
+
+    def _on_notification(self, method: str, message: Incoming, now: float) -> Sequence[Message]:
+        if method == "notifications/progress":
+            report = said.progress(message.params)
+            call_id = None if report is None else self._requests.call_of(report[0])
+            return () if report is None or call_id is None else (frames.ToolProgress(call_id, report[1]),)
+        if method == "notifications/message":
+            log = said.log(message.params)
+            if log is None:
+                return (Remarked("a log message that cannot be read"),)
+            # Before the hello the host takes no frames.
+            return (log if self._handshake.is_over else Remarked(f"[{log.level}] {log.message}"),)
+        if (kind := _CHANGES.get(method)) is not None:
+            self._lists.changed(kind, now)
+            self.due_at = self._lists.due_at
+            return ()
+        return () if method in said.NOT_NEEDED else (frames.UnknownFrame(one_line(method, QUOTED)),)
+
+    def _on_nameless(self, message: Incoming, now: float) -> Received:
+        """An error without an id: the server could not read a request. It is the answer if only one waits."""
+        if message.jsonrpc is None or not message.failure:
+            return (frames.Malformed("an answer without an id"),), b""
+        request = self._requests.take_only(self._awaited)
+        if request is None:
+            text = one_line(error_text(value_of(message.failure)), REASON_LIMIT)
+            return (Remarked(f"an error that answers nothing: {text}"),), b""
+        return self._on_answer(request, message, now)
+
+    @property
+    def _awaited(self) -> frozenset[Kind]:
+        """The kinds of requests that an answer without an id may be for."""
+        return _CALLS if self._handshake.is_over else _OPENINGS
+
+    def _on_neither(self, message: Incoming) -> Received:
+        why = "neither a method nor a result nor an error"
+        request = self._requests.take(number_of(message.written_id)) if message.jsonrpc is not None else None
+        return ((frames.Malformed(why),), b"") if request is None else self._fail(request, why)
+
+    def _on_unexpected(self, written_id: bytes) -> Sequence[Message]:
+        shown = one_line(written_id.decode("utf-8", "replace"), QUOTED)
+        return (Remarked(f"an answer to request {shown}, which nobody waits for (late or repeated); ignored"),)
+
+    # --- what cannot be read ------------------------------------------------------------------------------
+
+    def receive_oversize(self, dropped: Oversize, now: float) -> Received:  # noqa: ARG002
+        named = jsonrpc.named(dropped.prefix, dropped.suffix)
+        what = "an answer" if named.is_answer else "a message" if named.method else "a line"
+        why = f"{what} of {dropped.size} bytes is over the limit of {dropped.limit} bytes; dropped"
+        return self._lost(why, named, "line")
+
+    def _take_unreadable(self, each: Unreadable, line: Line) -> Received:
+        if not self._handshake.is_over:
+            if _HEADER.match(line):
+                self.trouble = _HEADERS
+            elif not self.trouble:
+                shown = one_line(bytes(line[: 4 * QUOTED]).decode("utf-8", "replace"), QUOTED)
+                self.trouble = f"its stdout has lines that are no messages of MCP, the first one {shown!r}"
+        return self._lost(each.reason, each.named, None)
+
+    def _lost(self, why: str, named: Named, kind: str | None) -> Received:
+        """What is lost with a message that could not be read: an answer fails its request, a request is answered."""
+        if self._handshake.phase is Phase.UNUSABLE:
+            return _NOTHING
+        if named.method:
+            found, reply = said.reply_to(named.method, named.id) if named.id else ((), b"")
+            return (frames.Malformed(why, named.method), *found), reply
+        if named.is_answer:
+            request = self._requests.take(number_of(named.id)) if named.id else self._requests.take_only(self._awaited)
+            if request is not None:
+                return self._fail(request, why)
+            kind = "answer"
+        return (frames.Malformed(why, kind),), b""
+
+    def _fail(self, request: Request, why: str) -> Received:
+        """Ends a request whose answer could not be read."""
+        kind = request.kind
+        if kind in _CALLS:
+            return (frames.Malformed(why, kind.value, request.id),), b""
+        if kind is Kind.PING:
+            return (frames.Pong(request.id),), b""
+        if kind is Kind.OPENING or kind is Kind.DISCOVER:
+            return self._handshake.failed(why)
+        if kind is Kind.TOOLS or kind is Kind.PROMPTS:
+            messages = self._lists.failed(kind, why)
+            self.due_at = self._lists.due_at
+            return messages, b""
+        return (Remarked(f"{kind.value}: {why}"),), b""
+
+    # --- what the host says -------------------------------------------------------------------------------
+
+    def on_time(self, now: float) -> Received:
+        received = self._lists.on_time(now)
+        self.due_at = self._lists.due_at
+        return received
+
+    def greet(self, host: HostInfo, extension_dir: str, data_dir: str, now: float) -> bytes:  # noqa: ARG002
+        if self._handshake.phase is not Phase.ACCEPTED:
+            return b""
+        first, server = self._handshake.greet()
+        asked = self._lists.begin(server, now)
+        self.due_at = self._lists.due_at
+        return first + asked + self._handshake.set_level()
+
+    def call(self, call_id: str, tool: str, args: bytes) -> bytes:
+        name = self._lists.tools.names.get(tool)
+        if name is None:
+            raise UnsendableError(f"the server has no tool {tool} any more")
+        members = b'"name":%b,"arguments":%b' % (name, _object(args))
+        return self._requests.call(Request(Kind.CALL, call_id, members if self._requests.meta else b""), members)
+
+    def invoke(self, call_id: str, command: str, args: str) -> bytes:
+        members = self._lists.prompts.request(command, args)
+        return self._requests.call(Request(Kind.COMMAND, call_id, members if self._requests.meta else b""), members)
+
+    def cancel(self, call_id: str, reason: str) -> bytes:
+        number = self._requests.take_call(call_id)
+        if number is None:
+            return b""
+        shown = one_line(reason, REASON_LIMIT)
+        params = b'{"requestId":%d%b}' % (number, b',"reason":%b' % encode(shown) if shown else b"")
+        return jsonrpc.notification("notifications/cancelled", params)
+
+    def ask(self, call_id: str, event: frames.Event) -> bytes:  # noqa: ARG002
+        return b""
+
+    def tell(self, event: frames.Event) -> bytes:  # noqa: ARG002
+        return b""
+
+    def panel(self, change: PanelChange) -> bytes:  # noqa: ARG002
+        return b""
+
+    def ping(self, ping_id: str) -> bytes:
+        """Some servers run tools in the loop that reads: none is pinged while it works."""
+        if self._handshake.phase is not Phase.OPEN or self._requests.calls:
+            return b""
+        self._requests.take(self._ping)
+        sent = self._requests.send(Request(Kind.PING, ping_id), method=self._handshake.ping_method)
+        self._ping = self._requests.last
+        return sent
+
+    def stop(self) -> bytes:
+        return b""
+
+
+def _object(args: bytes) -> bytes:
+    """The arguments of a call on one line. They are always an object: servers fail at null."""
+    if len(args) > ARGS_LIMIT:
+        raise UnsendableError(f"arguments of {len(args)} bytes are over the limit of {ARGS_LIMIT} bytes")
+    start = args[:1] if args[:1] == b"{" else args[:64].lstrip()[:1]
+    if start != b"{":
+        if args.strip() in (b"", b"null"):
+            return b"{}"
+        raise UnsendableError("the arguments are no JSON object")
+    if b"\n" in args or b"\r" in args:
+        return bytes(json_on_one_line(args))
+    return args

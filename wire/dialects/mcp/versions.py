@@ -1,0 +1,155 @@
+"""The two eras of MCP: how a server's first answer is judged, and what each request of an era carries. Pure.
+
+Up to 2025-11-25 a connection opens with `initialize`. Since 2026-07-28 there is no handshake: every request says its
+version, and `server/discover` asks what a server has. A server is never probed: some exit on any other first message
+than `initialize`, and an unanswered probe looks like a slow start.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from wire.dialects.jsonrpc import encode
+from wire.dialects.mcp.results import error_text
+from wire.dialects.mcp.values import kind_of, string
+from wire.text import one_line
+
+LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""Versions with a handshake that are spoken, the newest last."""
+MODERN = "2026-07-28"
+UNSUPPORTED_VERSION = -32022
+INSTRUCTIONS_LIMIT = 2048
+"""Bytes of a server's instructions that are kept."""
+LOG_LEVEL = "info"
+_SPOKEN = f"zot speaks {', '.join((*LEGACY, MODERN))}"
+_PREFIX = "io.modelcontextprotocol/"
+
+
+class Server(msgspec.Struct, frozen=True):
+    """What a server has said of itself."""
+
+    name: str
+    version: str | None
+    has_tools: bool
+    has_prompts: bool
+    has_logging: bool
+    tells_changes: tuple[str, ...]
+    """The lists whose changes it reports: `tools`, `prompts`."""
+    instructions: str
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """The server cannot be used."""
+
+    reason: str
+    may_pass: bool = False
+
+
+class Discover(msgspec.Struct, frozen=True):
+    """The server speaks the modern era only: ask it again in that."""
+
+
+# --- what a request carries ---------------------------------------------------------------------------------
+
+
+def initialize_params(host_version: str) -> bytes:
+    return b'"protocolVersion":"%b","capabilities":{},"clientInfo":%b' % (LEGACY[-1].encode(), _client(host_version))
+
+
+def meta(host_version: str, *, has_logging: bool = False) -> bytes:
+    """The members of `_meta` in a request of the modern era, with a comma behind each."""
+    level = b'"%blogLevel":"%b",' % (_PREFIX.encode(), LOG_LEVEL.encode()) if has_logging else b""
+    prefix = _PREFIX.encode()
+    return b'"%bprotocolVersion":"%b","%bclientCapabilities":{},"%bclientInfo":%b,%b' % (
+        prefix, MODERN.encode(), prefix, prefix, _client(host_version), level,
+    )  # fmt: skip
+
+
+def _client(host_version: str) -> bytes:
+    return encode({"name": "zot", "version": host_version})
+
+
+# --- the first answer ---------------------------------------------------------------------------------------
+
+
+def judge_initialize(result: Any) -> Server | Refused | Discover:
+    """Judges the result of `initialize`."""
+    if not isinstance(result, dict):
+        return Refused(f"its answer to initialize is {kind_of(result)}, not an object")
+    version = result.get("protocolVersion")
+    if version == MODERN:
+        return Discover()
+    if version not in LEGACY:
+        return Refused(_other_version(version))
+    return _server(result, result.get("serverInfo"))
+
+
+def judge_discover(result: Any) -> Server | Refused:
+    """Judges the result of `server/discover`."""
+    if not isinstance(result, dict):
+        return Refused(f"its answer to server/discover is {kind_of(result)}, not an object")
+    supported = result.get("supportedVersions")
+    if isinstance(supported, list) and MODERN not in supported:
+        return Refused(_other_version(supported))
+    said = result.get("_meta")
+    info = said.get(f"{_PREFIX}serverInfo") if isinstance(said, dict) else None
+    return _server(result, info if isinstance(info, dict) else result.get("serverInfo"))
+
+
+def judge_refusal(error: Any) -> Refused | Discover:
+    """Judges an error in answer to `initialize`."""
+    supported = _supported(error)
+    if MODERN in supported:
+        return Discover()
+    if isinstance(error, dict) and error.get("code") == UNSUPPORTED_VERSION:
+        return Refused(_other_version(supported)) if supported else Discover()
+    return not_opened("initialize", error)
+
+
+def not_opened(method: str, error: Any) -> Refused:
+    """An error in answer to the opening, which another start may not bring."""
+    supported = _supported(error)
+    why = f"; {_other_version(supported)}" if supported else ""
+    return Refused(f"it refuses {method}: {one_line(error_text(error), 500)}{why}", may_pass=True)
+
+
+def _supported(error: Any) -> list[Any]:
+    data = error.get("data") if isinstance(error, dict) else None
+    supported = data.get("supported") if isinstance(data, dict) else None
+    return supported if isinstance(supported, list) else []
+
+
+def _other_version(version: Any) -> str:
+    if version is None:
+        return f"it names no version of MCP in its answer; {_SPOKEN}"
+    listed = [one_line(str(each), 40) for each in version[:10]] if isinstance(version, list) else [repr(version)[:40]]
+    return f"it speaks version {', '.join(listed)} of MCP; {_SPOKEN}"
+
+
+def _server(result: dict[str, Any], info: Any) -> Server:
+    info = info if isinstance(info, dict) else {}
+    capabilities = result.get("capabilities")
+    capabilities = capabilities if isinstance(capabilities, dict) else {}
+    changes = []
+    for kind in ("tools", "prompts"):
+        declared = capabilities.get(kind)
+        if isinstance(declared, dict) and declared.get("listChanged") is True:
+            changes.append(kind)
+    return Server(
+        string(info.get("name")),
+        string(info.get("version")) or None,
+        has_tools=isinstance(capabilities.get("tools"), dict),
+        has_prompts=isinstance(capabilities.get("prompts"), dict),
+        has_logging=isinstance(capabilities.get("logging"), dict),
+        tells_changes=tuple(changes),
+        instructions=_cut(string(result.get("instructions")).strip()),
+    )
+
+
+def _cut(text: str) -> str:
+    written = text.encode("utf-8", "replace")
+    if len(written) <= INSTRUCTIONS_LIMIT:
+        return text
+    return written[: INSTRUCTIONS_LIMIT - 4].decode("utf-8", "ignore") + " …"
