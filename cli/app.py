@@ -13,6 +13,7 @@ from cli.ext import ext_app
 from cli.help.command_classes import HelpTyper
 from cli.help.completion import command_names, schemas
 from cli.host_commands import register
+from cli.mcp import mcp_app
 from cli.models.commands import register as register_models
 from cli.os_errors import exit_after
 from cli.root_group import RootGroup
@@ -35,6 +36,7 @@ Examples:
     zot --json --record run.jsonl "go on"     keep the model's answers …
     zot --json --replay run.jsonl "go on"     … and run again without the model
     zot ext new hello; zot ext install hello  write an extension, install it
+    zot mcp add time -- uvx mcp-server-time   an MCP server as an extension
     zot batch tasks.jsonl -o runs             many prompts, each in its own process
     zot rpc                                   a program drives the agent by stdin and stdout
     zot host -e ./guard                       extensions without an agent
@@ -209,6 +211,7 @@ register(app)
 register_models(app)
 app.add_typer(batch_app, name="batch")
 app.add_typer(ext_app, name="ext")
+app.add_typer(mcp_app, name="mcp")
 app.add_typer(skill_app, name="skill")
 app.add_typer(session_app, name="session")
 

@@ -110,6 +110,24 @@ def skills(ctx: typer.Context) -> Iterator[str]:
 
 
 @_offering
+def mcp_servers(_ctx: typer.Context) -> Iterator[str]:
+    """Those of the two files, also faulty ones."""
+    from pathlib import Path
+
+    from supervisor.home.small_file import read_file
+    from supervisor.home.zot_home import zot_home
+    from wire.settings.mcp_file import PROJECT_FILE, USER_FILE, McpFileError, parse_mcp
+
+    for file in (Path(PROJECT_FILE), zot_home() / USER_FILE):
+        try:
+            parsed = parse_mcp(read_file(file))
+        except (OSError, McpFileError):
+            continue
+        for each in (*parsed.entries, *parsed.faults):
+            yield each.name
+
+
+@_offering
 def sessions(ctx: typer.Context) -> Iterator[str]:
     """The ids of the sessions of the folder of `--cwd`, as short as lists show them where that is enough."""
     from agent.sessions.find import session_ids

@@ -13,6 +13,8 @@ GROUPS = (
     ("cli.app.help_", "First steps"),
     ("cli.models.", "Models and keys"),
     ("cli.ext._root", "Extensions"),
+    ("cli.mcp._root", "Extensions"),
+    ("cli.mcp.", "Manage MCP servers"),
     ("cli.skills._root", "Extensions"),
     ("cli.ext.author.", "Write an extension"),
     ("cli.ext.drive.", "Write an extension"),

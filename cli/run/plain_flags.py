@@ -73,6 +73,7 @@ COMMANDS = frozenset(
         "host",
         "login",
         "logout",
+        "mcp",
         "models",
         "ps",
         "report",

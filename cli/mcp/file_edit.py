@@ -1,0 +1,101 @@
+"""Puts an entry into a file of MCP servers, or takes it out. All else in the file stays as it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agent.tools.files.atomic import replace_file
+from agent.tools.outcome import ToolError
+from cli.choices import CommandLineError
+from cli.mcp.shared import McpError, McpScope
+from supervisor.home.small_file import read_file
+from supervisor.home.zot_home import private_folder
+from wire.lenient_json import UNREADABLE
+from wire.settings.json_edit import with_member, without_member
+from wire.settings.jsonc import plain_json
+from wire.settings.mcp_file import TOP, McpFileError, parse_mcp
+from wire.settings.mcp_server import server_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MODES = {McpScope.user: 0o600, McpScope.project: 0o644}
+"""Of a new file; that of a project less the umask."""
+
+
+def put(path: Path, scope: McpScope, key: str, fields: dict[str, Any], *, force: bool) -> bool:
+    """Writes the entry. Returns whether it took the place of another. Raises `CommandLineError` for an entry that could
+    not be used, `McpError`, and `OSError`."""
+    text = _read(path)
+    servers = _servers(path, text)
+    section = _section_of(servers, key) or next((top for top in TOP if top in servers), TOP[0])
+    is_there = key in servers.get(section, {})
+    if is_there and not force:
+        raise McpError(f"{path} has a server {key!r} already; --force replaces it, zot mcp remove takes it out")
+    for other in (other for held in servers.values() for other in held if other != key):
+        if server_name(other) == server_name(key):
+            raise McpError(f"{path}: {key!r} would have the name of {other!r}; choose another")
+    new = with_member(text, section, key, fields)
+    _require_usable(new, key)
+    _write(path, new, scope)
+    return is_there
+
+
+def take_out(path: Path, scope: McpScope, key: str) -> None:
+    """Removes the entry, which is there. Raises `McpError`, and `OSError`."""
+    text = _read(path)
+    section = _section_of(_servers(path, text), key)
+    if section is None:
+        raise McpError(f"{path} has no server {key!r}")
+    _write(path, without_member(text, section, key), scope)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return read_file(path)
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise McpError(f"{path} is a link that leads nowhere; make the file that it names, or remove it") from None
+        return b""
+
+
+def _servers(path: Path, text: bytes) -> dict[str, dict[str, Any]]:
+    """The objects that hold servers, by their names in the file. Raises `McpError` for a file that cannot be read."""
+    if not plain_json(text).strip():
+        return {}
+    try:
+        parse_mcp(text)
+    except McpFileError as error:
+        whole = _decoded(text)
+        if not isinstance(whole, dict) or any(top in whole for top in TOP):
+            raise McpError(f"{path}:{error}; nothing was changed") from None
+    return {top: held for top, held in _decoded(text).items() if top in TOP}
+
+
+def _decoded(text: bytes) -> Any:
+    try:
+        return msgspec.json.decode(plain_json(text))
+    except UNREADABLE:
+        return None
+
+
+def _section_of(servers: dict[str, dict[str, Any]], key: str) -> str | None:
+    return next((top for top, held in servers.items() if key in held), None)
+
+
+def _require_usable(text: bytes, key: str) -> None:
+    """Raises `CommandLineError` if the new entry is faulty; the other entries may be."""
+    for fault in parse_mcp(text).faults:
+        if fault.key == key:
+            raise CommandLineError(f"{key}: {fault.message}")
+
+
+def _write(path: Path, text: bytes, scope: McpScope) -> None:
+    if scope is McpScope.user:
+        private_folder(path.parent)
+    try:
+        replace_file(str(path), text, mode=MODES[scope])
+    except ToolError as error:
+        raise McpError(str(error)) from None

@@ -1,0 +1,133 @@
+"""`zot mcp get`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cli.choices import CommandLineError
+from cli.json_line import print_json
+from cli.mcp.list import command_line, record, state_of
+from cli.mcp.shared import OnlyScope, ServerName, doing, shown
+from cli.number_format import count_text
+from cli.parameters import Json
+from wire.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import typer
+
+    from cli.mcp.entries import Listed
+    from supervisor.home.config import Config
+    from supervisor.monitoring.definition_sizes import DefinitionSize
+
+WIDTH = 13
+
+
+def register(app: typer.Typer) -> None:
+    app.command("get")(mcp_get)
+
+
+def mcp_get(name: ServerName, scope: OnlyScope = None, as_json: Json = False) -> None:
+    """Tell all about an MCP server, without starting it: where it comes from, and what its variables become.
+
+    Values that look like secrets are not shown. If both files have the name, the one that would be started is told.
+
+    Exit status: 0 told, also of a faulty one; 1 failed; 2 no server has that name, or usage.
+
+    Examples:
+        zot mcp get github                         for a person
+        zot mcp get github --json | jq .variables  for a program
+    """
+
+    def run() -> int:
+        from cli.mcp.entries import named, read_entries
+        from supervisor.home.config import load_config
+        from supervisor.home.zot_home import zot_home
+        from supervisor.monitoring.definition_sizes import key_of, read_sizes
+
+        home, project = zot_home(), Path.cwd()
+        entries, config = read_entries(project, home, os.environ), load_config(home)
+        if entries.faults and not entries.found:
+            raise CommandLineError(entries.faults[0])
+        each = named(name, entries.found, scope)[0]
+        size = read_sizes(home).get(key_of(each.name, each.place))
+        if as_json:
+            whole = record(each, config, size, project, home)
+            print_json(whole | _more(each, config))
+        else:
+            for label, text in _lines(each, config, size, project, home):
+                sys.stdout.write(f"{label:<{WIDTH}} {shown(text)}\n")
+        return 0
+
+    doing("get", run)
+
+
+def _more(each: Listed, config: Config) -> dict[str, Any]:
+    if each.entry is None:
+        return {}
+    return {
+        "where": each.where,
+        "env": _env(each, config),
+        "variables": _variables(each, config),
+        "fields": {name: value for name, value in each.entry.given.items() if name not in ("command", "args", "env")},
+        "warnings": [each.entry.remark] if each.entry.remark else [],
+    }
+
+
+def _lines(
+    each: Listed, config: Config, size: DefinitionSize | None, project: Path, home: Path
+) -> Iterator[tuple[str, str]]:
+    state, why = state_of(each, project, home)
+    yield "name", each.name if each.name == each.key else f"{each.name}, written {each.key}"
+    yield "from", f"{each.where} ({each.scope.value})"
+    yield "state", f"{state}: {why}" if why else state
+    if each.entry is None:
+        return
+    server = each.entry.server
+    yield "command line", command_line(each, config)
+    for name, value in _env(each, config).items():
+        yield "env", f"{name}={value}"
+    for name, filled in _variables(each, config).items():
+        yield "filled in", f"${{{name}}} becomes {'nothing: it is not set' if filled is None else filled}"
+    yield "runs in", server.cwd or "the project's folder"
+    yield "environment", f"{server.env_policy}, and its env"
+    waits = each.entry.manifest_fields["timeouts"]
+    yield "times", ", ".join(f"{name} {value:g} s" for name, value in waits.items()) or "as for all MCP servers"
+    if server.include_tools is not None:
+        yield "only tools", ", ".join(server.include_tools) or "none"
+    if server.exclude_tools:
+        yield "without tools", ", ".join(server.exclude_tools)
+    yield (
+        "definitions",
+        f"not known: it has not run yet; zot mcp test {each.name}"
+        if size is None
+        else f"{counted(size.tools, 'tool')}, about {count_text(size.tokens)} tokens of each request to the model",
+    )
+    if each.entry.remark:
+        yield "warning", each.entry.remark
+    yield "log", str(home / "logs" / f"ext-{each.name}.log")
+
+
+def _env(each: Listed, config: Config) -> dict[str, str]:
+    """Its variables as they are written."""
+    from cli.mcp.hiding import hidden_value
+
+    assert each.entry is not None
+    return {name: hidden_value(name, str(value), config) for name, value in each.entry.server.env.items()}
+
+
+def _variables(each: Listed, config: Config) -> dict[str, str | None]:
+    """What each variable in its texts becomes; None if it is not set."""
+    from cli.mcp.hiding import HIDDEN
+    from supervisor.discovery.environment import is_secret
+
+    assert each.entry is not None
+    values = {name: os.environ.get(name) for name in each.entry.server.variables}
+    return {
+        name: HIDDEN if value is not None and is_secret(name, config, value) else value
+        for name, value in values.items()
+    }

@@ -1,0 +1,77 @@
+"""Shared by the commands of `zot mcp`: the two files, options, and the exit."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.dialogue import say
+from cli.help.completion import mcp_servers
+from cli.os_errors import exit_with
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class McpScope(Enum):
+    """Which of the two files an entry is in. The values are the words of `--scope`."""
+
+    user = "user"
+    project = "project"
+
+
+class McpError(Exception):
+    """A command cannot do its work: status 1. The text names the file and what is wrong."""
+
+
+Scope = Annotated[
+    McpScope,
+    typer.Option("-s", "--scope", help="user: for you, in all projects. project: for all who have this folder."),
+]
+OnlyScope = Annotated[
+    McpScope | None,
+    typer.Option("-s", "--scope", help="Only the entry of this scope. Default: of both.", show_default=False),
+]
+ServerName = Annotated[str, typer.Argument(metavar="NAME", help="Of the server.", autocompletion=mcp_servers)]
+Force = Annotated[bool, typer.Option("--force", help="Replace the entry of this name, if there is one.")]
+
+
+def doing(command: str, run: Callable[[], int]) -> None:
+    """Runs a command and exits with its status. An error gives one line and status 1, misuse status 2."""
+
+    def guarded() -> int:
+        from supervisor.home.config import ConfigError
+        from wire.exit_codes import Status
+        from wire.text import one_line
+
+        try:
+            return run()
+        except McpError as error:
+            say(f"zot mcp {command}: {one_line(str(error), 4000)}")
+            return Status.ERROR.exit_code
+        except ConfigError as error:
+            say(f"zot mcp {command}: {one_line(str(error), 4000)}")
+            return Status.USAGE.exit_code
+        except KeyboardInterrupt:
+            say(f"zot mcp {command}: interrupted")
+            return Status.INTERRUPTED.exit_code
+
+    exit_with(f"mcp {command}", guarded)
+
+
+def file_of(scope: McpScope) -> Path:
+    """The file of a scope, for the current folder."""
+    from supervisor.home.zot_home import zot_home
+    from wire.settings.mcp_file import PROJECT_FILE, USER_FILE
+
+    return Path.cwd() / PROJECT_FILE if scope is McpScope.project else zot_home() / USER_FILE
+
+
+def shown(text: str, limit: int = 2000) -> str:
+    """Untrusted text on one line for a terminal."""
+    from wire.text import one_line
+
+    return one_line(text.encode("utf-8", "replace").decode(), limit)

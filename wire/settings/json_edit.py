@@ -1,0 +1,197 @@
+"""Changes one member of an object in a JSON file that people write, and leaves the rest of its text as it is.
+
+Order, indentation, line ends, comments and the fields that nobody here knows stay. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+import msgspec
+
+from wire.lenient_json import MARK
+from wire.settings.jsonc import plain_json
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_SCALAR = re.compile(rb'[^][{},:"\s]+')
+_SPACE = re.compile(rb"\s*")
+_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]', re.DOTALL)
+INDENT = b"  "
+"""Of one level, in a file that has none of its own."""
+
+
+class _Member(NamedTuple):
+    """A member of an object; the positions are bytes of the text."""
+
+    name: str
+    start: int
+    """Of its name."""
+    value: int
+    end: int
+
+
+def with_member(text: bytes, section: str, name: str, value: Any) -> bytes:
+    """The text with this member in the object `section` of the outermost object, in the place of the one of the same
+    name, else behind the last one. Without such a section, one is added behind the last member. The text must be empty,
+    or what `plain_json` makes a JSON object of whose section is an object."""
+    edited = _Text(text)
+    if not edited.plain.strip():
+        return _json({section: {name: value}}, INDENT) + b"\n"
+    held = edited.last(edited.outermost, section)
+    if held is None:
+        edited.add(edited.outermost, section, {name: value}, b"")
+    elif (old := edited.last(held.value, name)) is None:
+        edited.add(held.value, name, value, edited.lead(held.start))
+    else:
+        edited.replace(old.value, old.end, edited.shown(value, edited.lead(old.start)))
+    return edited.whole
+
+
+def without_member(text: bytes, section: str, name: str) -> bytes:
+    """The text without the members of this name in the object `section` of the outermost object, as in `with_member`,
+    but not empty."""
+    edited = _Text(text)
+    held = edited.last(edited.outermost, section)
+    while held is not None and edited.last(held.value, name) is not None:
+        edited.remove(held.value, name)
+    return edited.whole
+
+
+class _Text:
+    def __init__(self, text: bytes) -> None:
+        self._mark = MARK if text.startswith(MARK) else b""
+        self._text = text.removeprefix(MARK)
+        self.plain = plain_json(text)
+        """The text without comments; each byte is where it is in the text."""
+
+    @property
+    def whole(self) -> bytes:
+        return self._mark + self._text
+
+    def replace(self, start: int, end: int, new: bytes) -> None:
+        self._text = self._text[:start] + new + self._text[end:]
+        self.plain = plain_json(self._text)
+
+    # --- looking ----------------------------------------------------------------------------------------------
+
+    @property
+    def outermost(self) -> int:
+        """Where the outermost object begins."""
+        return self._past_space(0)
+
+    def last(self, brace: int, name: str) -> _Member | None:
+        """The member of the object at `brace`. Of several with one name the last counts, as for readers of the file."""
+        return next((member for member in reversed(self._members(brace)) if member.name == name), None)
+
+    def lead(self, at: int) -> bytes:
+        """The space at the start of the line in which `at` is."""
+        line = self._text[self._text.rfind(b"\n", 0, at) + 1 : at]
+        return line[: len(line) - len(line.lstrip())]
+
+    @property
+    def _unit(self) -> bytes | None:
+        """The indentation of one level; None if the file is on one line."""
+        outer = self._members(self.outermost)
+        if not outer:
+            return INDENT
+        if b"\n" not in self.plain[self.outermost : outer[0].start]:
+            return None
+        return self.lead(outer[0].start) or INDENT
+
+    @property
+    def _line_end(self) -> bytes:
+        return b"\r\n" if b"\r\n" in self._text else b"\n"
+
+    def shown(self, value: Any, lead: bytes) -> bytes:
+        """The value as it is written behind a name, in a line that starts with `lead`."""
+        return _json(value, self._unit).replace(b"\n", self._line_end + lead)
+
+    def _members(self, brace: int) -> list[_Member]:
+        found = []
+        at = self._past_space(brace + 1)
+        while self.plain[at : at + 1] != b"}":
+            name = _STRING.match(self.plain, at)
+            assert name is not None, "the text is no JSON object"
+            value = self._past_space(self._past_space(name.end()) + 1)
+            end = self._end_of(value)
+            found.append(_Member(msgspec.json.decode(name[0]), at, value, end))
+            at = self._past_space(end)
+            if self.plain[at : at + 1] == b",":
+                at = self._past_space(at + 1)
+        return found
+
+    def _end_of(self, at: int) -> int:
+        """The end of the value that begins there."""
+        if self.plain[at : at + 1] not in (b"{", b"["):
+            scalar = (_STRING if self.plain[at : at + 1] == b'"' else _SCALAR).match(self.plain, at)
+            assert scalar is not None, "the text is no JSON"
+            return scalar.end()
+        depth = 0
+        for token in _BRACKET.finditer(self.plain, at):
+            depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0)
+            if depth == 0:
+                return token.end()
+        raise AssertionError("the text is no JSON")
+
+    def _past_space(self, at: int) -> int:
+        found = _SPACE.match(self.plain, at)
+        assert found is not None
+        return found.end()
+
+    def _end_of_line(self, at: int) -> int | None:
+        """The end of the line, if nothing but a comment follows there; None if something does."""
+        end = self.plain.find(b"\n", at)
+        if end < 0 or self.plain[at:end].strip():
+            return None
+        return end - (self._text[end - 1 : end] == b"\r")
+
+    # --- changing ---------------------------------------------------------------------------------------------
+
+    def add(self, brace: int, name: str, value: Any, lead: bytes) -> None:
+        """Adds a member behind the last one of the object at `brace`, whose own line starts with `lead`."""
+        members, unit, end = self._members(brace), self._unit, self._line_end
+        if members and b"\n" in self.plain[brace : members[-1].start]:
+            lead = self.lead(members[-1].start)
+            new = end + lead + _json(name, None) + b": " + self.shown(value, lead)
+            self._add_behind(members[-1].end, b",", new)
+        elif members or unit is None:
+            at = members[-1].end if members else brace + 1
+            self.replace(at, at, (b", " if members else b"") + _json(name, None) + b": " + _json(value, None))
+        else:
+            new = end + lead + unit + _json(name, None) + b": " + self.shown(value, lead + unit)
+            self.replace(brace + 1, self._past_space(brace + 1), new + end + lead)
+
+    def _add_behind(self, at: int, comma: bytes, new: bytes) -> None:
+        """Adds a member behind the one that ends at `at`, and behind the comment in its line."""
+        line_end = self._end_of_line(at)
+        if line_end is None or not self._text[at:line_end].strip():
+            self.replace(at, at, comma + new)
+            return
+        rest = self._text[at:line_end]
+        self.replace(at, line_end, (b"" if rest.lstrip().startswith(b",") else comma) + rest + new)
+
+    def remove(self, brace: int, name: str) -> None:
+        """Removes the first member of this name. Comments in other lines stay."""
+        members = self._members(brace)
+        index = next(index for index, member in enumerate(members) if member.name == name)
+        member = members[index]
+        if len(members) == 1:
+            self.replace(brace + 1, self._past_space(member.end), b"")
+        elif index + 1 < len(members):
+            comma = self._past_space(member.end)
+            line_end = self._end_of_line(comma + 1)
+            after = members[index + 1].start
+            if line_end is not None:
+                space = _SPACE.match(self._text, line_end)
+                after = line_end if space is None else space.end()
+            self.replace(member.start, after, b"")
+        else:
+            comma = self._past_space(members[index - 1].end)
+            kept = self._text[comma + 1 : member.start].rstrip()
+            self.replace(comma, member.end, kept)
+
+
+def _json(value: Any, unit: bytes | None) -> bytes:
+    return json.dumps(value, indent=None if unit is None else unit.decode(), ensure_ascii=False).encode()
