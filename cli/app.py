@@ -13,6 +13,7 @@ from cli.ext import ext_app
 from cli.help.command_classes import HelpTyper
 from cli.help.completion import command_names, schemas
 from cli.host_commands import register
+from cli.mcp import mcp_app
 from cli.models.commands import register as register_models
 from cli.os_errors import exit_after
 from cli.root_group import RootGroup
@@ -38,6 +39,7 @@ Examples:
     zot batch tasks.jsonl -o runs             many prompts, each in its own process
     zot rpc                                   a program drives the agent by stdin and stdout
     zot host -e ./guard                       extensions without an agent
+    zot mcp serve                             the tools of extensions, for other agents
     zot top                                   what each extension uses, live
 
 Exit status: 0 ok, 1 error, 2 usage, 3 blocked by a guard, 4 max steps, 5 budget, 6 timeout, 7 authentication,
@@ -211,6 +213,7 @@ app.add_typer(batch_app, name="batch")
 app.add_typer(ext_app, name="ext")
 app.add_typer(skill_app, name="skill")
 app.add_typer(session_app, name="session")
+app.add_typer(mcp_app, name="mcp")
 
 
 def main() -> None:
