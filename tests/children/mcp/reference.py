@@ -112,7 +112,9 @@ def rounds(server, call, args):
 
 
 def question(server, call, args):
-    """Wants an answer of the user. The modern era only."""
+    """Wants an answer of the user, and returns it. The modern era only."""
+    if "inputResponses" in server.open_calls[call]:
+        return text(server.open_calls[call]["inputResponses"])
     params = {
         "mode": "form",
         "message": "Which colour?",
