@@ -116,10 +116,9 @@ def state_of(each: Listed, project: Path, home: Path) -> tuple[str, str]:
 
 def distrust(each: Listed, project: Path, home: Path) -> str:
     """Why a run would not start it without a question; empty if it would."""
-    from supervisor.discovery.mcp.servers import expanded, read_servers
-
     from cli.mcp.shared import McpScope
     from supervisor.discovery.discover import Scope, Skipped
+    from supervisor.discovery.mcp.servers import expanded, read_servers
     from supervisor.discovery.trust_store import TrustStore
 
     if each.scope is not McpScope.project:
