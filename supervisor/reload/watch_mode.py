@@ -12,6 +12,7 @@ from wire.manifest import ManifestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
     from supervisor.extension.extension import Extension
     from supervisor.reload.reloader import Reloader
     from supervisor.supervisor import Supervisor

@@ -25,11 +25,11 @@ def switched(text: bytes, key: str, *, on: bool) -> bytes | None:
     else:
         return None
     edits: list[tuple[int, int, bytes]] = []
-    for field, value in (("disabled", not on), ("enabled", on)):
+    for field, flag in (("disabled", not on), ("enabled", on)):
         if (start := places.get((top, key, field))) is not None:
             begin = _behind(plain, start)
             word = _WORD.match(plain, begin)
-            edits.append((begin, begin if word is None else word.end(), b"true" if value else b"false"))
+            edits.append((begin, begin if word is None else word.end(), b"true" if flag else b"false"))
     opening = _behind(plain, at)
     if plain[opening : opening + 1] != b"{":
         return None

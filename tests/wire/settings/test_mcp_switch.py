@@ -16,7 +16,8 @@ from wire.settings.mcp_switch import switched
 @pytest.mark.parametrize(
     ("text", "on", "after"),
     [
-        (b'{"mcpServers": {"a": {"command": "x"}}}', False, b'{"mcpServers": {"a": {"disabled": true, "command": "x"}}}'),
+        (b'{"mcpServers": {"a": {"command": "x"}}}', False,
+         b'{"mcpServers": {"a": {"disabled": true, "command": "x"}}}'),
         (b'{"mcpServers": {"a": {"command": "x"}}}', True, b'{"mcpServers": {"a": {"command": "x"}}}'),
         (b'{"servers": {"a": { // it\n    "command": "x",\n  },\n}}', False,
          b'{"servers": {"a": {\n    "disabled": true, // it\n    "command": "x",\n  },\n}}'),
