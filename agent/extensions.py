@@ -11,7 +11,7 @@ import msgspec
 from agent.options import LEAST_S, SETTLE_S
 from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission
-from supervisor.discovery.discover import discovering
+from supervisor.discovery.discover import McpFiles, discovering
 from supervisor.discovery.environment import extension_environment
 from supervisor.discovery.steps import finish
 from supervisor.reload.reloader import Reloader
@@ -55,6 +55,7 @@ def _finding(options: Options) -> Steps[Discovery]:
         Path(options.cwd) if options.discover else None,
         options.home if options.discover else None,
         Admission(options.home, options.consent, options.config).for_one_start(),
+        McpFiles(Path(options.cwd), options.mcp_configs),
     )
 
 
@@ -92,11 +93,12 @@ def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloa
         options.home / data_dir.FOLDER,
     )
     if options.watch:
-        from supervisor.reload.watch_mode import parents_of, watch  # other runs do not load it
+        from supervisor.reload.watch_mode import mcp_files, parents_of, watch  # other runs do not load it
 
-        watch(
-            supervisor, reloader, parents_of(Path(options.cwd), options.home) if options.discover else (), notices.say
-        )
+        cwd = Path(options.cwd)
+        parents = parents_of(cwd, options.home) if options.discover else ()
+        files = mcp_files(cwd if options.discover else None, options.home, options.mcp_configs)
+        watch(supervisor, reloader, parents, notices.say, files=files)
     return unloaded
 
 

@@ -37,8 +37,10 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The built-in tools that are on."""
     extensions: tuple[str, ...] = ()
     """The folders of extensions that the user named."""
+    mcp_configs: tuple[str, ...] = ()
+    """Files with MCP servers that the user named."""
     discover: bool = True
-    """Whether the project's and the user's extensions are started."""
+    """Whether the project's and the user's extensions and MCP servers are started."""
     extension_wait: float | None = None
     """The most seconds that the first request waits for extensions that are still starting. None: until the model is
     ready, at most `SETTLE_S`; `SETTLE_S` if the model is ready at once."""

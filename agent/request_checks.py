@@ -56,6 +56,7 @@ def _check_texts(request: RunRequest, cwd: str, home: Path) -> None:
         "--system-prompt": [request.system_prompt or ""],
         "--append-system-prompt": request.append_system_prompt,
         "--ext": request.extensions,
+        "--mcp-config": request.mcp_configs,
     }
     for where, values in texts.items():
         for value in values:

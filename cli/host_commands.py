@@ -35,13 +35,20 @@ def host(
         list[str] | None,
         typer.Option("-e", "--ext", help="Start the extension in this folder; repeatable.", metavar="DIR"),
     ] = None,
+    mcp_config: Annotated[
+        list[str] | None,
+        typer.Option("--mcp-config", help="Start the MCP servers of this file; repeatable.", metavar="FILE"),
+    ] = None,
     no_ext: Annotated[
-        bool, typer.Option("--no-ext", "--no-extensions", help="Start only those named with --ext.")
+        bool,
+        typer.Option("--no-ext", "--no-extensions", help="Start only those named with --ext and --mcp-config."),
     ] = False,
     cwd: Annotated[str | None, typer.Option(help="The project's folder. Default: this one.", metavar="DIR")] = None,
     trust_project: Annotated[
         bool,
-        typer.Option("--trust-project", help="Start the project's extensions although they are not trusted."),
+        typer.Option(
+            "--trust-project", help="Start the project's extensions and MCP servers although they are not trusted."
+        ),
     ] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Reload an extension when its files change.")] = False,
     strict_guards: Annotated[
@@ -89,6 +96,7 @@ def host(
         "host",
         lambda: run_host(
             extensions=tuple(ext or ()),
+            mcp_configs=tuple(mcp_config or ()),
             discover=not no_ext,
             cwd=cwd,
             strict_guards=strict_guards,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from supervisor.control.server import ControlServer
 from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission, Consent
-from supervisor.discovery.discover import discovering
+from supervisor.discovery.discover import McpFiles, discovering
 from supervisor.discovery.environment import extension_environment
 from supervisor.discovery.steps import finish
 from supervisor.discovery.withheld import untold
@@ -24,9 +24,9 @@ from supervisor.home.zot_home import zot_home
 from supervisor.install.newer_source import advice, allowance_in_the_loop, newer_source
 from supervisor.loop.loop import Loop
 from supervisor.monitoring.definition_sizes import sizes_keeper
-from supervisor.preload import preload
+from supervisor.preload import preload, preload_mcp
 from supervisor.reload.reloader import Reloader
-from supervisor.reload.watch_mode import parents_of, watch
+from supervisor.reload.watch_mode import mcp_files, parents_of, watch
 from supervisor.supervisor import Supervisor
 from wire.dialects.base import HostInfo
 from wire.text import one_line
@@ -93,8 +93,9 @@ class Host:
     """A host without an agent. Raises `ConfigError` and `StatsFileError`.
 
     `tell` gets what the user should know. It is called from within the loop and must not wait. With `discover_more`
-    the project's and the user's extensions are started besides the folders in `extensions`. The
-    project's extensions are only started if they are trusted, or with the user's `consent`.
+    the project's and the user's extensions and MCP servers are started besides the folders in `extensions` and the
+    servers of the files in `mcp_configs`. The project's extensions are only started if they are trusted, or with the
+    user's `consent`.
 
     Call `run`. A test without signals calls `start`, runs the loop, and calls `stop`.
     """
@@ -104,6 +105,7 @@ class Host:
         *,
         version: str,
         extensions: Iterable[str] = (),
+        mcp_configs: Iterable[str] = (),
         discover_more: bool = True,
         cwd: str | None = None,
         home: Path | None = None,
@@ -130,6 +132,7 @@ class Host:
         """The required extension that could not be started, and why; empty if there is none. Such an extension stops
         the host."""
         self._extensions = tuple(extensions)
+        self._mcp = McpFiles(Path(self.cwd), tuple(mcp_configs))
         self._discover_more = discover_more
         self._told: set[tuple[str, str]] = set()
         self._stats_file: StatsFile | None = None
@@ -194,6 +197,7 @@ class Host:
         """Serves the control socket and starts all extensions, without waiting for them. If the socket cannot be
         served, raises `CannotServeError` and starts nothing."""
         preload()
+        preload_mcp()
         if (trouble := self.control.start()) is not None:
             raise CannotServeError(trouble)
         self.phase = Phase.SERVING
@@ -217,7 +221,8 @@ class Host:
             self._tell_once("config", self._config.remark, "warning")
         if self._watch_files:
             parents = parents_of(Path(self.cwd), self.home) if self._discover_more else ()
-            self._watching = watch(self.supervisor, self._reloader, parents, self._tell_of_a_watch)
+            files = mcp_files(Path(self.cwd) if self._discover_more else None, self.home, self._mcp.named)
+            self._watching = watch(self.supervisor, self._reloader, parents, self._tell_of_a_watch, files=files)
         self.supervisor.begin_session()
         if self.missing:
             self.request_stop(f"itself: {self.missing}")
@@ -228,6 +233,7 @@ class Host:
             Path(self.cwd) if self._discover_more else None,
             self.home if self._discover_more else None,
             self._admission.for_one_start(),
+            self._mcp,
         )
 
     def request_stop(self, by: str) -> None:

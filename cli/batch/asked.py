@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 RUN_FLAGS = (
     "provider", "model", "api_key", "api_key_file", "base_url", "system_prompt", "append_system_prompt", "reasoning",
-    "replay", "tools", "no_tools", "extensions", "no_ext", "extension_wait", "trust_project", "strict_guards",
+    "replay", "tools", "no_tools", "extensions", "mcp_configs", "no_ext", "extension_wait", "trust_project",
+    "strict_guards",
     "with_skills", "no_skills", "no_context_files", "max_steps", "output_schema",
 )  # fmt: skip
 """The parameters that are fields of the request for each run, as `cli.run.request` reads them."""
@@ -103,6 +104,7 @@ def absolute_paths(run: RunRequest) -> RunRequest:
         replay=_absolute(run.replay),
         output_schema=schema if is_schema_itself else _absolute(schema),
         extensions=tuple(os.path.abspath(folder) for folder in run.extensions),
+        mcp_configs=tuple(os.path.abspath(file) for file in run.mcp_configs),
         api_key_file=key if key == STDIN else _absolute(key),
     )
 

@@ -17,7 +17,7 @@ from agent.providers.user_models import Known, UserModelsError, load
 from supervisor.cleanup.host_record import HostStatus, host_status, records_in
 from supervisor.cleanup.reaper import Reaper, ReaperState
 from supervisor.discovery.admission import Admission, Consent
-from supervisor.discovery.discover import discover
+from supervisor.discovery.discover import McpFiles, discover
 from supervisor.discovery.environment import child_environment
 from supervisor.home.config import Config, ConfigError, load_config
 from supervisor.home.runtime_dir import is_alive, runtime_dir, runtime_dirs, sockets_in
@@ -61,7 +61,9 @@ class Check(NamedTuple):
 def examine() -> list[Check]:
     """All checks, in the order in which they are shown. A check that raises is itself a failed check."""
     home = zot_home()
-    found = discover((), _project(), home, Admission(home, Consent()).for_one_start())
+    project = _project()
+    files = None if project is None else McpFiles(project)
+    found = discover((), project, home, Admission(home, Consent()).for_one_start(), files)
     checks: list[tuple[str, Callable[[], Iterable[Check]]]] = [
         ("python", _python),
         ("processes", _processes),
@@ -222,16 +224,17 @@ def _extensions(discovery: Discovery) -> Iterator[Check]:
         if skipped.untrusted is not None:
             yield Check("extensions", Level.WARN, f"{skipped.name}: {skipped.reason}", f"zot ext trust {skipped.name}")
         elif skipped.is_error:
-            yield Check("extensions", Level.FAIL, f"{skipped.folder}: {skipped.reason}", "correct or remove it")
+            where = "" if skipped.entry is not None else f"{skipped.folder}: "
+            yield Check("extensions", Level.FAIL, f"{where}{skipped.reason}", "correct or remove it")
     env = child_environment()
     for extension in discovery.found:
         try:
             find_program(extension.program, cwd=str(extension.folder), env=env)
         except SpawnError as error:
-            yield Check("extensions", Level.FAIL, f"{extension.manifest.name}: {error}", f"see {extension.folder}")
+            yield Check("extensions", Level.FAIL, f"{extension.manifest.name}: {error}", f"see {extension.where}")
         if extension.manifest.remark:
             message = f"{extension.manifest.name}: {extension.manifest.remark}"
-            yield Check("extensions", Level.WARN, message, f"correct or remove it in {extension.folder}")
+            yield Check("extensions", Level.WARN, message, f"correct or remove it in {extension.where}")
 
 
 def _open_files(discovery: Discovery) -> Iterator[Check]:

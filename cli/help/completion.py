@@ -180,7 +180,7 @@ def _installed(ctx: typer.Context, *, with_user: bool = True) -> Iterator[tuple[
     """Name and whether it is enabled, of each installed extension whose manifest can be read."""
     from pathlib import Path
 
-    from supervisor.discovery.discover import installed, read_manifest
+    from supervisor.discovery.discover import Found, McpFiles, Scope, installed, read_manifest, servers_in
     from supervisor.home.zot_home import zot_home
     from wire.manifest import ManifestError
 
@@ -191,6 +191,11 @@ def _installed(ctx: typer.Context, *, with_user: bool = True) -> Iterator[tuple[
         except ManifestError:
             continue
         yield manifest.name, manifest.is_enabled
+    for parent, scope, file in ((project, Scope.PROJECT, ".mcp.json"), (zot_home(), Scope.GLOBAL, "mcp.json")):
+        if (with_user or scope is Scope.PROJECT) and (parent / file).is_file():
+            for each in servers_in(parent / file, scope, McpFiles(project)):
+                if isinstance(each, Found):
+                    yield each.manifest.name, each.manifest.is_enabled
 
 
 def _users_models() -> Known:

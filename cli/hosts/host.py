@@ -26,6 +26,7 @@ FLUSH_S = 0.5
 def run_host(
     *,
     extensions: tuple[str, ...],
+    mcp_configs: tuple[str, ...] = (),
     discover: bool,
     cwd: str | None,
     strict_guards: bool = False,
@@ -47,10 +48,11 @@ def run_host(
         (folder,) = checked("the working folder", (project_folder(cwd),))
         (home,) = checked("zot's folder ($ZOT_HOME)", (str(zot_home()),))
         if discover and not trust_project:
-            consent = ask(extensions, folder, Path(home))
+            consent = ask(extensions, folder, Path(home), mcp_configs)
         host = Host(
             version=VERSION,
             extensions=checked("--ext", extensions),
+            mcp_configs=checked("--mcp-config", mcp_configs),
             discover_more=discover,
             cwd=folder,
             home=Path(home),

@@ -111,9 +111,20 @@ Extensions = Annotated[
         "-e", "--ext", help="Start the extension in this folder; repeatable.", metavar="DIR", rich_help_panel=_TOOLS
     ),
 ]
+McpConfigs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mcp-config", help="Start the MCP servers of this file; repeatable.", metavar="FILE", rich_help_panel=_TOOLS
+    ),
+]
 NoExt = Annotated[
     bool,
-    typer.Option("--no-ext", "--no-extensions", help="Only those named with --ext.", rich_help_panel=_TOOLS),
+    typer.Option(
+        "--no-ext",
+        "--no-extensions",
+        help="Only those named with --ext and --mcp-config.",
+        rich_help_panel=_TOOLS,
+    ),
 ]
 ExtensionWait = Annotated[
     float | None,
@@ -130,7 +141,7 @@ TrustProject = Annotated[
     bool,
     typer.Option(
         "--trust-project",
-        help="Start the project's extensions in this run although they are not trusted.",
+        help="Start the project's extensions and MCP servers in this run although they are not trusted.",
         rich_help_panel=_TOOLS,
     ),
 ]

@@ -135,5 +135,5 @@ def _with_consent(prepared: Prepared) -> Prepared:
     from cli.run.trust_prompt import ask
 
     options = prepared.options
-    consent = ask(options.extensions, options.cwd, options.home)
+    consent = ask(options.extensions, options.cwd, options.home, options.mcp_configs)
     return replace(prepared, options=replace(options, consent=consent))

@@ -26,28 +26,31 @@ QUESTION = "      It would run as you. Start it, now and until it changes?"
 CHOICES = " [y]es, [N]o, [a]ll, [s]how its files: "
 
 
-def ask(explicit: tuple[str, ...], cwd: str, home: Path) -> Consent:
+def ask(explicit: tuple[str, ...], cwd: str, home: Path, mcp_configs: tuple[str, ...] = ()) -> Consent:
     """Asks about each extension of the project that is not trusted, and records a yes. Asks only if stdin and stderr
     are a terminal and this process is in the foreground; otherwise none of these extensions is started.
 
     The end of input means no. Raises `KeyboardInterrupt`.
     """
-    if not (Path(cwd) / ".zot" / "extensions").is_dir() or not can_ask():
+    project = Path(cwd)
+    if not ((project / ".zot" / "extensions").is_dir() or (project / ".mcp.json").exists()) or not can_ask():
         return Consent()
-    from supervisor.discovery.discover import discover
+    from supervisor.discovery.discover import McpFiles, discover
     from supervisor.discovery.trust_store import TrustError, TrustStore
     from supervisor.home.config import load_config
 
     store = TrustStore(home)
-    skipped = discover(explicit, Path(cwd), home, Admission(home, Consent()).for_one_start()).skipped
+    admit = Admission(home, Consent()).for_one_start()
+    skipped = discover(explicit, project, home, admit, McpFiles(project, mcp_configs)).skipped
     config = load_config(home)
     once: set[Path] = set()
     everything = False
     for found in [entry.untrusted for entry in skipped if entry.untrusted is not None]:
-        verdict = store.examine(found.folder, found.manifest)
+        verdict = store.examine(found.place, found.manifest, found)
         if verdict.content is None:
             continue  # the run or `zot ext trust` says why it could not be read
-        _say(f"zot: this project has an extension that is not trusted ({verdict.reason})")
+        what = "an extension" if found.entry is None else "an MCP server"
+        _say(f"zot: this project has {what} that is not trusted ({verdict.reason})")
         for line in card(found, verdict, config, os.environ):
             _say(f"      {line}")
         if not everything:
@@ -56,10 +59,10 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path) -> Consent:
             if answer == "no":
                 continue
         try:
-            store.trust(found.folder, found.manifest, verdict.content)
+            store.trust(found.place, found.manifest, verdict.content, server=found)
         except TrustError as error:
             _say(f"zot: {error}; {found.manifest.name} is started this once")
-            once.add(found.folder)
+            once.add(found.place)
     return Consent(folders=frozenset(once))
 
 
@@ -81,8 +84,15 @@ def card(found: Found, judged: TrustJudgement, config: Config, environ: Mapping[
     assert content is not None
     count = len(content.files)
     yield f"name    {manifest.name}"
-    yield f"folder  {found.folder} ({count} file{'s' * (count != 1)}, {size(content.bytes)})"
+    files = f"{count} file{'s' * (count != 1)}, {size(content.bytes)}"
+    if found.entry is None:
+        yield f"folder  {found.folder} ({files})"
+    else:
+        yield f"entry   {found.entry}, with {files} of the project"
+        yield f"runs in {found.folder}"
     yield f"runs    {command_line(found)}"
+    if found.server is not None and found.server.server.env:
+        yield f"sets    {', '.join(f'{name}={value}' for name, value in found.server.server.env.items())}"
     yield from environment_lines(manifest, config, environ)
     if judged.changes:
         more = len(judged.changes) - CHANGES_SHOWN
@@ -116,7 +126,7 @@ def command_line(found: Found) -> str:
     """The program of the extension and its arguments, quoted for a shell."""
     import shlex
 
-    return shlex.join([found.manifest.exec, *(found.manifest.args or ())])
+    return shlex.join(found.written)
 
 
 def files(content: Content) -> Iterator[str]:
@@ -172,4 +182,4 @@ def cut(text: str) -> str:
 
     line = printable(text.replace("\n", " "))
     more = len(line) - LINE
-    return line if more <= 0 else f"{line[:LINE]} … and {more} more characters: read its extension.json"
+    return line if more <= 0 else f"{line[:LINE]} … and {more} more characters: read its extension.json, or its entry"

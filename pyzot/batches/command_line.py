@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         tools: str | Sequence[str]
         no_tools: bool
         ext: Place | Sequence[Place]
+        mcp_config: Place | Sequence[Place]
         no_ext: bool
         ext_wait: float
         trust_project: bool
@@ -80,6 +81,7 @@ FLAGS = {
     "tools": CSV,
     "no_tools": SWITCH,
     "ext": PLACES,
+    "mcp_config": PLACES,
     "no_ext": SWITCH,
     "ext_wait": SECONDS,
     "trust_project": SWITCH,

@@ -46,7 +46,7 @@ def status_of(extension: Extension, now: float, wall: float) -> ExtensionStatus:
         commands=tuple(extension.commands),
         guards=tuple(sorted(extension.guards)),
         observes=tuple(sorted(extension.observes)),
-        folder=valid_text(str(extension.found.folder)),
+        folder=valid_text(str(extension.found.place)),
         log=valid_text(str(extension.log.path)),
         log_trouble=extension.log.error or "",
     )

@@ -292,9 +292,12 @@ def _look_at(folder: Path, scope: Scope, position: int = 0) -> Found | Skipped:
 
 def servers_in(file: Path, scope: Scope, mcp: McpFiles | None, position: int = 0) -> list[Found | Skipped]:
     """The MCP servers of a file, not expanded, and what of it cannot be used."""
-    from supervisor.discovery.mcp.servers import read_servers  # most runs have no such file
+    try:
+        from supervisor.discovery.mcp.servers import read_servers  # most runs have no such file
 
-    return read_servers(file, scope, (mcp or McpFiles(Path.cwd())).workspace, position)
+        return read_servers(file, scope, (mcp or McpFiles(Path.cwd())).workspace, position)
+    except (ImportError, OSError) as error:  # in a reload there may be no descriptor
+        return [Skipped(file, f"{file}: cannot load what it needs: {error}", entry=file)]
 
 
 def installed(project: Path | None, home: Path | None, skipped: list[Skipped]) -> list[tuple[Path, Scope]]:

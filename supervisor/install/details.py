@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -68,7 +67,7 @@ def details(extension: Installed, home: Path, config: Config, environ: Mapping[s
         is_changed, left = None, ()
     return Details(
         extension=extension,
-        argv=() if found is None else tuple(found.argv),
+        argv=() if found is None else tuple(found.argv if found.entry is None else found.written),
         warnings=() if found is None else tuple(start_warnings(found)),
         env_policy="" if found is None else policy_of(found.manifest, config),
         secrets_given=() if found is None else tuple(secrets_given(found.manifest, config, environ)),
@@ -87,7 +86,7 @@ def details(extension: Installed, home: Path, config: Config, environ: Mapping[s
 
 def command_line(found: Found) -> str:
     """Returns the command line, quoted for a shell."""
-    return shlex.join(found.argv)
+    return shlex.join(found.argv if found.entry is None else found.written)
 
 
 def start_warnings(found: Found) -> list[str]:
@@ -97,12 +96,16 @@ def start_warnings(found: Found) -> list[str]:
 
 
 def _program_warnings(found: Found) -> list[str]:
-    exec_, program = found.manifest.exec, found.program
+    exec_, program = found.command[0] if found.command else found.manifest.exec, found.program
+    if found.entry is not None and not found.command:
+        return []  # its variables are not set
+    if found.entry is not None and not found.folder.is_dir():
+        return [f"{found.folder}, in which it is to run, is no folder"]
     if "/" not in exec_:
-        return [] if shutil.which(exec_) else [f"{exec_} is not on PATH; install it, or it cannot be started"]
+        return [] if "/" in program else [f"{exec_} is not on PATH; install it, or it cannot be started"]
     real, folder = os.path.realpath(program), os.path.realpath(found.folder)
     warnings = []
-    if not os.path.isabs(exec_) and not real.startswith(folder.rstrip("/") + "/"):
+    if found.entry is None and not os.path.isabs(exec_) and not real.startswith(folder.rstrip("/") + "/"):
         warnings.append(f"{exec_} leads out of its folder, to {real}: that is not installed with it")
     if not os.path.exists(program):
         return [*warnings, f"{program} does not exist; if it has to be built, build it there"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.content_hash import ContentError
-from supervisor.discovery.discover import Found, Scope, read_manifest
+from supervisor.discovery.discover import Found, McpFiles, Scope, read_manifest, servers_in
 from supervisor.discovery.staging_names import is_staging
 from supervisor.discovery.trust_store import TrustError, TrustStore
 from supervisor.install.errors import MisuseError
@@ -27,7 +27,7 @@ BOTH = (Scope.PROJECT, Scope.GLOBAL)
 
 @dataclass(frozen=True)
 class ExtensionFolders:
-    """The folders in which extensions are installed."""
+    """The folders in which extensions are installed, and files of MCP servers are."""
 
     project: Path
     """The project's folder; it may contain no extensions."""
@@ -37,12 +37,18 @@ class ExtensionFolders:
         """Returns the folder that holds the extensions of a scope."""
         return self.project / ".zot" / "extensions" if scope is Scope.PROJECT else self.home / "extensions"
 
+    def mcp_file(self, scope: Scope) -> Path:
+        """Returns the file with the MCP servers of a scope."""
+        return self.project / ".mcp.json" if scope is Scope.PROJECT else self.home / "mcp.json"
+
 
 @dataclass(frozen=True)
 class Installed:
-    """One folder in an extension folder."""
+    """One folder in an extension folder, or one MCP server of a file."""
 
     folder: Path
+    """Of an MCP server its `place`: the path of its file with its name behind it. Of a file that cannot be read at all
+    the file."""
     scope: Scope
     manifest: Manifest | None
     record: Record | None
@@ -51,6 +57,10 @@ class Installed:
     """The fault of the manifest; empty if the manifest is readable."""
     record_trouble: str = ""
     """The fault of the record; empty if the record is readable or missing."""
+    entry: Path | None = None
+    """The file that an MCP server is from."""
+    server: Found | None = None
+    """The MCP server, if its entry can be read; not expanded if a variable is not set, which `trouble` says."""
 
     @property
     def name(self) -> str:
@@ -70,11 +80,20 @@ class Installed:
 
     @property
     def found(self) -> Found | None:
+        if self.server is not None:
+            return self.server
         return None if self.manifest is None else Found(self.folder, self.manifest, self.scope)
 
     @property
+    def runs_in(self) -> Path:
+        """The folder of its process."""
+        if self.entry is None:
+            return self.folder
+        return self.entry.parent if self.server is None else self.server.folder
+
+    @property
     def where(self) -> str:
-        return f"{self.folder} ({self.scope.label})"
+        return f"{self.entry or self.folder} ({self.scope.label})"
 
 
 def look_at(folder: Path, scope: Scope) -> Installed:
@@ -94,7 +113,8 @@ def look_at(folder: Path, scope: Scope) -> Installed:
 def installed(
     folders: ExtensionFolders, scopes: Iterable[Scope] = BOTH, tell: Callable[[str], None] = lambda _line: None
 ) -> list[Installed]:
-    """Returns all extensions of these scopes: those of the project first, each scope sorted by folder. First cleans up
+    """Returns all extensions of these scopes: those of the project first, each scope sorted by folder, then the MCP
+    servers of its file. First cleans up
     after killed commands; `tell` gets a line for what cannot be deleted. Raises `OSError` for a folder that cannot be
     read."""
     found = []
@@ -102,19 +122,38 @@ def installed(
     for scope in wanted:
         parent = folders.parent(scope)
         if scope is Scope.PROJECT and Scope.GLOBAL in wanted and _is_same(parent, folders.parent(Scope.GLOBAL)):
+            found += _servers(folders, scope)
             continue  # the project's .zot is $ZOT_HOME
         for line in sweep(parent):
             tell(line)
         try:
             names = sorted(os.listdir(parent))
         except (FileNotFoundError, NotADirectoryError):
-            continue
+            names = []
         found += [
             look_at(parent / name, scope)
             for name in names
             if not is_staging(name) and ((parent / name).is_dir() or (parent / name).is_symlink())
         ]
+        found += _servers(folders, scope)
     return found
+
+
+def _servers(folders: ExtensionFolders, scope: Scope) -> list[Installed]:
+    file = folders.mcp_file(scope)
+    if not os.path.lexists(file):
+        return []
+    from supervisor.discovery.mcp.servers import expanded
+
+    servers: list[Installed] = []
+    for each in servers_in(file, scope, McpFiles(folders.project)):
+        if not isinstance(each, Found):
+            servers.append(Installed(each.folder, scope, None, None, each.reason, entry=file))
+            continue
+        made = expanded(each, os.environ)
+        trouble, server = (made, each) if isinstance(made, str) else ("", made)
+        servers.append(Installed(each.place, scope, server.manifest, None, trouble, entry=file, server=server))
+    return servers
 
 
 def _is_same(folder: Path, other: Path) -> bool:
@@ -151,7 +190,7 @@ def trust(extension: Installed, home: Path) -> str:
     if extension.manifest is None:
         return extension.trouble
     try:
-        TrustStore(home).trust(extension.folder, extension.manifest)
+        TrustStore(home).trust(extension.folder, extension.manifest, server=extension.server)
     except (TrustError, ContentError) as error:
         return str(error)
     return ""

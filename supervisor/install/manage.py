@@ -15,10 +15,11 @@ from supervisor.discovery.discover import MANIFEST, Scope
 from supervisor.discovery.trust_store import TrustError, TrustStore
 from supervisor.home.small_file import read_file, replace_file
 from supervisor.install import data, staging
-from supervisor.install.errors import InstallError
+from supervisor.install.errors import InstallError, MisuseError
 from supervisor.install.installed import is_trusted, look_at, trust
 from supervisor.install.record import write_record
 from supervisor.install.tree import content_hash
+from wire.settings.mcp_switch import switched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,6 +44,8 @@ class Removal:
 def remove(extension: Installed, home: Path, others: Iterable[Installed], *, purge: bool = False) -> Removal:
     """Deletes the extension's folder, or only the link if the folder is a link. The data stays, unless `purge` is set
     and none of `others` has the same data folder. Raises `InstallError`."""
+    if extension.entry is not None:
+        raise MisuseError(f"{extension.name!r} is an MCP server of {extension.entry}: zot mcp remove takes it out")
     extension = data.opened(extension)
     folder = data.folder_of(extension, home)
     moved: list[Path] = []
@@ -85,6 +88,8 @@ def switch(extension: Installed, home: Path, *, on: bool) -> bool:
     does not see a local change. Raises `InstallError`."""
     if extension.is_link and not extension.folder.exists():
         raise InstallError(f"{extension.folder}: {extension.trouble}")
+    if extension.entry is not None:
+        return _switch_server(extension, extension.entry, on=on)
     was_trusted = extension.scope is Scope.PROJECT and is_trusted(extension, home)
     try:
         with staging.locked(extension.folder.parent):
@@ -98,6 +103,21 @@ def switch(extension: Installed, home: Path, *, on: bool) -> bool:
     if changed and was_trusted:
         trust(look_at(extension.folder, extension.scope), home)
     return changed
+
+
+def _switch_server(extension: Installed, file: Path, *, on: bool) -> bool:
+    """Its trust does not depend on this."""
+    if extension.server is None or extension.server.server is None:
+        raise InstallError(f"{extension.trouble}; correct it first")
+    path = Path(os.path.realpath(file))
+    text = read_file(path)
+    after = switched(text, extension.server.server.key, on=on)
+    if after is None:
+        raise InstallError(f"{file} has no server {extension.name!r} any more")
+    if after == text:
+        return False
+    replace_file(path, after, stat.S_IMODE(path.stat().st_mode))
+    return True
 
 
 def write_enabled(folder: Path, *, on: bool) -> bool:

@@ -120,6 +120,11 @@ def update(
 
 
 def _record_of(extension: Installed) -> Record:
+    if extension.entry is not None:
+        raise MisuseError(
+            f"{extension.name!r} is an MCP server of {extension.entry}, whose command says which version runs;"
+            " zot mcp get shows it"
+        )
     if extension.is_link:
         if not extension.folder.exists():
             raise InstallError(f"{extension.folder}: {extension.trouble}")

@@ -90,8 +90,8 @@ def difference(before: Mapping[str, FileStamp], now: Mapping[str, FileStamp]) ->
 class FileWatcher:
     """Scans from `start` until `stop`. `folders` returns the present folder of each extension by name. `on_change` gets
     the name of an extension and its changed files, `QUIET_S` seconds after the last change. `parents` are folders that
-    contain extension folders. `on_folders` is called when a manifest in one of these extension folders appears,
-    disappears or changes. `say` gets the name of an extension and a line for the user."""
+    contain extension folders. `on_folders` is called when a manifest in one of these extension folders, or one of the
+    `files`, appears, disappears or changes. `say` gets the name of an extension and a line for the user."""
 
     def __init__(
         self,
@@ -100,6 +100,7 @@ class FileWatcher:
         folders: Callable[[], Mapping[str, Path]],
         on_change: Callable[[str, set[str]], None],
         parents: Iterable[Path] = (),
+        files: Iterable[Path] = (),
         on_folders: Callable[[], None],
         say: Callable[[str, str], None],
     ) -> None:
@@ -107,6 +108,7 @@ class FileWatcher:
         self._folders = folders
         self._on_change = on_change
         self._parents = tuple(parents)
+        self._files = tuple(files)
         self._on_folders = on_folders
         self._say = say
         self._timer: Timer | None = None
@@ -161,7 +163,7 @@ class FileWatcher:
         return False
 
     def _list(self) -> dict[str, FileStamp]:
-        """The manifests in the extension folders of `parents`, by path."""
+        """The manifests in the extension folders of `parents`, and the `files`, by path."""
         found: dict[str, FileStamp] = {}
         for parent in self._parents:
             try:
@@ -169,12 +171,9 @@ class FileWatcher:
             except OSError:
                 continue
             for name in names:
-                path = os.path.join(parent, name, MANIFEST)
-                try:
-                    status = os.stat(path)
-                except OSError:
-                    continue
-                found[path] = FileStamp(status.st_ino, status.st_size, status.st_mtime_ns)
+                _put_stamp(found, os.path.join(parent, name, MANIFEST))
+        for file in self._files:
+            _put_stamp(found, str(file))
         return found
 
     def _scan_files(self, name: str, watched: _Watched) -> bool:
@@ -195,6 +194,14 @@ class FileWatcher:
         if changed - watched.ignored:
             self._on_change(name, changed)
         return False
+
+
+def _put_stamp(found: dict[str, FileStamp], path: str) -> None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return
+    found[path] = FileStamp(status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 class _Watched:

@@ -17,7 +17,7 @@ from supervisor.extension.connection.program_worker import ONLY_ITS_PROGRAM
 from wire.manifest import Manifest, ManifestError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from supervisor.discovery.discover import Discovery, Found, Skipped
@@ -64,13 +64,16 @@ class KnownExtension(msgspec.Struct, frozen=True):
     """A reload has stopped it: it was disabled, or its folder was missing."""
 
 
-def plan_one(known: KnownExtension, read: Manifest | ManifestError) -> Plan:
-    """The plan for one extension whose manifest has been read again from its folder."""
+def plan_one(known: KnownExtension, read: Manifest | Found | ManifestError) -> Plan:
+    """The plan for one extension whose manifest has been read again from its folder; or of an MCP server the whole of
+    it, from its file."""
     name = known.found.manifest.name
     if known.found.link is not None:
         return Keep(ONLY_ITS_PROGRAM)
     if isinstance(read, ManifestError):
         return Keep(str(read))
+    if not isinstance(read, Manifest):
+        return Replace(read) if read.manifest.is_enabled else Stop(f"it is disabled in {read.entry}")
     if read.name != name:
         return Keep(_renamed(name, read.name))
     if not read.is_enabled and known.found.scope is not Scope.EXPLICIT:
@@ -85,28 +88,36 @@ def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tupl
     taken = {extension.found.manifest.name for extension in known if extension.found.link is not None}
     known = [extension for extension in known if extension.found.link is None]
     by_name = {found.manifest.name: found for found in discovery.found}
-    by_folder = {found.folder: found for found in discovery.found}
+    by_place = {found.place: found for found in discovery.found}
     skipped_by_folder = {skipped.folder: skipped for skipped in discovery.skipped}
     plans: list[tuple[str, Plan]] = []
     for extension in known:
-        name, folder = extension.found.manifest.name, extension.found.folder
+        name, place = extension.found.manifest.name, extension.found.place
         if name in by_name:
             plans.append((name, Replace(by_name[name])))
-        elif folder in by_folder:
-            plans.append((name, Keep(_renamed(name, by_folder[folder].manifest.name))))
-        elif (skipped := skipped_by_folder.get(folder)) is not None and skipped.is_error:
+        elif place in by_place:
+            plans.append((name, Keep(_renamed(name, by_place[place].manifest.name))))
+        elif (skipped := _skipped(extension.found, skipped_by_folder)) is not None and skipped.is_error:
             plans.append((name, Keep(skipped.reason)))
         elif not extension.is_stopped:
-            plans.append((name, Stop("its folder is gone" if skipped is None else f"it is {skipped.reason}")))
-    folders = {extension.found.folder for extension in known}
+            gone = "its folder is gone" if extension.found.entry is None else f"it is not in {extension.found.entry}"
+            plans.append((name, Stop(gone if skipped is None else f"it is {skipped.reason}")))
+    folders = {extension.found.place for extension in known}
     names = {extension.found.manifest.name for extension in known}
     for name, new in by_name.items():
         if name in taken:
             plans.append((name, Skip("an extension of the client program has its name")))
-        elif name not in names and new.folder not in folders:
+        elif name not in names and new.place not in folders:
             plans.append((name, Start(new)))
     plans += [(skipped.folder.name, Skip(skipped.reason)) for skipped in _errors(discovery, folders)]
     return plans
+
+
+def _skipped(found: Found, by_folder: Mapping[Path, Skipped]) -> Skipped | None:
+    """Why an extension is not among those that were found; None if nothing says so. A file that cannot be read is about
+    all its servers."""
+    whole = None if found.entry is None else by_folder.get(found.entry)
+    return by_folder.get(found.place) or whole
 
 
 def _errors(discovery: Discovery, known: Collection[Path]) -> Sequence[Skipped]:

@@ -6,6 +6,7 @@ files of extensions are hashed in steps between other callbacks: guards and tool
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
@@ -115,7 +116,10 @@ class Reloader:
         if outcome.outcome == "stopped":
             return outcome
         try:
-            return msgspec.structs.replace(outcome, folder=str(self._supervisor.find(outcome.name).found.folder))
+            found = self._supervisor.find(outcome.name).found
+            if found.entry is not None:
+                return outcome
+            return msgspec.structs.replace(outcome, folder=str(found.folder))
         except KeyError:
             return outcome
 
@@ -225,10 +229,14 @@ def _known(extension: Extension) -> KnownExtension:
     return KnownExtension(extension.found, extension.handover.is_stopped and not extension.is_reloading)
 
 
-def _read(found: Found) -> Manifest | ManifestError:
+def _read(found: Found) -> Manifest | Found | ManifestError:
     if found.link is not None:
         return found.manifest
     try:
+        if found.entry is not None:
+            from supervisor.discovery.mcp.servers import read_again  # it is loaded: this server is from there
+
+            return read_again(found, os.environ)
         return read_manifest(found.folder)
     except ManifestError as error:
         return error

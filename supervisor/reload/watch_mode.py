@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from supervisor.install.newer_source import advice, allowance_in_the_loop, newer_source, source_of
 from supervisor.reload.file_watcher import FileWatcher
+from wire.manifest import ManifestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     from supervisor.extension.extension import Extension
     from supervisor.reload.reloader import Reloader
@@ -27,11 +29,23 @@ def parents_of(project: Path, home: Path) -> tuple[Path, ...]:
     return (project / ".zot" / "extensions", home / "extensions")
 
 
+def mcp_files(project: Path | None, home: Path, named: Iterable[str]) -> tuple[Path, ...]:
+    """The files in which `discover` looks for MCP servers. Without a project only those that are named."""
+    found = () if project is None else (project / ".mcp.json", home / "mcp.json")
+    return (*(Path(path).expanduser().absolute() for path in named), *found)
+
+
 def watch(
-    supervisor: Supervisor, reloader: Reloader, parents: Iterable[Path], say: Callable[[str], None]
+    supervisor: Supervisor,
+    reloader: Reloader,
+    parents: Iterable[Path],
+    say: Callable[[str], None],
+    *,
+    files: Iterable[Path] = (),
 ) -> FileWatcher:
     """Begins to watch and returns the watcher. The caller stops the watcher before the supervisor. `parents` are
-    folders that contain extension folders. `say` gets lines for the user about skipped folders, about files that are
+    folders that contain extension folders, `files` those of MCP servers: of one that changes, only the servers whose
+    entries have changed are reloaded. `say` gets lines for the user about skipped folders, about files that are
     no longer watched, and about installed extensions whose source has changed: what runs is the copy. All other
     outcomes have notices."""
     sources = _Sources(supervisor, say)
@@ -55,7 +69,10 @@ def watch(
 
     def on_folders() -> None:
         if not supervisor.closed:
+            changed = [extension.name for extension in supervisor.extensions if _has_new_entry(extension)]
             reloader.catch_up(ended)
+            for name in changed:
+                reloader.begin(name, ended)
 
     watching = FileWatcher(
         supervisor.loop,
@@ -65,6 +82,7 @@ def watch(
         },
         on_change=on_change,
         parents=parents,
+        files=files,
         on_folders=on_folders,
         say=lambda name, line: say(f"zot: extension {name}: {line}"),
     )
@@ -73,8 +91,22 @@ def watch(
 
 
 def _in_folders(supervisor: Supervisor) -> list[Extension]:
-    """The extensions that have a folder of their own: all but those of the embedding program."""
-    return [extension for extension in supervisor.extensions if extension.found.link is None]
+    """The extensions that have a folder of their own: all but those of the embedding program, and MCP servers."""
+    return [each for each in supervisor.extensions if each.found.link is None and each.found.entry is None]
+
+
+def _has_new_entry(extension: Extension) -> bool:
+    """Whether this is an MCP server that its file describes otherwise now. A faulty entry, and one that is gone or
+    disabled, are `catch_up`'s."""
+    if extension.found.entry is None:
+        return False
+    from supervisor.discovery.mcp.servers import is_same, read_again  # it is loaded: this server is from there
+
+    try:
+        now = read_again(extension.found, os.environ)
+    except ManifestError:
+        return False
+    return now.manifest.is_enabled and not is_same(extension.found, now)
 
 
 class _Sources:

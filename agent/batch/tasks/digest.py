@@ -49,6 +49,8 @@ class Digests:
             "output_schema": _path(request.run.output_schema),
             "images": request.run.images,
         }
+        if named := request.run.mcp_configs:
+            self._flags["mcp_configs"] = self._files["mcp_configs"] = named
         self._settings: dict[tuple[str, ...], bytes] = {}
         self.settings = hashlib.sha256(self._settings_without(())).hexdigest()[:SIGNS]
         """Of all flags that change a run."""

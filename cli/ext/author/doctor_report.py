@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 from cli.doctor.checks import Level
 from cli.ext.author.doctor_findings import DoctorFinding, judge, judge_manifest, worst
 from supervisor.discovery.admission import Admission, Consent
-from supervisor.discovery.discover import MANIFEST, Found, Scope, discover, read_manifest
+from supervisor.discovery.discover import (
+    MANIFEST,
+    Found,
+    McpFiles,
+    Scope,
+    Skipped,
+    discover,
+    read_manifest,
+    servers_in,
+)
+from supervisor.discovery.mcp.servers import expanded
 from supervisor.harness.checkup import examine
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.program_facts import look
@@ -20,6 +31,7 @@ from supervisor.home.small_file import read_file
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
 from wire.manifest import ManifestError
+from wire.settings.mcp_file import PROJECT_FILE, USER_FILE
 from wire.suggest import no_such
 
 if TYPE_CHECKING:
@@ -91,14 +103,14 @@ def choose(targets: Sequence[str], project: Path, home: Path) -> _Chosen:
     """The named extensions, also disabled ones; without names all that are installed for this user and this project."""
     chosen = _Chosen()
     if not targets:
-        discovery = discover((), project, home, Admission(home, Consent()).for_one_start())
+        discovery = discover((), project, home, Admission(home, Consent()).for_one_start(), McpFiles(project))
         chosen.found += discovery.found
         for skipped in discovery.skipped:
             if skipped.untrusted is not None:
                 _admit(skipped.untrusted, chosen, home)
                 continue
-            findings = _manifest_findings(skipped.folder, skipped.reason) if skipped.is_error else ()
-            told = Report(skipped.folder.name, skipped.folder, findings)
+            findings = _skipped_findings(skipped) if skipped.is_error else ()
+            told = Report(skipped.name, skipped.entry or skipped.folder, findings)
             chosen.reports.append(told if skipped.is_error else replace(told, skipped=skipped.reason))
         return chosen
     for target in targets:
@@ -129,9 +141,38 @@ def _admit_named(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
     place = by_name.get(name) or folders.get(name)
     if place is not None:
         _admit_folder(*place, chosen, home)
+    elif _admit_server(name, project, home, chosen):
+        return True
     elif not Path(name, MANIFEST).is_file():
         raise _UnknownError(no_such("extension", name, {**folders, **by_name}))
     return place is not None
+
+
+def _admit_server(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
+    """Looks for an MCP server of this name, first in the project's file; returns whether there is one."""
+    for scope, file in ((Scope.PROJECT, project / PROJECT_FILE), (Scope.GLOBAL, home / USER_FILE)):
+        for each in servers_in(file, scope, McpFiles(project)) if os.path.lexists(file) else ():
+            if isinstance(each, Found) and each.server is not None and name in (each.manifest.name, each.server.key):
+                made = expanded(each, os.environ)
+                if isinstance(made, Found):
+                    _admit(made, chosen, home)
+                else:
+                    chosen.reports.append(Report(each.manifest.name, file, (_entry_finding(f"{file}: {made}"),)))
+                return True
+            if isinstance(each, Skipped) and each.folder.name == name:
+                chosen.reports.append(Report(name, file, (_entry_finding(each.reason),)))
+                return True
+    return False
+
+
+def _entry_finding(reason: str) -> DoctorFinding:
+    return DoctorFinding(Level.FAIL, "entry", reason, "correct the entry, or remove it: zot mcp remove")
+
+
+def _skipped_findings(skipped: Skipped) -> tuple[DoctorFinding, ...]:
+    if skipped.entry is not None:
+        return (_entry_finding(skipped.reason),)
+    return _manifest_findings(skipped.folder, skipped.reason)
 
 
 def _admit_folder(folder: Path, scope: Scope, chosen: _Chosen, home: Path) -> None:
@@ -145,7 +186,7 @@ def _admit_folder(folder: Path, scope: Scope, chosen: _Chosen, home: Path) -> No
 
 def _admit(found: Found, chosen: _Chosen, home: Path) -> None:
     if found.scope is Scope.PROJECT and (why := _distrust(found, home)):
-        chosen.reports.append(Report(found.manifest.name, found.folder, (), skipped=why))
+        chosen.reports.append(Report(found.manifest.name, Path(found.where), (), skipped=why))
     else:
         chosen.found.append(found)
 
@@ -179,7 +220,7 @@ def _manifest_findings(folder: Path, reason: str) -> tuple[DoctorFinding, ...]:
 
 def _report(result: CheckupResult, config: Config) -> Report:
     findings = judge(result, look(result.found, config))
-    return Report(result.found.manifest.name, result.found.folder, tuple(findings), result)
+    return Report(result.found.manifest.name, Path(result.found.where), tuple(findings), result)
 
 
 def _record(report: Report) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, on: bool, as_j
                 "action": word,
                 "name": extension.name,
                 "scope": extension.scope.label,
-                "dir": str(extension.folder),
+                "dir": str(extension.runs_in),
                 "enabled": on,
                 "changed": changed,
             }

@@ -65,7 +65,7 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, as_json: bool)
     extension = find_installed(name, folders, project=where[0], everywhere=where[1])
     details = read_details(extension, folders.home, load_config(folders.home), os.environ)
     hosts = running_hosts(extension.name)
-    size = read_sizes(folders.home).get(key_of(extension.name, extension.folder))
+    size = read_sizes(folders.home).get(key_of(extension.name, extension.entry or extension.folder))
     if as_json:
         print_json(_record(details, size, hosts))
     else:
@@ -81,7 +81,8 @@ def _record(details: Details, size: DefinitionSize | None, hosts: list[int]) -> 
     return {
         "name": extension.name,
         "scope": extension.scope.label,
-        "dir": str(extension.folder),
+        "dir": str(extension.runs_in),
+        "mcp_file": None if extension.entry is None else str(extension.entry),
         "broken": extension.trouble or None,
         "manifest": extension.manifest,
         "argv": details.argv,
@@ -114,10 +115,16 @@ def _lines(details: Details, size: DefinitionSize | None, hosts: list[int]) -> I
     extension = details.extension
     link = f", a link to {extension.target}" if extension.is_link else ""
     yield "name", extension.name
-    yield "folder", f"{extension.folder} ({extension.scope.label}{link})"
+    if extension.entry is None:
+        yield "folder", f"{extension.folder} ({extension.scope.label}{link})"
+    else:
+        yield "MCP server", f"of {extension.entry} ({extension.scope.label})"
+        yield "folder", str(extension.runs_in)
     if extension.manifest is None:
         yield "broken", extension.trouble
     else:
+        if extension.trouble:
+            yield "fails", extension.trouble
         yield from _of_manifest(extension.manifest, details)
         if extension.scope is Scope.PROJECT:
             yield (
@@ -165,6 +172,8 @@ def _of_manifest(manifest: Manifest, details: Details) -> Iterator[tuple[str, st
 
 
 def _of_record(details: Details) -> Iterator[tuple[str, str]]:
+    if details.extension.entry is not None:
+        return
     record = details.extension.record
     if details.extension.is_link:
         yield "installed", f"as a link: what runs is {details.extension.target}, always as it is"

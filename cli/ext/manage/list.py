@@ -32,10 +32,11 @@ def register(app: typer.Typer) -> None:
 
 
 def ext_list(project: InProject = False, everywhere: InGlobal = False, cwd: Cwd = None, as_json: Json = False) -> None:
-    """List the installed extensions, without starting them.
+    """List the installed extensions and MCP servers, without starting them.
 
-    A broken one is listed with what is wrong. "tokens" is about how many tokens of each request to the model were the
-    definitions of its tools when it last ran; "-" if it has not run yet.
+    MCP servers are those of .mcp.json and $ZOT_HOME/mcp.json, and "dir" is that file. A broken one is listed with what
+    is wrong. "tokens" is about how many tokens of each request to the model were the definitions of its tools when it
+    last ran; "-" if it has not run yet.
 
     Exit status: 0 listed, also if there is nothing; 1 failed; 2 usage.
 
@@ -79,7 +80,8 @@ def _print_table(found: list[Installed], home: Path, width: int | None) -> None:
 
 def _row(extension: Installed, home: Path, sizes: Sizes, trouble: str) -> tuple[str, ...]:
     manifest, size = extension.manifest, _size(extension, sizes)
-    folder = f"{extension.folder}  {trouble}" if trouble else str(extension.folder)
+    place = str(extension.entry or extension.folder)
+    folder = f"{place}  {trouble}" if trouble else place
     return tuple(
         shown(cell, 1000)
         for cell in (
@@ -99,7 +101,7 @@ def _row(extension: Installed, home: Path, sizes: Sizes, trouble: str) -> tuple[
 def _size(extension: Installed, sizes: Sizes) -> DefinitionSize | None:
     from supervisor.monitoring.definition_sizes import key_of
 
-    return sizes.get(key_of(extension.name, extension.folder))
+    return sizes.get(key_of(extension.name, extension.entry or extension.folder))
 
 
 def _trusted(extension: Installed, home: Path) -> str | None:
@@ -115,9 +117,15 @@ def _trusted(extension: Installed, home: Path) -> str | None:
 def _source(extension: Installed) -> str | None:
     if extension.is_link:
         return f"-> {extension.target}"
+    if extension.entry is not None:
+        return "mcp"
     if extension.record is None:
         return None
     return extension.record.source + (f"@{extension.record.ref}" if extension.record.ref else "")
+
+
+def _file(extension: Installed) -> str | None:
+    return None if extension.entry is None else str(extension.entry)
 
 
 def _record(extension: Installed, home: Path, size: DefinitionSize | None) -> dict[str, Any]:
@@ -126,14 +134,14 @@ def _record(extension: Installed, home: Path, size: DefinitionSize | None) -> di
     return {
         "name": extension.name,
         "scope": extension.scope.label,
-        "dir": str(extension.folder),
+        "dir": str(extension.runs_in),
         "version": manifest and manifest.version,
         "enabled": None if manifest is None else manifest.is_enabled,
         "language": manifest and manifest.language,
         "description": manifest and manifest.description,
         "trusted": None if trusted is None else trusted == "yes",
-        "source": extension.target if extension.is_link else record and record.source,
-        "kind": "link" if extension.is_link else record and record.kind,
+        "source": extension.target if extension.is_link else record.source if record else _file(extension),
+        "kind": "link" if extension.is_link else record.kind if record else "mcp" if extension.entry else None,
         "ref": record and record.ref,
         "commit": record and record.commit,
         "broken": extension.trouble or None,

@@ -59,6 +59,8 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, yes: bool, pur
 
     folders = folders_at(cwd)
     extension = find_installed(name, folders, project=where[0], everywhere=where[1])
+    if extension.entry is not None:
+        raise MisuseError(f"{extension.name!r} is an MCP server of {extension.entry}: zot mcp remove takes it out")
     if not yes:
         if as_json or not is_attended():
             raise MisuseError(f"nobody can be asked whether to remove {extension.folder}; --yes removes it")
@@ -74,7 +76,7 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, yes: bool, pur
                 "action": "removed",
                 "name": extension.name,
                 "scope": extension.scope.label,
-                "dir": str(extension.folder),
+                "dir": str(extension.runs_in),
                 "data_dir": None if done.data is None else str(done.data),
                 "moved": [str(path) for path in done.moved],
                 "purged": done.purged,

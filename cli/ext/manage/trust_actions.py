@@ -13,7 +13,7 @@ from cli.columns import aligned
 from cli.json_line import print_json
 from cli.run.trust_prompt import answer_to, can_ask, card, cut
 from supervisor.discovery.content_hash import ContentError
-from supervisor.discovery.discover import Found, Scope, installed, read_manifest
+from supervisor.discovery.discover import Found, McpFiles, Scope, Skipped, installed, read_manifest, servers_in
 from supervisor.discovery.environment import policy_of
 from supervisor.discovery.trust_rules import TrustState
 from supervisor.discovery.trust_store import TrustError, TrustStore, key_of
@@ -21,13 +21,13 @@ from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
 from wire.manifest import ManifestError
+from wire.settings.mcp_file import PROJECT_FILE, USER_FILE
 from wire.suggest import no_such
 from wire.text import one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from supervisor.discovery.discover import Skipped
     from supervisor.discovery.trust_rules import TrustJudgement
     from supervisor.home.config import Config
 
@@ -97,9 +97,13 @@ class _TrustActions:
 
     def of_project(self) -> list[Found]:
         """The enabled extensions of the project. Raises `UnableError` if the project has none."""
-        found = self._read(installed(self._project, None, []), complain=True)
+        found = [
+            *self._read(installed(self._project, None, []), complain=True),
+            *self._servers(Scope.PROJECT, complain=True),
+        ]
         if not found and not self._failed:
-            raise UnableError(f"{self._project} has no extensions of its own: there are none in .zot/extensions")
+            nowhere = "there are none in .zot/extensions, and none in .mcp.json"
+            raise UnableError(f"{self._project} has no extensions of its own: {nowhere}")
         for extension in found:
             if not extension.manifest.is_enabled:
                 _complain(f"{extension.manifest.name} is disabled, and left out")
@@ -107,14 +111,17 @@ class _TrustActions:
 
     def find(self, what: str) -> Found:
         """Finds an extension by its manifest's name, its folder's name, or its folder's path. Raises `UnableError`."""
+        servers = [*self._servers(Scope.PROJECT), *self._servers(Scope.GLOBAL)]
+        by_key = [each for each in servers if each.server is not None and each.server.key == what]
         if "/" in what or what in (".", ".."):
-            return self._at(Path(what))
+            return by_key[0] if by_key else self._at(Path(what))
         unusable: list[Skipped] = []
         places = installed(self._project, self._home, unusable)
-        known = self._read(places)
+        known = [*self._read(places), *servers]
         for wanted in (
             [extension for extension in known if extension.manifest.name == what],
-            [extension for extension in known if extension.folder.name == what],
+            [extension for extension in known if extension.entry is None and extension.folder.name == what],
+            by_key,
         ):
             if wanted:
                 return wanted[0]
@@ -131,10 +138,11 @@ class _TrustActions:
     def _waiting(self) -> list[tuple[Found, TrustJudgement]]:
         """The enabled extensions of the project that are not trusted. Complains of those that cannot be read."""
         waiting = []
-        for found in self._read([each for each in self._places() if each[1] is Scope.PROJECT], complain=True):
+        mine = [each for each in self._places() if each[1] is Scope.PROJECT]
+        for found in (*self._read(mine, complain=True), *self._servers(Scope.PROJECT, complain=True)):
             if not found.manifest.is_enabled:
                 continue
-            judged = self._store.examine(found.folder, found.manifest)
+            judged = self._store.examine(found.place, found.manifest, found)
             if judged.is_trusted:
                 continue
             if judged.content is not None:
@@ -146,6 +154,28 @@ class _TrustActions:
 
     def _places(self) -> list[tuple[Path, Scope]]:
         return installed(self._project, self._home, [])
+
+    def _servers(self, scope: Scope, *, complain: bool = False) -> list[Found]:
+        """The MCP servers in the file of a scope, expanded. One that cannot be started cannot be trusted either."""
+        file = self._project / PROJECT_FILE if scope is Scope.PROJECT else self._home / USER_FILE
+        if not os.path.lexists(file):
+            return []
+        from supervisor.discovery.mcp.servers import expanded
+
+        found, faults = [], []
+        for each in servers_in(file, scope, McpFiles(self._project)):
+            if isinstance(each, Skipped):
+                faults += [each.line] if each.is_error else []
+                continue
+            made = expanded(each, os.environ)
+            if isinstance(made, Found):
+                found.append(made)
+            elif each.manifest.is_enabled:
+                faults.append(f"MCP server {each.manifest.name}: {file}: {made}")
+        for line in faults if complain else ():
+            self._failed = True
+            _complain(line)
+        return found
 
     def _at(self, folder: Path) -> Found:
         folder = Path(os.path.abspath(folder.expanduser()))
@@ -172,7 +202,7 @@ class _TrustActions:
     def trust(self, found: Sequence[Found]) -> int:
         everything = not self._ask
         for extension in found:
-            judged = self._store.examine(extension.folder, extension.manifest)
+            judged = self._store.examine(extension.place, extension.manifest, extension)
             if judged.content is None:
                 raise UnableError(judged.reason)
             if not self._as_json:
@@ -185,7 +215,7 @@ class _TrustActions:
                     self._failed = True
                     continue
                 everything = answer == "all"
-            self._store.trust(extension.folder, extension.manifest, judged.content)
+            self._store.trust(extension.place, extension.manifest, judged.content, server=extension)
             if self._as_json:
                 print_json(self._record(extension, judged, TrustState.TRUSTED))
             else:
@@ -220,7 +250,7 @@ class _TrustActions:
     def revoke(self, what: str) -> int:
         entries = self._store.entries()
         by_path = key_of(Path(what).expanduser())
-        here = key_of(self._project / ".zot" / "extensions") + os.sep
+        here = (key_of(self._project / ".zot" / "extensions") + os.sep, key_of(self._project / PROJECT_FILE) + os.sep)
         folders = [folder for folder, entry in entries.items() if what == entry.name or folder == by_path]
         if len(folders) > 1:
             folders = [folder for folder in folders if folder.startswith(here)] or folders
@@ -239,18 +269,19 @@ class _TrustActions:
     def list(self) -> int:
         """Prints all trusted extensions, of any project, and the extensions of this project."""
         entries = self._store.entries()
-        here = {key_of(extension.folder): extension for extension in self._read(installed(self._project, None, []))}
+        mine = (*self._read(installed(self._project, None, [])), *self._servers(Scope.PROJECT))
+        here = {key_of(extension.place): extension for extension in mine}
         rows: list[dict[str, Any]] = []
         for folder in sorted({*entries, *here}):
             entry, found = entries.get(folder), here.get(folder)
             if found is None:
                 try:
-                    found = self._at(Path(folder))
+                    found = self._known_at(Path(folder))
                 except UnableError:
                     assert entry is not None
                     rows.append({"name": entry.name, "folder": folder, "standing": GONE, "time": entry.time})
                     continue
-            judged = self._store.examine(found.folder, found.manifest)
+            judged = self._store.examine(found.place, found.manifest, found)
             rows.append({**self._record(found, judged, judged.standing), "time": entry.time if entry else None})
         if self._as_json:
             for row in rows:
@@ -261,11 +292,24 @@ class _TrustActions:
             _complain("nothing is trusted, and this project has no extensions")
         return 0
 
+    def _known_at(self, place: Path) -> Found:
+        """The extension that a record is about: in a folder, or in a file of MCP servers. Raises `UnableError`."""
+        if not place.parent.is_file():
+            return self._at(place)
+        from supervisor.discovery.mcp.servers import expanded
+
+        file = place.parent
+        for each in servers_in(file, Scope.EXPLICIT, McpFiles(file.parent)):
+            made = expanded(each, os.environ) if isinstance(each, Found) and each.place == place else None
+            if isinstance(made, Found):
+                return made
+        raise UnableError(f"{file} has no server {place.name!r}")
+
     def _record(self, found: Found, judged: TrustJudgement, standing: TrustState) -> dict[str, Any]:
         manifest, content = found.manifest, judged.content
         return {
             "name": manifest.name,
-            "folder": str(found.folder),
+            "folder": str(found.place),
             "standing": standing.value,
             "command": [manifest.exec, *(manifest.args or ())],
             "env": list(manifest.env),
