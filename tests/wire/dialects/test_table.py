@@ -16,9 +16,7 @@ def test_a_dialect_brings_its_defaults_where_the_manifest_has_none():
     server = parse_manifest(b'{"name":"a","exec":"x","dialect":"mcp","timeouts":{"hello":7}}')
     assert (server.restart.policy, server.env_policy) == ("permanent", "minimal")
     assert (server.timeouts.hello, server.timeouts.ready, server.timeouts.tool_call) == (7, 10, 60)
-    own = parse_manifest(
-        b'{"name":"a","exec":"x","dialect":"mcp","env_policy":"inherit","restart":{"max":2}}'
-    )
+    own = parse_manifest(b'{"name":"a","exec":"x","dialect":"mcp","env_policy":"inherit","restart":{"max":2}}')
     assert (own.env_policy, own.restart.max, own.restart.policy) == ("inherit", 2, "permanent")
 
 
