@@ -23,7 +23,7 @@ from wire.dialects.base import Remarked, UnsendableError
 from wire.dialects.jsonrpc import encode, number_of
 from wire.dialects.long_lines import SHORT
 from wire.dialects.mcp import said
-from wire.dialects.mcp.answers import command_response, tool_result, value_of
+from wire.dialects.mcp.answers import command_response, plain_answer, tool_result, value_of
 from wire.dialects.mcp.handshake import Handshake, Phase
 from wire.dialects.mcp.limits import limit_of
 from wire.dialects.mcp.lists import Lists
@@ -81,6 +81,8 @@ class McpSession:
     # --- what the server says -----------------------------------------------------------------------------
 
     def receive(self, line: Line, now: float) -> Received:
+        if (plain := plain_answer(line)) is not None and (call_id := self._requests.take_tool_call(plain.id)) is not None:
+            return (frames.ToolResult(call_id, plain.result.content, plain.result.isError or None),), b""
         try:
             message = jsonrpc.decode(line)
         except UNREADABLE:
