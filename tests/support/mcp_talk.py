@@ -33,7 +33,13 @@ def initialized(version: object = "2025-11-25", **more: object) -> dict[str, Any
 def discovered(**more: object) -> dict[str, Any]:
     """The result of `server/discover`."""
     meta = {"io.modelcontextprotocol/serverInfo": {"name": "server", "version": "3.4"}}
-    return {"supportedVersions": [MODERN], "capabilities": CAPABILITIES, "resultType": "complete", "_meta": meta, **more}
+    return {
+        "supportedVersions": [MODERN],
+        "capabilities": CAPABILITIES,
+        "resultType": "complete",
+        "_meta": meta,
+        **more,
+    }
 
 
 class Talk:

@@ -81,7 +81,9 @@ class McpSession:
     # --- what the server says -----------------------------------------------------------------------------
 
     def receive(self, line: Line, now: float) -> Received:
-        if (plain := plain_answer(line)) is not None and (call_id := self._requests.take_tool_call(plain.id)) is not None:
+        plain = plain_answer(line)
+        call_id = None if plain is None else self._requests.take_tool_call(plain.id)
+        if plain is not None and call_id is not None:
             return (frames.ToolResult(call_id, plain.result.content, plain.result.isError or None),), b""
         try:
             message = jsonrpc.decode(line)

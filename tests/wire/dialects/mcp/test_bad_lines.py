@@ -13,8 +13,10 @@ from wire.dialects.long_lines import SHORT, STRINGS_LIMIT
 from wire.dialects.mcp.limits import ANSWER, PAGE, limit_of
 from wire.framing import Oversize
 
-JUNK = [b"Listening on stdio", b"{", b"{]", b"[1,", b"null", b"5", b'"x"', b"[5]", b"{}", b'{"level":30,"msg":"up"}',
-        b"\xff\xfe\x00", b'{"id":5}', b'{"method":5}', b"[" * 100_000, b'{"a":' * 100_000, b"data: {}", b"Usage: x"]  # fmt: skip
+JUNK = [
+    b"Listening on stdio", b"{", b"{]", b"[1,", b"null", b"5", b'"x"', b"[5]", b"{}", b'{"level":30,"msg":"up"}',
+    b"\xff\xfe\x00", b'{"id":5}', b'{"method":5}', b"[" * 100_000, b'{"a":' * 100_000, b"data: {}", b"Usage: x",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("junk", JUNK, ids=lambda junk: junk[:20].decode("latin-1"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -160,7 +161,7 @@ def test_a_server_that_reports_a_change_after_each_list_is_listed_every_five_sec
         talk.hear(CHANGED)
         talk.answer("tools/list", {"tools": [tool("a")]})
     assert began[0] == DEBOUNCE_S
-    assert [round(later - earlier, 6) for earlier, later in zip(began, began[1:], strict=False)] == [INTERVAL_S] * 4
+    assert [round(later - earlier, 6) for earlier, later in itertools.pairwise(began)] == [INTERVAL_S] * 4
 
 
 def test_one_list_at_a_time():
@@ -228,4 +229,4 @@ def test_new_lists_keep_their_distance_whatever_happens(steps: list[str]):
             listing.begin(now)
             begun.append(now)
         assert (listing.due_at is None) == (listing.stage is Stage.KNOWN)
-    assert all(later - earlier >= INTERVAL_S - 1e-6 for earlier, later in zip(begun, begun[1:], strict=False))
+    assert all(later - earlier >= INTERVAL_S - 1e-6 for earlier, later in itertools.pairwise(begun))
