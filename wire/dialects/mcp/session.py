@@ -26,7 +26,7 @@ from wire.dialects.mcp import said
 from wire.dialects.mcp.answers import command_response, plain_answer, tool_result, value_of
 from wire.dialects.mcp.handshake import Handshake, Phase
 from wire.dialects.mcp.limits import limit_of
-from wire.dialects.mcp.lists import Lists
+from wire.dialects.mcp.lists.server_lists import Lists
 from wire.dialects.mcp.requests import Kind, Request, Requests
 from wire.dialects.mcp.results import NextRound, error_text
 from wire.framing import LineSplitter

@@ -24,10 +24,18 @@ from tests.support.mcp_talk import (
 )
 from wire import frames
 from wire.dialects.base import Instructions, Remarked, UnsendableError, Unusable, Warned
-from wire.dialects.mcp.listing import ELEMENTS, INTERVAL_S
+from wire.dialects.mcp.lists.listing import ELEMENTS, INTERVAL_S
 from wire.framing import Oversize
 
-MESSAGES = (*frames.FromExtension.__args__, frames.UnknownFrame, frames.Malformed, Warned, Remarked, Unusable, Instructions)
+MESSAGES = (
+    *frames.FromExtension.__args__,
+    frames.UnknownFrame,
+    frames.Malformed,
+    Warned,
+    Remarked,
+    Unusable,
+    Instructions,
+)
 VALUE = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.floats(allow_nan=False) | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),

@@ -34,7 +34,9 @@ def test_blank_lines_are_nothing(blank: bytes):
     assert opened().hear(blank + b"\n") == []
 
 
-@pytest.mark.parametrize("before", [b"\xef\xbb\xbf", b"\xef\xbb\xbf ", b"  ", b"log: ", b'{"half":"', b'{"a":1}', b'say {"x"'])
+@pytest.mark.parametrize(
+    "before", [b"\xef\xbb\xbf", b"\xef\xbb\xbf ", b"  ", b"log: ", b'{"half":"', b'{"a":1}', b'say {"x"']
+)
 @pytest.mark.parametrize("after", [b"", b"\r", b" "])
 def test_an_object_behind_junk_is_read(before: bytes, after: bytes):
     for members in ({"jsonrpc": "2.0"}, {"result": text_result()}):
@@ -155,7 +157,9 @@ def test_an_overlong_question_is_answered_and_fails_no_call():
         assert talk.sent[-1]["id"] == "q"
 
 
-@pytest.mark.parametrize("line", [b"junk %b", b'{"method":"notifications/message","params":{"data":"%b"}}', b'[{"x":"%b"}]'])
+@pytest.mark.parametrize(
+    "line", [b"junk %b", b'{"method":"notifications/message","params":{"data":"%b"}}', b'[{"x":"%b"}]']
+)
 def test_an_overlong_line_of_something_else_fails_no_call(line: bytes):
     talk = opened()
     talk.call("7")

@@ -197,7 +197,11 @@ def test_progress_may_go_on_after_the_end_and_is_ignored():
     talk = opened()
     sent = talk.call("7")
     answered(talk, sent, result=text_result())
-    said = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": sent["id"], "progress": 1}}
+    said = {
+        "jsonrpc": "2.0",
+        "method": "notifications/progress",
+        "params": {"progressToken": sent["id"], "progress": 1},
+    }
     assert talk.hear(said) == []
 
 
@@ -327,7 +331,9 @@ def test_a_command_fails_by_error_and_by_a_bad_answer():
 # --- what servers ask and log -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("written_id", [b"0", b"7", b'"7"', b'"a b"', b"-1", b"12345678901234567890123", b"1.50", b"1e3"])
+@pytest.mark.parametrize(
+    "written_id", [b"0", b"7", b'"7"', b'"a b"', b"-1", b"12345678901234567890123", b"1.50", b"1e3"]
+)
 @pytest.mark.parametrize(
     ("method", "answer"),
     [

@@ -13,7 +13,7 @@ from tests.support.mcp_talk import SCHEMA, Talk, initialized, opened, tool
 from wire import frames
 from wire.dialects.base import UnsendableError, Warned
 from wire.dialects.mcp.limits import PAGE
-from wire.dialects.mcp.listing import ANSWER_S, DEBOUNCE_S, INTERVAL_S, OFFERS, PAGES, Listing, Stage
+from wire.dialects.mcp.lists.listing import ANSWER_S, DEBOUNCE_S, INTERVAL_S, OFFERS, PAGES, Listing, Stage
 
 CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
 
