@@ -149,7 +149,7 @@ def named(start: bytes, end: bytes) -> Named:
         if value is None:
             break  # what follows is inside of this member
     if tail := _TAIL.search(end):
-        for member in _HEAD.finditer(tail[1]):
+        for member in _HEAD.finditer(tail[1] + b"}"):
             members[member[1]] = member[2] or b""
     written = members.get(b"id", b"")
     method = members.get(b"method", b"")[1:-1].decode("utf-8", "replace")

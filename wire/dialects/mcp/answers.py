@@ -1,13 +1,18 @@
-"""Answers to calls and commands as neutral messages. Pure."""
+"""Answers to calls and commands as neutral messages. Pure.
+
+Most answers are text and short. Those are decoded in one pass, straight into neutral messages; all others in two, first
+the message and then its result.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from wire import frames
+from wire.dialects.long_lines import SHORT
 from wire.dialects.mcp import prompts, results
 from wire.dialects.mcp.limits import PAGE, TooLongError, call_result
 from wire.lenient_json import UNREADABLE, reason
@@ -15,10 +20,45 @@ from wire.lenient_json import UNREADABLE, reason
 if TYPE_CHECKING:
     from wire.dialects.jsonrpc import Incoming
     from wire.dialects.mcp.results import NextRound
+    from wire.framing import Line
 
 _value = msgspec.json.Decoder().decode
 ERROR_LIMIT = 256 * 1024
 """Bytes of an error."""
+
+
+class _PlainResult(msgspec.Struct):
+    content: list[frames.ContentBlock]
+    isError: bool | None = None  # noqa: N815
+    resultType: Literal["complete"] | None = None  # noqa: N815
+
+
+class PlainAnswer(msgspec.Struct):
+    """An answer to a call, as most servers write it. Other members of blocks may be there and do not count."""
+
+    id: int
+    result: _PlainResult
+    method: UnsetType = UNSET
+    error: UnsetType = UNSET
+
+
+_plain = msgspec.json.Decoder(PlainAnswer).decode
+_WITHIN = 80
+"""Bytes of an answer in which its content begins, if nothing unusual comes before it."""
+
+
+def plain_answer(line: Line) -> PlainAnswer | None:
+    """The answer in a line, if it is a short one of nothing but texts."""
+    if line.find(b'"content":', 0, _WITHIN) < 0 or len(line) > SHORT:
+        return None
+    try:
+        answer = _plain(line)
+    except UNREADABLE:
+        return None
+    for block in answer.result.content:
+        if block.type != "text" or not block.text or block.data is not None or block.mime_type is not None:
+            return None
+    return answer if answer.result.content else None
 
 
 def value_of(text: bytes) -> Any:

@@ -42,14 +42,16 @@ class Phase(Enum):
 class Handshake:
     """The beginning of a session. `kept` of the setup tells the next process of the extension the era."""
 
-    __slots__ = ("_has_tried", "_kept", "_requests", "_server", "_setup", "phase")
+    __slots__ = ("_kept", "_requests", "_server", "_setup", "_was_modern", "phase")
 
     def __init__(self, setup: Setup, requests: Requests) -> None:
         self._setup = setup
         self._kept = setup.kept
         self._requests = requests
         self._server: Server | None = None
-        self.phase = Phase.DISCOVERING if self._kept.get(_ERA) == versions.MODERN else Phase.OPENING
+        # Kept again once the server has answered: one that does not is opened in the other era the next time.
+        self._was_modern = self._kept.pop(_ERA, None) == versions.MODERN
+        self.phase = Phase.DISCOVERING if self._was_modern else Phase.OPENING
 
     @property
     def is_over(self) -> bool:
@@ -94,10 +96,8 @@ class Handshake:
         return self._refuse(Refused(f"bad answer to {method.value}: {why}", may_pass=True))
 
     def _refuse(self, refused: Refused) -> Received:
-        # The next process is asked as if nothing were known: the server may have been updated.
-        was_kept = self._kept.pop(_ERA, None) is not None
         self.phase = Phase.UNUSABLE
-        return (Unusable(refused.reason, refused.may_pass or was_kept),), b""
+        return (Unusable(refused.reason, refused.may_pass or self._was_modern),), b""
 
     def _accept(self, server: Server) -> list[Message]:
         if self.phase is Phase.DISCOVERING:

@@ -91,6 +91,14 @@ class Requests:
             del self._calls[request.id]
         return request
 
+    def take_tool_call(self, number: int) -> str | None:
+        """The host's id of the tool call with this number, which then waits no more; None if none has it."""
+        request = self._waiting.get(number)
+        if request is None or request.kind is not Kind.CALL:
+            return None
+        del self._waiting[number], self._calls[request.id]
+        return request.id
+
     def take_only(self, kinds: Collection[Kind]) -> Request | None:
         """The one request of these kinds that waits, if it is the only one."""
         numbers = [number for number, request in self._waiting.items() if request.kind in kinds]

@@ -23,10 +23,10 @@ from wire.dialects.base import Remarked, UnsendableError
 from wire.dialects.jsonrpc import encode, number_of
 from wire.dialects.long_lines import SHORT
 from wire.dialects.mcp import said
-from wire.dialects.mcp.answers import command_response, tool_result, value_of
+from wire.dialects.mcp.answers import command_response, plain_answer, tool_result, value_of
 from wire.dialects.mcp.handshake import Handshake, Phase
 from wire.dialects.mcp.limits import limit_of
-from wire.dialects.mcp.lists import Lists
+from wire.dialects.mcp.lists.server_lists import Lists
 from wire.dialects.mcp.requests import Kind, Request, Requests
 from wire.dialects.mcp.results import NextRound, error_text
 from wire.framing import LineSplitter
@@ -81,6 +81,10 @@ class McpSession:
     # --- what the server says -----------------------------------------------------------------------------
 
     def receive(self, line: Line, now: float) -> Received:
+        plain = plain_answer(line)
+        call_id = None if plain is None else self._requests.take_tool_call(plain.id)
+        if plain is not None and call_id is not None:
+            return (frames.ToolResult(call_id, plain.result.content, plain.result.isError or None),), b""
         try:
             message = jsonrpc.decode(line)
         except UNREADABLE:

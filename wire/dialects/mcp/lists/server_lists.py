@@ -11,8 +11,8 @@ from wire import frames
 from wire.dialects.base import Warned
 from wire.dialects.jsonrpc import METHOD_NOT_FOUND, encode
 from wire.dialects.mcp.limits import PAGE
-from wire.dialects.mcp.listing import ANSWER_S, Listing, Stage
-from wire.dialects.mcp.offers import Offers, Prompts, Tools
+from wire.dialects.mcp.lists.listing import ANSWER_S, Listing, Stage
+from wire.dialects.mcp.lists.offers import Offers, Prompts, Tools
 from wire.dialects.mcp.requests import Kind, Request
 from wire.dialects.mcp.results import error_text
 from wire.dialects.mcp.values import kind_of

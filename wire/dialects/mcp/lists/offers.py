@@ -10,7 +10,7 @@ from wire import frames
 from wire.dialects.base import Message, UnsendableError, Warned
 from wire.dialects.jsonrpc import encode
 from wire.dialects.mcp import prompts, tools
-from wire.dialects.mcp.listing import OFFERS
+from wire.dialects.mcp.lists.listing import OFFERS
 from wire.dialects.mcp.values import objects, string
 
 if TYPE_CHECKING:
