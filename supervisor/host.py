@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from supervisor.cleanup.env_marks import START
 from supervisor.control.server import ControlServer
 from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission, Consent
@@ -132,7 +133,10 @@ class Host:
         """The required extension that could not be started, and why; empty if there is none. Such an extension stops
         the host."""
         self._extensions = tuple(extensions)
-        self._mcp = McpFiles(Path(self.cwd), tuple(mcp_configs))
+        is_within = kind == "mcp" and START in os.environ
+        self._mcp = None if is_within else McpFiles(Path(self.cwd), tuple(mcp_configs))
+        """None in a `zot mcp serve` that a host of ours runs: its own entry is in such a file, and it would run itself
+        without end."""
         self._discover_more = discover_more
         self._told: set[tuple[str, str]] = set()
         self._stats_file: StatsFile | None = None
@@ -221,7 +225,8 @@ class Host:
             self._tell_once("config", self._config.remark, "warning")
         if self._watch_files:
             parents = parents_of(Path(self.cwd), self.home) if self._discover_more else ()
-            files = mcp_files(Path(self.cwd) if self._discover_more else None, self.home, self._mcp.named)
+            named = () if self._mcp is None else self._mcp.named
+            files = mcp_files(Path(self.cwd) if self._discover_more and self._mcp else None, self.home, named)
             self._watching = watch(self.supervisor, self._reloader, parents, self._tell_of_a_watch, files=files)
         self.supervisor.begin_session()
         if self.missing:

@@ -28,6 +28,7 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "--no-tools": ("no_tools", "switch"),
     "-e": ("extensions", "texts"),
     "--ext": ("extensions", "texts"),
+    "--mcp-config": ("mcp_configs", "texts"),
     "--no-ext": ("no_ext", "switch"),
     "--no-extensions": ("no_ext", "switch"),
     "--ext-wait": ("extension_wait", "wait"),

@@ -182,4 +182,4 @@ def cut(text: str) -> str:
 
     line = printable(text.replace("\n", " "))
     more = len(line) - LINE
-    return line if more <= 0 else f"{line[:LINE]} … and {more} more characters: read its extension.json, or its entry"
+    return line if more <= 0 else f"{line[:LINE]} … and {more} more characters: read its extension.json"
