@@ -123,8 +123,8 @@ def mcp_servers(_ctx: typer.Context) -> Iterator[str]:
             parsed = parse_mcp(read_file(file))
         except (OSError, McpFileError):
             continue
-        for each in (*parsed.entries, *parsed.faults):
-            yield each.name
+        yield from (entry.name for entry in parsed.entries)
+        yield from (fault.name for fault in parsed.faults)
 
 
 @_offering

@@ -23,7 +23,7 @@ Examples:
 
 
 class McpGroup(LazyGroup):
-    modules = ("cli.mcp.add", "cli.mcp.add_json", "cli.mcp.list", "cli.mcp.get", "cli.mcp.remove")
+    modules = ("cli.mcp.add", "cli.mcp.add_json", "cli.mcp.list", "cli.mcp.get", "cli.mcp.test", "cli.mcp.remove")
 
 
 mcp_app = HelpTyper(cls=McpGroup, no_args_is_help=True, help=HELP)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import typer
 
     from cli.mcp.entries import Listed
+    from supervisor.discovery.discover import Found
     from supervisor.home.config import Config
     from supervisor.monitoring.definition_sizes import DefinitionSize
 
@@ -116,22 +117,30 @@ def state_of(each: Listed, project: Path, home: Path) -> tuple[str, str]:
 
 def distrust(each: Listed, project: Path, home: Path) -> str:
     """Why a run would not start it without a question; empty if it would."""
-    from supervisor.discovery.mcp.servers import expanded, read_servers
-
     from cli.mcp.shared import McpScope
-    from supervisor.discovery.discover import Scope, Skipped
     from supervisor.discovery.trust_store import TrustStore
 
     if each.scope is not McpScope.project:
         return ""
-    for found in read_servers(each.file, Scope.PROJECT, project):
+    judged = TrustStore(home).judge(found_of(each, project))
+    return "" if judged.is_trusted else judged.reason or judged.standing.value
+
+
+def found_of(each: Listed, project: Path) -> Found:
+    """A usable entry as the extension that a run would start. Raises `McpError` if the file has just changed."""
+    from supervisor.discovery.mcp.servers import expanded, read_servers
+
+    from cli.mcp.shared import McpError, McpScope
+    from supervisor.discovery.discover import Scope, Skipped
+
+    scope = Scope.PROJECT if each.scope is McpScope.project else Scope.GLOBAL
+    for found in read_servers(each.file, scope, project):
         if not isinstance(found, Skipped) and found.manifest.name == each.name:
             made = expanded(found, os.environ)
-            if isinstance(made, str):
+            if not isinstance(made, str):
                 return made
-            judged = TrustStore(home).judge(made)
-            return "" if judged.is_trusted else judged.reason or judged.standing.value
-    return ""
+            raise McpError(f"{each.where}: {made}")
+    raise McpError(f"{each.file} has no server {each.name!r} any more")
 
 
 def command_line(each: Listed, config: Config) -> str:

@@ -42,13 +42,15 @@ class Phase(Enum):
 class Handshake:
     """The beginning of a session. `kept` of the setup tells the next process of the extension the era."""
 
-    __slots__ = ("_has_tried", "_kept", "_requests", "_server", "_setup", "phase")
+    __slots__ = ("_has_tried", "_kept", "_requests", "_server", "_setup", "phase", "version")
 
     def __init__(self, setup: Setup, requests: Requests) -> None:
         self._setup = setup
         self._kept = setup.kept
         self._requests = requests
         self._server: Server | None = None
+        self.version = ""
+        """The version of the protocol that both speak, once that is known."""
         self.phase = Phase.DISCOVERING if self._kept.get(_ERA) == versions.MODERN else Phase.OPENING
 
     @property
@@ -86,6 +88,7 @@ class Handshake:
             return (), self._discover()
         if isinstance(judged, Refused):
             return self._refuse(judged)
+        self.version = versions.MODERN if self.phase is Phase.DISCOVERING else value["protocolVersion"]
         return self._accept(judged), b""
 
     def failed(self, why: str) -> Received:
