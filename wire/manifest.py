@@ -177,7 +177,9 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def remark(self) -> str:
-        """One line that names its unknown fields; empty if there are none."""
+        """One line that names its unknown fields; empty if there are none. One that was made otherwise may be told."""
+        if (told := self.__dict__.get("told")) is not None:
+            return str(told)
         return f"{FILE}: {remark(self.unknown)}" if self.unknown else ""
 
 

@@ -28,7 +28,7 @@ class Consent(msgspec.Struct, frozen=True):
     whole_project: bool = False
     """`--trust-project`: all project extensions run in this run; nothing is recorded."""
     folders: frozenset[Path] = frozenset()
-    """The extensions in these folders run in this run."""
+    """The extensions in these folders, and the MCP servers of these places, run in this run."""
 
 
 class Admission:
@@ -61,6 +61,8 @@ class Admission:
                 return found
             admitted = yield from self._judge(found, Allowance())
             return f"not trusted ({admitted})" if isinstance(admitted, str) else admitted
+        if found.entry is not None:
+            return found  # the user's own file asks for it
         from supervisor.discovery.trust_rules import widens
 
         more = widens(old, found.manifest, self._config, os.environ)
@@ -71,11 +73,11 @@ class Admission:
 
     def _needs_trust(self, found: Found) -> bool:
         return not (
-            found.scope is not Scope.PROJECT or self._consent.whole_project or found.folder in self._consent.folders
+            found.scope is not Scope.PROJECT or self._consent.whole_project or found.place in self._consent.folders
         )
 
     def _judge(self, found: Found, allowance: Allowance) -> Steps[Found | str]:
-        judged = yield from self._store.judging(found.folder, found.manifest, allowance)
+        judged = yield from self._store.judging(found.place, found.manifest, allowance, server=found)
         return replace(found, seal=judged.seal) if judged.is_trusted else judged.reason
 
     @property

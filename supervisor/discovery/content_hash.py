@@ -125,10 +125,11 @@ def file_state(fd: int, mode: int) -> bytes:
     digest = hashlib.sha256()
     while chunk := os.read(fd, STEP_BYTES):
         digest.update(chunk)
-    return _file_state(digest.hexdigest(), mode)
+    return digest_state(digest.hexdigest(), mode)
 
 
-def _file_state(digest: str, mode: int) -> bytes:
+def digest_state(digest: str, mode: int) -> bytes:
+    """The state of a regular file with this hash."""
     return (b"program " if mode & 0o111 else b"file ") + digest.encode()
 
 
@@ -163,7 +164,7 @@ class _Walk:
         self._stamp(self._name, self._stat(self._root))
         yield from self._folder(self._root, "")
         if self._text is not None and FILE not in self._files:  # it is a link
-            self._add(f"./{FILE}", _file_state(hashlib.sha256(self._text).hexdigest(), 0))
+            self._add(f"./{FILE}", digest_state(hashlib.sha256(self._text).hexdigest(), 0))
 
     def named(self, word: str) -> Steps[None]:
         """Covers the files and folders that a word of the command line names by relative paths that lead out of the
@@ -289,7 +290,7 @@ class _Walk:
         if shown == FILE and self._text is not None and digest.digest() != hashlib.sha256(self._text).digest():
             raise self._changing(path)
         self._files[shown] = size
-        self._add(shown, _file_state(digest.hexdigest(), found.st_mode))
+        self._add(shown, digest_state(digest.hexdigest(), found.st_mode))
         self._stamp(path, found)
 
     def _is_step_full(self) -> bool:

@@ -49,7 +49,7 @@ class DataDir(msgspec.Struct, frozen=True):
 def prepare(found: Found, data: Path | None) -> DataDir:
     """Makes the data folder, for its user only, and returns it. `data` is `$ZOT_HOME/data`. If `data` is None, or if
     the data folder cannot be made, returns the extension's own folder, as in zot."""
-    if data is None:
+    if data is None or found.entry is not None:  # nobody tells an MCP server of a data folder
         return DataDir(found.folder)
     own = data / name_of(found)
     try:
@@ -69,7 +69,8 @@ def name_of(found: Found) -> str:
     name = found.manifest.name
     if not found.is_of_a_project:
         return name
-    project = os.fsencode(found.folder.absolute().parents[2].resolve())
+    folder = found.folder.absolute()
+    project = os.fsencode((folder.parents[2] if found.entry is None else found.entry.absolute().parent).resolve())
     return f"{name}-{hashlib.sha256(project).hexdigest()[:8]}"
 
 

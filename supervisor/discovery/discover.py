@@ -1,4 +1,5 @@
-"""Finds the extensions that are named with `--ext`, those of the project, and those of the user."""
+"""Finds the extensions that are named with `--ext`, those of the project, and those of the user; and the MCP servers of
+`--mcp-config`, of the project's `.mcp.json` and of the user's `mcp.json`."""
 
 from __future__ import annotations
 
@@ -20,11 +21,12 @@ from wire.manifest import FILE, Manifest, ManifestError, parse_manifest
 from wire.text import valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from supervisor.discovery.seal import Seal
     from supervisor.discovery.steps import Steps
     from supervisor.loop.link import Link
+    from wire.settings.mcp_file import McpEntry
 
 MANIFEST = FILE
 
@@ -60,6 +62,34 @@ class Found(msgspec.Struct, frozen=True):
 
     options: Mapping[str, Any] = {}
     """Settings that only its dialect knows."""
+    entry: Path | None = None
+    """The file of MCP servers that it is from; None if it has a manifest of its own. `folder` is then the one that it
+    runs in, which other programs use too."""
+    server: McpEntry | None = None
+    """Its entry in that file."""
+    workspace: Path | None = None
+    """With `entry`: the project's folder."""
+    command: tuple[str, ...] = ()
+    """With `entry`: the program and its arguments, expanded. The manifest has them as they are written, and so has all
+    that is shown: an expanded word may be a secret."""
+    set_env: Mapping[str, str] = {}
+    """Variables that it gets besides those of the host's environment, expanded."""
+
+    @property
+    def place(self) -> Path:
+        """What it is known by in records: its folder; of an MCP server the path of its file with its name behind it,
+        where no file can be."""
+        return self.folder if self.entry is None else self.entry / self.manifest.name
+
+    @property
+    def where(self) -> str:
+        """Where people find it."""
+        return str(self.folder if self.entry is None else self.entry)
+
+    @property
+    def written(self) -> list[str]:
+        """The program and its arguments as they are written."""
+        return [self.manifest.exec, *(self.manifest.args or ())]
 
     @property
     def is_hashed(self) -> bool:
@@ -74,21 +104,21 @@ class Found(msgspec.Struct, frozen=True):
 
     @property
     def argv(self) -> list[str]:
-        return [self.program, *(self.manifest.args or ())]
+        return [self.program, *(self.command[1:] if self.command else self.manifest.args or ())]
 
     @property
     def program(self) -> str:
         """The program of the manifest's `exec`: an absolute path as it is; a name with a slash relative to the
-        extension's folder; any other name from PATH."""
-        exec_ = self.manifest.exec
+        extension's folder; any other name from PATH, for an MCP server that of its `env` if it has one."""
+        exec_ = self.command[0] if self.command else self.manifest.exec
         if "/" not in exec_ and exec_ not in (".", ".."):
-            return shutil.which(exec_) or exec_
+            return shutil.which(exec_, path=self.set_env.get("PATH")) or exec_
         return str(self.folder / exec_)
 
     @property
     def is_of_a_project(self) -> bool:
         """Whether the extension lies in a project's `.zot/extensions`, even if it was named with `--ext`."""
-        if self.scope is not Scope.EXPLICIT:
+        if self.scope is not Scope.EXPLICIT or self.entry is not None:
             return self.scope is Scope.PROJECT
         parent = self.folder.absolute().parent
         return (parent.name, parent.parent.name) == ("extensions", ".zot")
@@ -97,7 +127,7 @@ class Found(msgspec.Struct, frozen=True):
     def default_hello_s(self) -> float:
         """Seconds to wait for the hello if the manifest sets no time."""
         dialect = dialect_named(self.manifest.dialect)
-        return dialect.launcher_hello_s if Path(self.manifest.exec).name in dialect.launchers else dialect.hello_s
+        return dialect.launcher_hello_s if Path(self.program).name in dialect.launchers else dialect.hello_s
 
     @property
     def order(self) -> tuple[int, int, int, str]:
@@ -119,6 +149,9 @@ class Skipped(msgspec.Struct, frozen=True):
     may_be_needed: bool = False
     """Whether its manifest, which is faulty, may be that of a required extension or of a guard whose failure means
     deny."""
+    entry: Path | None = None
+    """The file of MCP servers that this is about. `folder` is then that file, or its path with the server's name behind
+    it; `reason` names the file."""
 
     @property
     def why_needed(self) -> str:
@@ -127,8 +160,13 @@ class Skipped(msgspec.Struct, frozen=True):
             return f"extension {self.name} is required and {self.reason}" if self.untrusted.manifest.required else ""
         if not self.is_error or not (self.is_named or self.may_be_needed):
             return ""
-        why = "was named with --ext" if self.is_named else "may be required, or a guard whose failure means deny"
-        return f"extension {self.name} {why}, and cannot be loaded: {self.reason}"
+        why = (
+            f"was named with {'--ext' if self.entry is None else '--mcp-config'}"
+            if self.is_named
+            else "may be required, or a guard whose failure means deny"
+        )
+        what = "extension" if self.entry is None else "file" if self.entry == self.folder else "MCP server"
+        return f"{what} {self.name} {why}, and cannot be loaded: {self.reason}"
 
     @property
     def name(self) -> str:
@@ -137,9 +175,11 @@ class Skipped(msgspec.Struct, frozen=True):
     @property
     def line(self) -> str:
         """The notice for the user."""
-        if self.untrusted is None:
+        if self.untrusted is not None:
+            return f"{'extension' if self.entry is None else 'MCP server'} {self.name} of this project is {self.reason}"
+        if self.entry is None:
             return f"extension load: {self.folder}: {self.reason}"
-        return f"extension {self.name} of this project is {self.reason}"
+        return f"MCP servers: {self.reason}" if self.entry == self.folder else f"MCP server {self.name}: {self.reason}"
 
 
 class Discovery(msgspec.Struct, frozen=True):
@@ -154,44 +194,107 @@ Admit = Callable[[Found], "Steps[Found | str]"]
 """Returns the extension of a project as it may be started, or why it may not."""
 
 
-def discover(explicit: Iterable[str], project: Path | None, home: Path | None, admit: Admit | None = None) -> Discovery:
+class McpFiles(msgspec.Struct, frozen=True):
+    """Where MCP servers are described."""
+
+    workspace: Path
+    """The project's folder."""
+    named: tuple[str, ...] = ()
+    """The files of `--mcp-config`."""
+
+
+def discover(
+    explicit: Iterable[str],
+    project: Path | None,
+    home: Path | None,
+    admit: Admit | None = None,
+    mcp: McpFiles | None = None,
+) -> Discovery:
     """`discovering` at once."""
-    return finish(discovering(explicit, project, home, admit))
+    return finish(discovering(explicit, project, home, admit, mcp))
 
 
 def discovering(
-    explicit: Iterable[str], project: Path | None, home: Path | None, admit: Admit | None = None
+    explicit: Iterable[str],
+    project: Path | None,
+    home: Path | None,
+    admit: Admit | None = None,
+    mcp: McpFiles | None = None,
 ) -> Steps[Discovery]:
-    """Reads the manifests of the explicit folders, then `PROJECT/.zot/extensions/*`, then `HOME/extensions/*`.
+    """Reads the manifests of the explicit folders, the files in `mcp.named`, then `PROJECT/.zot/extensions/*` and
+    `PROJECT/.mcp.json`, then `HOME/extensions/*` and `HOME/mcp.json`.
 
     Symbolic links to folders count. Of several extensions with one name the first in that order wins. A disabled,
     broken or untrusted extension hides no other; in zot it hides a global extension with the same folder name. A
     disabled extension that is named by `--ext` starts. Without `admit` all extensions of the project are trusted.
+    Without `mcp` no server of a file is found.
     """
     found: dict[str, Found] = {}
     skipped: list[Skipped] = []
-    folders = [(Path(path).expanduser().absolute(), Scope.EXPLICIT, i) for i, path in enumerate(explicit)]
-    folders += [(folder, scope, 0) for folder, scope in installed(project, home, skipped)]
-    for folder, scope, position in folders:
-        try:
-            manifest = read_manifest(folder)
-        except ManifestError as error:
-            is_named = scope is Scope.EXPLICIT
-            skipped.append(Skipped(folder, str(error), is_named=is_named, may_be_needed=error.may_be_needed))
+    for each in _candidates(explicit, project, home, mcp):
+        if isinstance(each, Skipped):
+            skipped.append(each)
             continue
-        if not manifest.is_enabled and scope is not Scope.EXPLICIT:
-            skipped.append(Skipped(folder, "disabled", is_error=False))
-        elif (winner := found.get(manifest.name)) is not None:
-            reason = f"the name {manifest.name!r} is taken by {winner.folder} ({winner.scope.label})"
-            skipped.append(Skipped(folder, reason, is_error=winner.scope is scope))
+        manifest, entry = each.manifest, each.entry
+        if not manifest.is_enabled and (each.scope is not Scope.EXPLICIT or entry is not None):
+            skipped.append(Skipped(each.place, "disabled", is_error=False, entry=entry))
+            continue
+        if (winner := found.get(manifest.name)) is not None:
+            reason = f"the name {manifest.name!r} is taken by {winner.where} ({winner.scope.label})"
+            if entry is not None:
+                reason = f"{entry}: {reason}"
+            skipped.append(Skipped(each.place, reason, is_error=winner.scope is each.scope, entry=entry))
+            continue
+        extension: Found | str = each
+        if entry is not None:
+            from supervisor.discovery.mcp.servers import expanded
+
+            extension = expanded(each, os.environ)
+            if isinstance(extension, str):
+                needed = manifest.required
+                skipped.append(Skipped(each.place, f"{entry}: {extension}", may_be_needed=needed, entry=entry))
+                continue
+        assert not isinstance(extension, str)
+        admitted = extension if admit is None or each.scope is not Scope.PROJECT else (yield from admit(extension))
+        if isinstance(admitted, str):
+            why = untrusted_reason(manifest.name, admitted)
+            skipped.append(Skipped(each.place, why, untrusted=extension, entry=entry))
         else:
-            extension = Found(folder, manifest, scope, position)
-            admitted = extension if admit is None or scope is not Scope.PROJECT else (yield from admit(extension))
-            if isinstance(admitted, str):
-                skipped.append(Skipped(folder, untrusted_reason(manifest.name, admitted), untrusted=extension))
-            else:
-                found[manifest.name] = admitted
+            found[manifest.name] = admitted
     return Discovery(tuple(sorted(found.values(), key=lambda extension: extension.order)), tuple(skipped))
+
+
+def _candidates(
+    explicit: Iterable[str], project: Path | None, home: Path | None, mcp: McpFiles | None
+) -> Iterator[Found | Skipped]:
+    """All extensions, in the order in which they take their names, and what cannot be read."""
+    folders_named = tuple(explicit)
+    for position, path in enumerate(folders_named):
+        yield _look_at(Path(path).expanduser().absolute(), Scope.EXPLICIT, position)
+    for position, path in enumerate(mcp.named if mcp is not None else (), len(folders_named)):
+        yield from servers_in(Path(path).expanduser().absolute(), Scope.EXPLICIT, mcp, position)
+    unlisted: list[Skipped] = []
+    folders = installed(project, home, unlisted)
+    yield from unlisted
+    for wanted, parent, name in ((Scope.PROJECT, project, ".mcp.json"), (Scope.GLOBAL, home, "mcp.json")):
+        yield from (_look_at(folder, scope) for folder, scope in folders if scope is wanted)
+        if parent is not None and mcp is not None and os.path.lexists(parent / name):
+            yield from servers_in(parent / name, wanted, mcp)
+
+
+def _look_at(folder: Path, scope: Scope, position: int = 0) -> Found | Skipped:
+    try:
+        return Found(folder, read_manifest(folder), scope, position)
+    except ManifestError as error:
+        is_named = scope is Scope.EXPLICIT
+        return Skipped(folder, str(error), is_named=is_named, may_be_needed=error.may_be_needed)
+
+
+def servers_in(file: Path, scope: Scope, mcp: McpFiles | None, position: int = 0) -> list[Found | Skipped]:
+    """The MCP servers of a file, not expanded, and what of it cannot be used."""
+    from supervisor.discovery.mcp.servers import read_servers  # most runs have no such file
+
+    return read_servers(file, scope, (mcp or McpFiles(Path.cwd())).workspace, position)
 
 
 def installed(project: Path | None, home: Path | None, skipped: list[Skipped]) -> list[tuple[Path, Scope]]:

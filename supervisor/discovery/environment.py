@@ -99,11 +99,12 @@ def extension_environment(found: Found, config: Config, environ: Mapping[str, st
     An extension gets a secret only if its manifest asks for it by name, or if the config grants it by name. Under the
     policy `minimal` it gets only those other variables that are in `MINIMAL`, that the config allows or grants, or that
     the manifest asks for. An extension of a project, or one with a limit on the size of its files, also gets
-    `NO_BYTECODE`.
+    `NO_BYTECODE`. An MCP server of a file gets the `env` of its entry in any case.
     """
     allowed = {name: value for name, value in environ.items() if may_have(name, found.manifest, config, value)}
     is_limited = found.manifest.limits.over(config.limits).file_mb is not None
-    return {**NO_BYTECODE, **allowed} if found.is_of_a_project or is_limited else allowed
+    is_hashed = found.is_of_a_project and found.entry is None
+    return {**(NO_BYTECODE if is_hashed or is_limited else {}), **allowed, **found.set_env}
 
 
 def may_have(name: str, manifest: Manifest, config: Config, value: str = "") -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from supervisor.discovery.content_hash import ContentError, hash_content, hashing
+from supervisor.discovery.content_hash import ContentError, hashing
 from supervisor.discovery.discover import Scope
 from supervisor.discovery.seal import Seal
 from supervisor.discovery.steps import Allowance, finish
@@ -57,35 +57,46 @@ class TrustStore:
         """Judges whether an extension may start. Only an extension of a project is judged; nothing is raised."""
         if found.scope is not Scope.PROJECT:
             return TrustJudgement(TrustState.TRUSTED, "")
-        return finish(self.judging(found.folder, found.manifest))
+        return finish(self.judging(found.place, found.manifest, server=found))
 
-    def examine(self, folder: Path, manifest: Manifest) -> TrustJudgement:
+    def examine(self, folder: Path, manifest: Manifest, server: Found | None = None) -> TrustJudgement:
         """Judges as `judging` does, and always reads the content: for a person, who is shown what has changed."""
-        return finish(self.judging(folder, manifest, is_shown=True))
+        return finish(self.judging(folder, manifest, is_shown=True, server=server))
 
     def judging(
-        self, folder: Path, manifest: Manifest, allowance: Allowance | None = None, *, is_shown: bool = False
+        self,
+        folder: Path,
+        manifest: Manifest,
+        allowance: Allowance | None = None,
+        *,
+        is_shown: bool = False,
+        server: Found | None = None,
     ) -> Steps[TrustJudgement]:
         """Judges whether an extension of any scope is what the user has trusted. Reads nothing of an extension that was
-        never trusted, or that asks for more than it was granted, unless it `is_shown`. Raises nothing."""
+        never trusted, or that asks for more than it was granted, unless it `is_shown`. Raises nothing. `server` is the
+        extension itself; of one with an `entry` `folder` is its `place`."""
         try:
             record = self.entries().get(key_of(folder))
             state = decide_unread(record, manifest.env)
             if state is not None and not is_shown:
                 return TrustJudgement(state, state_reason(state, record, manifest))
-            content = yield from hashing(folder, manifest, allowance)
+            content = yield from _hashing(folder, manifest, allowance, server)
         except (TrustError, ContentError) as error:
             return TrustJudgement(TrustState.UNKNOWN, str(error))
         state = decide(record, content.hash, manifest.env)
         known = record.parts if is_shown and record is not None else {}
         changed = changes(known, _storable(content.parts)) if known else ()
         reason = state_reason(state, record, manifest)
+        if state is TrustState.CHANGED and server is not None and server.entry is not None:
+            reason = "its entry or a file that it names has changed"
         return TrustJudgement(state, reason, content, changed, Seal(manifest, content.stamps))
 
-    def trust(self, folder: Path, manifest: Manifest, content: Content | None = None) -> None:
+    def trust(
+        self, folder: Path, manifest: Manifest, content: Content | None = None, *, server: Found | None = None
+    ) -> None:
         """Records the present content of an extension, or the `content` that the user has been shown. Raises
         `TrustError` and `ContentError`."""
-        content = content or hash_content(folder, manifest)
+        content = content or finish(_hashing(folder, manifest, None, server))
         record = TrustRecord(
             hash=content.hash,
             name=manifest.name,
@@ -111,6 +122,14 @@ class TrustStore:
 
     def _checked(self, rows: Rows) -> dict[str, TrustRecord]:
         return {folder: _record(self._file.path, folder, row) for folder, row in rows.items()}
+
+
+def _hashing(folder: Path, manifest: Manifest, allowance: Allowance | None, server: Found | None) -> Steps[Content]:
+    if server is None or server.entry is None:
+        return (yield from hashing(folder, manifest, allowance))
+    from supervisor.discovery.mcp.content import hashing_entry
+
+    return (yield from hashing_entry(server, allowance))
 
 
 def _storable(parts: Mapping[str, str]) -> dict[str, str]:

@@ -1,0 +1,163 @@
+"""Hashes what of an MCP server's entry is trusted: how it is started, and the files of the project that it names.
+
+Of the entry count the name, `command`, `args`, `env`, `cwd` and `env_policy` as they are written. A word names a file
+if it leads to one that lies in the project, as it is, behind a `=`, or as a part between spaces, colons and commas; the
+paths start in `cwd`, and in each folder that another word names. Of a folder count the files that a launcher would run.
+What these files load, and what a launcher downloads, is not covered.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from supervisor.discovery.content_hash import Content, ContentError, digest_state, hash_states, link_state, paths_in
+from supervisor.discovery.seal import stamp_of
+from supervisor.discovery.steps import STEP_BYTES, Allowance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from supervisor.discovery.discover import Found
+    from supervisor.discovery.seal import Stamp
+    from supervisor.discovery.steps import Steps
+
+RUN_IN_FOLDERS = (
+    "__main__.py", "package.json", "index.js", "index.mjs", "index.cjs", "index.ts", "pyproject.toml", "deno.json",
+    "Makefile", "justfile", "Dockerfile", "compose.yaml", "docker-compose.yml",
+)  # fmt: skip
+"""What launchers that are given a folder run or read there."""
+WORDS_LIMIT = 2000
+"""Most parts of words that are looked up as paths."""
+CHANGES = "changes while it is read; try again when nothing writes to it"
+_BETWEEN = re.compile(r"""[\s:;,="']+""")
+
+
+def hashing_entry(found: Found, allowance: Allowance | None = None) -> Steps[Content]:
+    """Reads the files that the entry names, in steps. `found` must be expanded. Raises `ContentError` if one of them
+    cannot be read, or if there is more than the allowance."""
+    assert found.server is not None
+    assert found.workspace is not None
+    server, files = found.server.server, _Files(str(found.workspace), allowance or Allowance())
+    written = {
+        "name": found.server.key,
+        "command": server.command,
+        "args": server.args,
+        "env": server.env,
+        "cwd": server.cwd,
+        "env_policy": server.env_policy,
+    }
+    for name, value in written.items():
+        text = msgspec.json.encode(value, order="sorted")
+        files.states.append((name, b"field " + hashlib.sha256(text).hexdigest().encode()))
+    folders = [str(found.folder)]
+    if server.cwd is not None:
+        yield from files.look_in(str(found.folder))
+    words = [part for word in (*found.command, *found.set_env.values()) for part in _parts(word)]
+    if len(words) > WORDS_LIMIT:
+        raise ContentError(
+            f"{found.where}: {found.manifest.name} has more than {WORDS_LIMIT} words; put them into a file"
+        )
+    for word in words:
+        if os.path.isdir(path := os.path.join(folders[0], word)) and path not in folders:
+            folders.append(path)
+    for word in dict.fromkeys(words):
+        for folder in folders:
+            yield from files.look_at(os.path.join(folder, word))
+    return files.content()
+
+
+def _parts(word: str) -> Iterator[str]:
+    if "\0" in word:
+        return
+    yield from paths_in(word)
+    for part in _BETWEEN.split(word):
+        if part and part != word:
+            yield part
+
+
+class _Files:
+    """The files of a project that have been covered."""
+
+    def __init__(self, project: str, allowance: Allowance) -> None:
+        self.states: list[tuple[str, bytes]] = []
+        self._project = os.path.abspath(project)
+        self._real = os.path.realpath(project)
+        self._allowance = allowance
+        self._sizes: dict[str, int] = {}
+        self._stamps: list[tuple[str, Stamp]] = []
+        self._seen: set[str] = set()
+
+    def content(self) -> Content:
+        states = tuple(sorted(self.states))
+        return Content(hash_states(states), dict(sorted(self._sizes.items())), states, tuple(self._stamps))
+
+    def look_at(self, path: str) -> Steps[None]:
+        """Covers a file, or what is run in a folder."""
+        try:
+            found = os.stat(path)
+        except (OSError, ValueError):
+            return
+        if stat.S_ISREG(found.st_mode):
+            yield from self._file(path)
+        elif stat.S_ISDIR(found.st_mode):
+            yield from self.look_in(path)
+
+    def look_in(self, folder: str) -> Steps[None]:
+        """Covers what a launcher runs in a folder."""
+        for name in RUN_IN_FOLDERS:
+            if os.path.isfile(path := os.path.join(folder, name)):
+                yield from self._file(path)
+
+    def _file(self, path: str) -> Steps[None]:
+        """Covers a file, if it is one of the project. Of a link that leads out of the project counts where it leads
+        to."""
+        path = os.path.abspath(path)
+        real = os.path.realpath(path)
+        inside, really_inside = _within(path, self._project), _within(real, self._real)
+        shown = inside or really_inside
+        if not shown or shown in self._seen:
+            return
+        self._seen.add(shown)
+        self._allowance.used_files += 1
+        if self._allowance.used_files > self._allowance.files:
+            raise ContentError(f"more than {self._allowance.files:,} files would be read before each start")
+        if os.path.normpath(os.path.join(self._real, shown)) != real:
+            self.states.append((f"./{shown} ->", link_state(os.path.relpath(real, self._real))))
+        if really_inside:
+            self.states.append((f"./{shown}", (yield from self._state(real, f"./{shown}"))))
+
+    def _state(self, path: str, shown: str) -> Steps[bytes]:
+        digest = hashlib.sha256()
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                found = os.fstat(fd)
+                if not stat.S_ISREG(found.st_mode):
+                    raise ContentError(f"{path} {CHANGES}")
+                self._allowance.used_bytes += found.st_size
+                if self._allowance.used_bytes > self._allowance.bytes:
+                    most = f"{self._allowance.bytes / 2**20:g} MB"
+                    raise ContentError(f"more than {most} would be read before each start, with {path}")
+                while chunk := os.read(fd, STEP_BYTES):
+                    digest.update(chunk)
+                    yield
+                if stamp_of(os.fstat(fd)) != stamp_of(found):
+                    raise ContentError(f"{path} {CHANGES}")
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise ContentError(f"{path} cannot be read: {error.strerror}; make it readable or remove it") from None
+        self._sizes[shown] = found.st_size
+        self._stamps.append((path, stamp_of(found)))
+        return digest_state(digest.hexdigest(), found.st_mode)
+
+
+def _within(path: str, folder: str) -> str:
+    """The path relative to the folder; empty if it lies elsewhere."""
+    return path[len(folder.rstrip("/")) + 1 :] if path.startswith(folder.rstrip("/") + "/") else ""

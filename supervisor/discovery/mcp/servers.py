@@ -1,0 +1,169 @@
+"""Makes extensions of the entries in files of MCP servers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
+
+from supervisor.discovery.discover import Found, Scope, Skipped
+from supervisor.discovery.environment import NEVER, is_secret
+from supervisor.home.config import Config
+from supervisor.home.small_file import read_file
+from wire.dialects.table import with_defaults
+from wire.manifest import Manifest, ManifestError
+from wire.settings.expansion import ExpansionError, expand, variables_in
+from wire.settings.mcp_file import McpFileError, at, parse_mcp
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wire.settings.mcp_file import EntryFault, McpEntry, McpFile
+
+DIALECT = "mcp"
+LIMIT = 1 << 20
+"""Bytes of a file. People write them."""
+
+
+def read_servers(file: Path, scope: Scope, workspace: Path, position: int = 0) -> list[Found | Skipped]:
+    """The servers of a file in their order, not expanded, and what cannot be used. Raises nothing."""
+    try:
+        parsed = _parsed(file)
+    except ManifestError as error:
+        named = scope is Scope.EXPLICIT
+        return [Skipped(file, str(error), is_named=named, may_be_needed=error.may_be_needed, entry=file)]
+    found = [_found(file, entry, scope, workspace, position) for entry in parsed.entries]
+    if parsed.remark and found:
+        found[0] = _also(found[0], f"{file}: {parsed.remark}")
+    return [*found, *(_skipped(file, fault) for fault in parsed.faults)]
+
+
+def read_again(found: Found, environ: Mapping[str, str]) -> Found:
+    """The server as its file has it now, expanded. Raises `ManifestError`, also if it is not there any more."""
+    assert found.entry is not None
+    assert found.workspace is not None
+    file, name = found.entry, found.manifest.name
+    parsed = _parsed(file)
+    for entry in parsed.entries:
+        if entry.name == name:
+            now = _found(file, entry, found.scope, found.workspace, found.position)
+            made = expanded(now, environ) if now.manifest.is_enabled else now
+            if isinstance(made, str):
+                raise ManifestError(f"{file}: {made}")
+            return made
+    for fault in parsed.faults:
+        if fault.name == name:
+            raise ManifestError(f"{at(file, fault.place)}: {fault.message}")
+    raise ManifestError(f"{file} has no server {name!r} any more")
+
+
+def is_same(old: Found, new: Found) -> bool:
+    """Whether two servers would be started alike."""
+    return _as_started(old) == _as_started(new)
+
+
+def _as_started(found: Found) -> tuple[Any, ...]:
+    return found.manifest, found.folder, found.command, found.set_env, found.options
+
+
+def expanded(found: Found, environ: Mapping[str, str]) -> Found | str:
+    """The server with the values of its variables; or why it cannot be started."""
+    assert found.server is not None
+    server, workspace = found.server.server, str(found.workspace)
+    held = {name: value for name, value in environ.items() if name not in NEVER}
+
+    def value(text: str, what: str) -> str:
+        try:
+            return expand(text, held, workspace)
+        except ExpansionError as error:
+            raise ExpansionError(f"{what}: {error}") from None
+
+    try:
+        command = value(server.command, "command")
+        args = [value(arg, f"args[{number}]") for number, arg in enumerate(server.args)]
+        env = {name: value(str(text), f"env.{name}") for name, text in server.env.items()}
+        cwd = value(server.cwd, "cwd") if server.cwd is not None else ""
+    except ExpansionError as error:
+        return str(error)
+    if not command:
+        return f"command: {server.command} is empty"
+    if any("\0" in text for text in (command, *args, *env.values(), cwd)):
+        return "a value with a NUL in it cannot be handed over"
+    folder = Path(os.path.abspath(os.path.join(workspace, os.path.expanduser(cwd))))
+    made = replace(found, folder=folder, command=(command, *args), set_env=env)
+    said = _secrets_in_args(found.server, environ)
+    return _also(made, said) if said else made
+
+
+def _secrets_in_args(entry: McpEntry, environ: Mapping[str, str]) -> str:
+    """Says which secrets of the environment stand in the command line; empty if none does."""
+    server = entry.server
+    words = dict.fromkeys(name for word in (server.command, *server.args) for name in variables_in(word))
+    secrets = [name for name in words if name in environ and is_secret(name, Config(), environ[name])]
+    if not secrets:
+        return ""
+    return f"{', '.join(secrets)} in args can be seen by every user of this machine (ps); put it into env if it can be"
+
+
+def _found(file: Path, entry: McpEntry, scope: Scope, workspace: Path, position: int) -> Found:
+    server = entry.server
+    options: dict[str, Any] = {"instructions": server.instructions}
+    if server.include_tools is not None:
+        options["include_tools"] = server.include_tools
+    if server.exclude_tools:
+        options["exclude_tools"] = server.exclude_tools
+    return Found(
+        workspace if server.cwd is None else Path(os.path.join(workspace, server.cwd)),
+        _manifest(file, entry),
+        scope,
+        position,
+        options=options,
+        entry=file,
+        server=entry,
+        workspace=workspace,
+    )
+
+
+def _manifest(file: Path, entry: McpEntry) -> Manifest:
+    fields = {**entry.manifest_fields, "dialect": DIALECT, "enabled": None if entry.server.is_enabled else False}
+    manifest: Manifest = msgspec.convert(with_defaults(DIALECT, fields), Manifest)
+    return _remarked(manifest, f"{at(file, entry.place)}: {entry.remark}" if entry.remark else "")
+
+
+def _also(found: Found, line: str) -> Found:
+    """The server with one line more for its user."""
+    told = found.manifest.remark
+    return replace(found, manifest=_remarked(found.manifest, f"{told}; {line}" if told else line))
+
+
+def _remarked(manifest: Manifest, line: str) -> Manifest:
+    copied = replace(manifest)
+    copied.__dict__["told"] = line
+    return copied
+
+
+def _parsed(file: Path) -> McpFile:
+    """Raises `ManifestError`; its text names the file and the place."""
+    try:
+        return parse_mcp(read_file(file, LIMIT))
+    except McpFileError as error:
+        separator = ":" if str(error)[:1].isdigit() else ": "
+        failed = ManifestError(f"{file}{separator}{error}")
+        failed.may_be_needed = error.may_be_needed
+    except OSError as error:
+        failed = ManifestError(f"{file}: cannot be read: {error.strerror}")
+        failed.may_be_needed = not isinstance(error, FileNotFoundError)
+    raise failed
+
+
+def _skipped(file: Path, fault: EntryFault) -> Skipped:
+    return Skipped(
+        file / fault.name,
+        f"{at(file, fault.place)}: {fault.message}",
+        is_error=not fault.is_disabled,
+        may_be_needed=fault.may_be_needed,
+        entry=file,
+    )

@@ -1,0 +1,199 @@
+"""Trust of an entry ends when how it is started changes, or a file of the project that it names."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from supervisor.discovery.admission import Admission, Consent
+from supervisor.discovery.discover import Found
+from supervisor.discovery.steps import Allowance, finish
+from supervisor.discovery.trust_rules import TrustState
+from supervisor.discovery.trust_store import TrustStore
+from tests.support.mcp_files import found_in, server_of, write_servers
+
+ENTRY = {
+    "command": "node", "args": ["server.js", "--config=conf/a.json"], "env": {"LIB": "./lib.js", "KEY": "${KEY:-}"},
+}  # fmt: skip
+
+
+@pytest.fixture
+def project(tmp_path):
+    made = tmp_path / "project"
+    (made / "conf").mkdir(parents=True)
+    for name in ("server.js", "conf/a.json", "lib.js", "other.js"):
+        (made / name).write_text("1")
+    write_servers(made / ".mcp.json", one=ENTRY, two={"command": "y"})
+    return made
+
+
+@pytest.fixture
+def store(tmp_path):
+    return TrustStore(tmp_path / "home")
+
+
+def trust(store, project):
+    found = server_of(project, "one")
+    store.trust(found.place, found.manifest, server=found)
+    assert store.judge(found).is_trusted
+
+
+def judged(store, project):
+    found = server_of(project, "one")
+    return store.examine(found.place, found.manifest, found)
+
+
+FLIPS = [
+    ({"command": "nodejs"}, "command"),
+    ({"args": ["server.js"]}, "args"),
+    ({"env": {**ENTRY["env"], "MORE": "1"}}, "env"),
+    ({"cwd": "conf"}, "cwd"),
+    ({"env_policy": "inherit"}, "env_policy"),
+]
+
+
+@pytest.mark.parametrize(("fields", "part"), FLIPS)
+def test_a_change_of_the_entry_ends_the_trust(project, store, fields, part):
+    trust(store, project)
+    write_servers(project / ".mcp.json", one={**ENTRY, **fields})
+    found = judged(store, project)
+    assert found.standing is TrustState.CHANGED
+    assert found.reason == "its entry or a file that it names has changed"
+    assert part in {change.split()[0] for change in found.changes}
+
+
+def test_a_new_variable_ends_the_trust(project, store):
+    trust(store, project)
+    write_servers(project / ".mcp.json", one={**ENTRY, "env": {**ENTRY["env"], "T": "${GITHUB_TOKEN:-}"}})
+    assert judged(store, project).reason == "it now asks for GITHUB_TOKEN"
+
+
+@pytest.mark.parametrize("name", ["server.js", "conf/a.json", "lib.js"])
+@pytest.mark.parametrize("how", ["changed", "gone", "executable", "link"])
+def test_a_change_of_a_named_file_ends_the_trust(project, store, name, how):
+    trust(store, project)
+    file = project / name
+    if how == "changed":
+        file.write_text("2")
+    elif how == "executable":
+        file.chmod(0o755)
+    else:
+        file.unlink()
+        if how == "link":
+            file.symlink_to(project / "other.js")
+    found = judged(store, project)
+    assert found.standing is TrustState.CHANGED
+    assert any(change.startswith(f"./{name}") for change in found.changes)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"disabled": False}, {"limits": {"rss_mb": 100}}, {"timeout": 5000}, {"required": True}, {"description": "x"}],
+)
+def test_other_fields_keep_the_trust(project, store, fields):
+    trust(store, project)
+    write_servers(project / ".mcp.json", one={**ENTRY, **fields}, three={"command": "z"})
+    (project / "other.js").write_text("2")
+    assert judged(store, project).is_trusted
+
+
+def test_what_is_trusted_is_one_entry(project, store):
+    trust(store, project)
+    two = server_of(project, "two")
+    assert store.judge(two).standing is TrustState.NEVER_SEEN
+    write_servers(project / ".mcp.json", uno=ENTRY)
+    assert store.judge(server_of(project, "uno")).standing is TrustState.NEVER_SEEN
+
+
+@pytest.mark.parametrize(
+    ("entry", "covered"),
+    [
+        ({"command": "./run.sh"}, ["./run.sh"]),
+        ({"command": "run.sh", "cwd": "bin"}, ["./bin/index.js", "./bin/package.json", "./bin/run.sh"]),
+        ({"command": "node", "args": ["bin"]}, ["./bin/index.js", "./bin/package.json"]),
+        ({"command": "uv", "args": ["--directory", "bin", "run", "run.sh"]},
+         ["./bin/index.js", "./bin/package.json", "./bin/run.sh", "./run.sh"]),
+        ({"command": "sh", "args": ["-c", "exec ./run.sh --x"]}, ["./run.sh"]),
+        ({"command": "node", "env": {"NODE_OPTIONS": "--require ./run.sh"}}, ["./run.sh"]),
+        ({"command": "python", "env": {"PYTHONPATH": "lib:${workspaceFolder}/run.sh"}}, ["./run.sh"]),
+        ({"command": "npx", "args": ["-y", "server-filesystem", "docs"]}, []),
+        ({"command": "cat", "args": ["/etc/passwd", "../outside"]}, []),
+        ({"command": "./linked.sh"}, ["./linked.sh"]),
+    ],
+)  # fmt: skip
+def test_which_files_an_entry_names(tmp_path, entry, covered):
+    project = tmp_path / "project"
+    (project / "bin").mkdir(parents=True)
+    (project / "docs").mkdir()
+    for name in ("run.sh", "bin/run.sh", "bin/index.js", "bin/package.json", "docs/text.md", "../outside"):
+        (project / name).write_text(name)
+    (project / "linked.sh").symlink_to("run.sh")
+    write_servers(project / ".mcp.json", one=entry)
+    found = server_of(project, "one")
+    content = TrustStore(tmp_path / "home").examine(found.place, found.manifest, found).content
+    assert content is not None
+    assert sorted(content.files) == sorted(covered)
+
+
+def test_where_a_link_leads_counts(project, store):
+    (project / "server.js").unlink()
+    (project / "server.js").symlink_to("/usr/bin/env")
+    trust(store, project)
+    (project / "server.js").unlink()
+    (project / "server.js").symlink_to("/usr/bin/true")
+    assert judged(store, project).standing is TrustState.CHANGED
+
+
+def test_a_run_starts_what_was_hashed(project, store, tmp_path):
+    trust(store, project)
+    admission = Admission(tmp_path / "home", Consent())
+    discovery = found_in(project, admit=admission.for_one_start())
+    [found] = discovery.found
+    assert found.is_hashed
+    assert found.change == ""
+    (project / "lib.js").write_text("other")
+    assert "lib.js has changed since it was checked" in found.change
+    assert [skipped.name for skipped in discovery.skipped if skipped.untrusted] == ["two"]
+
+
+def test_consent_by_place(project, tmp_path):
+    one = server_of(project, "one")
+    admission = Admission(tmp_path / "home", Consent(folders=frozenset({one.place})))
+    discovery = found_in(project, admit=admission.for_one_start())
+    assert [found.manifest.name for found in discovery.found] == ["one"]
+    everything = Admission(tmp_path / "home", Consent(whole_project=True))
+    assert len(found_in(project, admit=everything.for_one_start()).found) == 2
+
+
+def test_a_new_version_is_judged_in_a_project_and_not_in_the_user_s_file(project, store, tmp_path):
+    trust(store, project)
+    admission = Admission(tmp_path / "home", Consent())
+    old = server_of(project, "one")
+    write_servers(project / ".mcp.json", one={**ENTRY, "args": []})
+    now = server_of(project, "one")
+    assert finish(admission.may_run(now, old.manifest)) == (
+        "not trusted (its entry or a file that it names has changed)"
+    )
+    write_servers(tmp_path / "home" / "mcp.json", one={"command": "x", "env": {"T": "${HOME}"}})
+    [mine] = found_in(tmp_path, tmp_path / "home").found
+    assert isinstance(finish(admission.may_run(mine, old.manifest)), Found)
+
+
+def test_too_much_is_not_read(project, store):
+    (project / "server.js").write_bytes(b"")
+    with (project / "server.js").open("wb") as file:
+        file.truncate(2**31)
+    found = server_of(project, "one")
+    assert "more than 512 MB would be read" in store.examine(found.place, found.manifest, found).reason
+    steps = store.judging(found.place, found.manifest, Allowance(files=0), is_shown=True, server=found)
+    assert "more than 0 files" in finish(steps).reason
+
+
+def test_a_record_survives_in_the_file(project, store):
+    trust(store, project)
+    rows = json.loads(store.path.read_text())["extensions"]
+    assert list(rows) == [f"{project}/.mcp.json/one"]
+    assert rows[f"{project}/.mcp.json/one"]["env"] == ["KEY"]
+    assert store.revoke(server_of(project, "one").place)
+    assert judged(store, project).standing is TrustState.NEVER_SEEN
