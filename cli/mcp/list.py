@@ -42,14 +42,15 @@ def register(app: typer.Typer) -> None:
 def mcp_list(as_json: Json = False) -> None:
     """List the MCP servers of this project and of the user, without starting any.
 
-    A faulty entry is listed with what is wrong, and where. "tools" and "tokens" are what a server offered when it last
+    The state says what a run would do with it: ok, disabled, faulty, hidden (the other file has the name, too), unset (a
+    variable that it needs), or untrusted; below the table stands what is wrong, and where. "tools" and "tokens" are what a server offered when it last
     ran: about so many tokens of each request to the model are its definitions.
 
     Exit status: 0 listed, also if there is nothing; 1 a file cannot be read; 2 usage.
 
     Examples:
         zot mcp list                                         a table
-        zot mcp list --json | jq -r 'select(.state == "ready to start") | .name'   names
+        zot mcp list --json | jq -r 'select(.state == "ok") | .name'   names
     """
     doing("list", lambda: _run(as_json=as_json))
 
@@ -109,10 +110,10 @@ def state_of(each: Listed, project: Path, home: Path) -> tuple[str, str]:
     if each.hidden_by is not None:
         return "hidden", f"{each.where}: {each.hidden_by} has a server of this name, which comes first"
     if each.trouble:
-        return "not set", f"{each.where}: {each.trouble}"
+        return "unset", f"{each.where}: {each.trouble}"
     if why := distrust(each, project, home):
-        return "not trusted", f"{why}: zot ext trust {shlex.quote(each.name)}"
-    return "ready to start", ""
+        return "untrusted", f"{why}: zot ext trust {shlex.quote(each.name)}"
+    return "ok", ""
 
 
 def distrust(each: Listed, project: Path, home: Path) -> str:
