@@ -102,8 +102,8 @@ def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloa
 
 def settle(options: Options, supervisor: Supervisor, provider: Provider | None, abort: Abort) -> None:
     """Waits for the extensions before the first request: for `extension_wait`, by default until the model is ready, at
-    least `LEAST_S` and at most `SETTLE_S`, and for `SETTLE_S` without a provider. Those whose dialect says so are waited
-    for longer. Guards need no longer wait here: a verdict waits for guards that are still starting."""
+    least `LEAST_S` and at most `SETTLE_S`, and for `SETTLE_S` without a provider. The dialect of an extension
+    may say longer. Guards need no longer wait here: a verdict waits for guards that are still starting."""
     now = supervisor.loop.clock()
     slow = max((dialect_named(each.manifest.dialect).settle_s for each in supervisor.extensions), default=0.0)
     if options.extension_wait is not None:

@@ -43,11 +43,9 @@ EXTENSIONS = 10
 """A call that goes on reporting progress may take this many times its time."""
 
 
-def ends_at_last(pending: Pending, timeout_s: float) -> float:
-    """When a request has run out of time, as things are: each report of progress may have started it anew."""
-    if pending.progressed_at is None:
-        return pending.asked_at + timeout_s
-    return min(pending.progressed_at + timeout_s, pending.asked_at + EXTENSIONS * timeout_s)
+def ends_at_last(progressed_at: float, asked_at: float, timeout_s: float) -> float:
+    """When a request has run out of time whose last report of progress came at `progressed_at`."""
+    return min(progressed_at + timeout_s, asked_at + EXTENSIONS * timeout_s)
 
 
 class InFlight:
@@ -68,7 +66,8 @@ class InFlight:
 
     def _await(self, worker: Worker, pending: Pending, timeout_s: float, then: Callable[[Pending], None]) -> None:
         """Calls `then` in a later pass, when the worker has answered, has failed to, or the timeout has passed."""
-        self._expire_in_time(worker, pending, timeout_s)
+        late = partial(self._late, worker, pending, timeout_s)
+        self._timers[id(pending)] = self._loop.call_later(timeout_s, late)
         self._awaited[id(pending)] = worker, pending
 
         def done() -> None:
@@ -83,11 +82,12 @@ class InFlight:
         else:
             pending.on_done = done
 
-    def _expire_in_time(self, worker: Worker, pending: Pending, timeout_s: float) -> None:
-        """Expires the request when its time is over, which a report of progress may have started anew."""
-        ends_at = ends_at_last(pending, timeout_s)
-        if self._loop.clock() < ends_at:
-            later = partial(self._expire_in_time, worker, pending, timeout_s)
-            self._timers[id(pending)] = self._loop.call_at(ends_at, later)
-        else:
-            worker.expire(pending, timeout_s)
+    def _late(self, worker: Worker, pending: Pending, timeout_s: float) -> None:
+        """Expires a request whose time is over, unless a report of progress has started it anew."""
+        if (progressed_at := pending.progressed_at) is not None:
+            ends_at = ends_at_last(progressed_at, pending.asked_at, timeout_s)
+            if self._loop.clock() < ends_at:
+                again = partial(self._late, worker, pending, timeout_s)
+                self._timers[id(pending)] = self._loop.call_at(ends_at, again)
+                return
+        worker.expire(pending, timeout_s)

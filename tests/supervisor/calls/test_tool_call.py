@@ -62,7 +62,7 @@ def test_a_worker_that_dies_just_before_a_call_is_reported_by_its_exit(host: Hos
         )
     host.start()
     for number in range(10):
-        host.extension(f"dead{number}").tell(b"{}\n")  # makes it leave, at any moment from now
+        host.extension(f"dead{number}").tell(frames.Event("turn_end"))  # makes it leave, at any moment from now
         answer = host.call_of(f"dead{number}", f"t{number}")
         assert answer.failure is Failure.DIED
         assert "it ended (exit 5)" in answer.reason

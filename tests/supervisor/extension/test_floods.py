@@ -7,6 +7,7 @@ Set ZOT_FULL_FLOODS=1 for floods of full size: 1 GiB instead of 64 MiB, with the
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import psutil
@@ -16,6 +17,7 @@ from msgspec import Raw
 from supervisor.extension.lifecycle import State
 from supervisor.loop.future import Failure
 from tests.support.host import Host
+from wire.dialects.long_lines import SHORT
 from wire.frames import Event
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.host import Host
+    from wire.dialects.base import Received
 
 
 pytestmark = pytest.mark.usefixtures("healthy")
@@ -103,9 +106,15 @@ def test_guards_of_others_answer_between_the_largest_frames_of_one(host: Host):
     frame = """b'{"type":"tool_result","id":"1","x":"' + b"x" * 6_000_000 + b'"}\\n'"""
     host.write("flood", FLOOD % (frame, 1))
     host.start()
-    dialect = host.extension("flood").lead._dialect
-    decode, decoded_in = dialect.decode_long, []
-    dialect.decode_long = lambda line: decoded_in.append(host.loop.passes) or decode(line)
+    worker = host.extension("flood").lead
+    session, decoded_in = worker._session, []
+
+    def receive(line: bytes | bytearray, now: float) -> Received:
+        if len(line) > SHORT:
+            decoded_in.append(host.loop.passes)
+        return session.receive(line, now)
+
+    worker._session = SimpleNamespace(receive=receive, due_at=None, stop=session.stop)
     answers = 0
     while len(decoded_in) < LARGE_FRAMES:
         assert host.supervisor.intercept(CALL).missing == ()

@@ -229,7 +229,7 @@ def test_a_worker_that_has_greeted_leads_while_the_first_is_late(host: Host, mar
     host.until(lambda: second.state is State.GREETED)
     assert first.state is State.SPAWNED
     assert host.extension("pool").lead is second
-    host.extension("pool").tell(b'{"type":"event","event":"turn_start"}\n')
+    host.extension("pool").tell(frames.Event("turn_start"))
     host.until(marks.exists)
     assert host.cost("pool").events_dropped == 0
     host.stop(at_once=True)

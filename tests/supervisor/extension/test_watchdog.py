@@ -131,8 +131,9 @@ class Pinged:
         self.on_pong = None
         self.restart_timer = loop.call_at
 
-    def ping(self, ping_id: str) -> None:
+    def ping(self, ping_id: str) -> bool:
         self.pings.append(ping_id)
+        return True
 
 
 @pytest.fixture
