@@ -110,7 +110,7 @@ def _arguments(text: str) -> bytes:
 def _startable(name: str, scope: Any, project: Path, home: Path) -> Found:
     """The server as a run would start it. Raises `CommandLineError` and `McpError`."""
     from cli.mcp.entries import named, read_entries
-    from cli.mcp.list import distrust, found_of
+    from cli.mcp.states import distrust, found_of
 
     entries = read_entries(project, home, os.environ)
     if entries.faults and not entries.found:
