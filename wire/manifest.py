@@ -47,6 +47,7 @@ class Timeouts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$(?!\n)"
 Variable = Annotated[str, msgspec.Meta(pattern=VARIABLE_PATTERN)]
 EnvPolicy = Literal["inherit", "minimal"]
+DialectName = Annotated[str, msgspec.Meta(pattern=rf"^({'|'.join(MODULES)})$(?!\n)")]
 
 ExitCode = Annotated[int, msgspec.Meta(ge=0, le=255)]
 
@@ -116,9 +117,9 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     """The arguments of the program. They are not expanded; it runs in the manifest's folder. Absent: none."""
     version: str | None = None
     """Its version, for people: `zot ext list` and `info` show it. Absent: none is shown."""
-    dialect: Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(MODULES)})] = ZOT
+    dialect: DialectName = "zot"
     """The protocol that it speaks: zot, or mcp for an MCP server on stdio. The defaults of `timeouts`, `restart` and
-    `env_policy` depend on it: see [dialects](../dialects.md)."""
+    `env_policy` depend on it. Absent: zot."""
     language: str | None = None
     """The language that it is written in, for people. Nothing depends on it. Absent: none."""
     description: str | None = None
@@ -267,17 +268,10 @@ def parse_manifest(text: bytes) -> Manifest:
     for each in unknown:
         if each.is_near_miss:
             raise _error(f"manifest: {_near_miss(each)}", text)
-    if fault := _dialect_fault(manifest.dialect):
-        raise _error(f"manifest: {fault}", text)
     if manifest.dialect != ZOT:
         manifest = msgspec.convert(with_defaults(manifest.dialect, fields), Manifest)
     manifest.__dict__.update(unknown=tuple(unknown), text=text)
     return manifest
-
-
-def _dialect_fault(name: Any) -> str:
-    is_known = not isinstance(name, str) or name in MODULES  # another type is a fault of its own
-    return "" if is_known else f"dialect: {name[:80]!r} is none of {', '.join(MODULES)}"
 
 
 def all_faults(text: bytes) -> list[Fault]:
@@ -311,7 +305,6 @@ def all_faults(text: bytes) -> list[Fault]:
             break
     if not found and (refusal := _refusal(text)) is not None:
         found.append(fault(fault_path(str(refusal)), _explained(refusal, text)))
-    found += [fault("dialect", wrong) for wrong in [_dialect_fault(fields.get("dialect", ZOT))] if wrong]
     return sorted(found, key=lambda each: (each.place is not None, each.place and each.place[:2]))
 
 
@@ -352,7 +345,8 @@ def _explained(error: msgspec.ValidationError, text: bytes) -> str:
     fault = str(error)
     if "matching regex" in fault:
         path = fault_path(fault)
-        return _NAME_RULE if path == "name" else f"{path}: not the name of a variable"
+        rules = {"name": _NAME_RULE, "dialect": f"dialect: none of {', '.join(MODULES)}"}
+        return rules.get(path, f"{path}: not the name of a variable")
     said = explain(Manifest, fault)
     if said == "exec is required":
         others = [name for name in msgspec.json.decode(text) if letters(name) in _EXECS]

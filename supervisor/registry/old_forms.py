@@ -15,6 +15,11 @@ OLD_DRAFTS = ("http://json-schema.org/draft-0", "https://json-schema.org/draft-0
 """How `$schema` begins in a schema of an older draft."""
 _ANCHOR = re.compile("[A-Za-z_][-A-Za-z0-9._]*")
 LIMITS = (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum"))
+OLD_WORDS = frozenset({
+    "$id", "$recursiveAnchor", "$recursiveRef", "dependencies", "exclusiveMaximum", "exclusiveMinimum", "id",
+    "nullable",
+})  # fmt: skip
+"""Keywords that another form may stand for, but for `items`, `required` and `type`, which nearly every schema has."""
 WHOLE_VALUE = ("$ref", "allOf", "anyOf", "const", "if", "not", "oneOf")
 """Keywords that may refuse null whatever `type` and `enum` say."""
 SAID_OUTSIDE = ("$anchor", "$defs", "$id", "default", "definitions", "deprecated", "description", "examples", "title")
@@ -50,14 +55,18 @@ class _Renewal:
         """A part in the new form. What is no schema stays as it is."""
         if type(schema) is not dict:
             return schema
-        new = {word: self._rule(word, rule) for word, rule in schema.items() if not _is_unset(word, rule)}
-        _renew_tuple(new)
+        new = {word: self._rule(word, rule) for word, rule in schema.items() if rule is not None or not _is_unset(word)}
+        if type(new.get("items")) is list:
+            _renew_tuple(new)
+        if "properties" in new or "required" in new:
+            _renew_required(new, schema)
+        if (types := new.get("type")) == "any" or (type(types) is list and "any" in types):
+            del new["type"]
+        if new.keys().isdisjoint(OLD_WORDS):  # as most are
+            return new
         _renew_limits(new)
-        _renew_required(new, schema)
         _renew_dependencies(new)
         _renew_names(new)
-        if new.get("type") == "any" or (type(new.get("type")) is list and "any" in new["type"]):
-            del new["type"]
         is_nullable = type(new.get("nullable")) is bool and new.pop("nullable")
         return _with_null(new) if is_nullable and not is_top else new
 
@@ -88,8 +97,9 @@ class _Renewal:
         return "/".join(steps)
 
 
-def _is_unset(word: str, rule: Any) -> bool:
-    return rule is None and (word in RULES or word in ONE_SCHEMA)
+def _is_unset(word: str) -> bool:
+    """Whether null for this keyword, which is no value for it, says that it is not set."""
+    return word in RULES or word in ONE_SCHEMA
 
 
 def _is_tuple(schema: dict[str, Any]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import tracemalloc
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from agent.tools.extension_result import INPUT_LIMIT, parts_of, within_bounds
 from agent.transcript import Image, Text
 from tests.support.faulty_run import guarded, observe, program
+from tests.support.pictures import png
 from wire.frames import ContentBlock
 
 PIXEL, GIF = "iVBORw0KGgo=", "R0lGODlh"
@@ -100,3 +103,33 @@ def test_a_long_result_that_cannot_be_kept_is_cut_and_says_so(tmp_path: Path, mo
     monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
     seen = observe(tmp_path, program(tmp_path, "long", LONG), batches=[[("long", {"text": "x" * 99, "times": 999})]])
     assert seen.answer_of("t1.0")[0].endswith("the whole could not be kept: No such file or directory]")
+
+
+PICTURES = """
+hello("pictures", intercept=["tool_result"])
+send(type="ready")
+blocks = %r
+for frame in frames():
+    if frame["type"] == "tool_call":
+        send(type="tool_result", id=frame["id"], content=blocks)
+    else:
+        said = {"modified_result": {"content": blocks}} if frame["tool_name"] == "echo" else {}
+        send(type="event_intercept_response", id=frame["id"], **said)
+"""
+
+
+def test_no_image_that_a_model_refuses_gets_into_the_conversation_or_the_session(tmp_path: Path):
+    """Each request to the model's API holds all results before it: one such image would end the session for good."""
+    good, damaged = (base64.b64encode(data).decode() for data in (png(2, 2), png(2, 2)[:-9]))
+    bad = [("image/png", ""), ("image/jpeg", good), ("image/png", damaged), ("image/svg+xml", "PHN2Zy8+")]
+    blocks = [{"type": "image", "mime_type": kind, "data": data} for kind, data in [("image/png", good), *bad]]
+    pictures = program(tmp_path, "pictures", PICTURES % blocks)
+    seen = observe(tmp_path, pictures, batches=[[("pictures", {})], [("echo", {"text": "x"})]])
+    for call in ("t1.0", "t2.0"):
+        said, is_error = seen.answer_of(call)
+        assert (said.count("[an image"), is_error) == (4, False)
+    asked = json.dumps(seen.requests[-1]["messages"])
+    (session,) = (tmp_path / "home").rglob("*.jsonl")
+    for text in (asked, session.read_text()):
+        assert (text.count(good), text.count(damaged), text.count("PHN2Zy8")) == (2, 0, 0)
+        assert text.count("its bytes are image/png") == 2

@@ -9,6 +9,7 @@ import pytest
 
 from supervisor.loop.future import Failure
 from tests.support.host import AT_ONCE
+from wire import frames
 
 if TYPE_CHECKING:
     from supervisor.calls.tool_call import ToolAnswer

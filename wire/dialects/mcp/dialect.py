@@ -26,6 +26,7 @@ class McpDialect:
     }
     hello_s = 30.0
     launcher_hello_s = 60.0
+    settle_s = 5.0
     launchers = frozenset(
         {"npx", "uvx", "uv", "bunx", "pnpm", "pnpx", "pipx", "npm", "deno", "docker", "podman"},
     )

@@ -12,7 +12,7 @@ from wire import frames
 from wire.dialects.base import Warned
 from wire.dialects.mcp.values import as_json, kind_of, string
 from wire.suggest import some
-from wire.text import one_line
+from wire.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -24,6 +24,9 @@ NAME_KEPT = 55
 _OTHERS = re.compile(r"[^A-Za-z0-9_-]")
 NAME_SHOWN = 80
 """Characters of a server's own name of a tool in a message."""
+
+WARNINGS_LIMIT = 20
+"""Faulty tools of one list that the user is told of one by one."""
 
 
 class ToolList(NamedTuple):
@@ -76,6 +79,8 @@ def registrations(server: str, tools: Sequence[Any], options: Mapping[str, Any])
         else:
             usable[frame.name] = raw, frame
             warnings += [Warned(f"tool {frame.name}", f"tool {_shown(raw)}: {fault}") for fault in faults]
+    if (more := len(warnings) - WARNINGS_LIMIT) > 0:
+        warnings[WARNINGS_LIMIT:] = [Warned("tools", f"{counted(more, 'more fault')} of its tools not named here")]
     warnings += _without_match("include_tools", includes or (), offered)
     warnings += _without_match("exclude_tools", excludes or (), offered)
     return ToolList(usable, tuple(warnings))

@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from tests.support.any_message import JSON, TEXT
 from wire.dialects.base import Warned
-from wire.dialects.mcp.tools import ToolList, fits, public_name, registration, registrations
+from wire.dialects.mcp.tools import WARNINGS_LIMIT, ToolList, fits, public_name, registration, registrations
 from wire.frames import RegisterTool
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
@@ -160,6 +160,13 @@ def test_of_equal_names_the_first_stays():
         "tool 'a_b' is left out: 'a.b' has the same name, mcp__s__a_b",
         "tool 'a.b' is left out: the server lists it twice",
     ]
+
+
+def test_a_list_of_faulty_tools_is_not_told_without_end():
+    found = listed(*({"name": f"t{number}", "inputSchema": 5} for number in range(400)), tool())
+    assert list(found.tools) == ["mcp__s__t"]
+    assert len(found.warnings) == WARNINGS_LIMIT + 1
+    assert found.warnings[-1] == Warned("tools", "380 more faults of its tools not named here")
 
 
 @pytest.mark.parametrize(
