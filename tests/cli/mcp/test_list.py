@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cli.mcp.hiding import HIDDEN, hidden_arguments
+from supervisor.discovery.discover import Scope
+from supervisor.discovery.mcp.servers import expanded, read_servers
+from supervisor.discovery.trust_store import TrustStore
 from supervisor.home.config import Config
 from tests.cli.mcp.conftest import entry, write
 from tests.support.forked import run
@@ -128,7 +131,9 @@ def test_of_two_with_one_name_the_first_that_can_be_started_has_it(zot):
     states = [line["state"] for line in run(zot, "mcp", "list", "--json").json_lines]
     assert states == ["untrusted", "ok", "hidden"]
     assert run(zot, "mcp", "get", "n", "--json").json_lines[0]["scope"] == "user"
-    assert run(zot, "ext", "trust", "n", "--yes").status == 0
+    (found,) = read_servers(zot.cwd / ".mcp.json", Scope.PROJECT, zot.cwd)
+    trusted = expanded(found, {})
+    TrustStore(zot.home).trust(trusted.place, trusted.manifest, server=trusted)
     told = run(zot, "mcp", "list").text
     assert [line.split()[2] for line in told.splitlines()[1:4]] == ["ok", "hidden", "hidden"]
-    assert f"m: {zot.home}/mcp.json:7:5: the name is taken by {zot.home}/extensions/m\n" in told
+    assert f"m: {zot.home}/mcp.json:6:5: the name is taken by {zot.home}/extensions/m\n" in told
