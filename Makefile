@@ -7,12 +7,13 @@ BIN := $(VENV)/bin
 PYTEST_FLAGS ?= -n 4 --dist worksteal -q
 FUZZ_INPUTS ?= 1000000
 
-.PHONY: help demo test setup lint types contract schemas docs-check unit test-slow fuzz bench clean
+.PHONY: help demo test setup mcp-servers lint types contract schemas docs-check unit test-slow fuzz bench clean
 
 help:
 	@echo "make demo       set up, then show a complete run (no key needed)"
 	@echo "make test       set up, then check everything and run the tests"
 	@echo "make test-slow  run what make test leaves out: kill storms, benchmarks, a soak, more examples of each property"
+	@echo "make mcp-servers  install four published MCP servers, which test-slow then talks to"
 	@echo "make fuzz       feed a million faulty inputs of each kind (about an hour; FUZZ_INPUTS=10000 for fewer)"
 	@echo "make bench      set up, then run all benchmarks (about half an hour)"
 	@echo "make clean      remove the environment and caches"
@@ -47,6 +48,16 @@ unit: $(VENV)/.dev
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m "slow or hypothesis" --hypothesis-profile more $(PYTEST_FLAGS)
+
+# Published by others, pinned, and each in a place of its own: they are held against ours, and are no dependency.
+MCP_SERVERS := $(VENV)/mcp-servers
+MCP_NPM := $(addprefix @modelcontextprotocol/server-,everything@2026.8.31 filesystem@2026.8.31 memory@2026.8.31)
+MCP_PYPI := mcp-server-time==2026.10.19 mcp==2.3.0
+
+mcp-servers: $(VENV)/.python
+	npm install --prefix $(MCP_SERVERS) --no-save --no-audit --no-fund --ignore-scripts --silent $(MCP_NPM)
+	$(BIN)/python -m venv $(MCP_SERVERS)/python
+	$(MCP_SERVERS)/python/bin/python -m pip install --quiet --disable-pip-version-check $(MCP_PYPI)
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz --inputs $(FUZZ_INPUTS)

@@ -40,6 +40,7 @@ Examples:
     zot batch tasks.jsonl -o runs             many prompts, each in its own process
     zot rpc                                   a program drives the agent by stdin and stdout
     zot host -e ./guard                       extensions without an agent
+    zot mcp serve                             the tools of extensions, for other agents
     zot top                                   what each extension uses, live
 
 Exit status: 0 ok, 1 error, 2 usage, 3 blocked by a guard, 4 max steps, 5 budget, 6 timeout, 7 authentication,
@@ -214,6 +215,7 @@ app.add_typer(ext_app, name="ext")
 app.add_typer(mcp_app, name="mcp")
 app.add_typer(skill_app, name="skill")
 app.add_typer(session_app, name="session")
+app.add_typer(mcp_app, name="mcp")
 
 
 def main() -> None:

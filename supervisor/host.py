@@ -136,6 +136,9 @@ class Host:
         self._watch_files = watch_files
         self._watching: FileWatcher | None = None
         self._had_terminal = has_terminal()
+        self._reloads_on_hangup = kind == "host"
+        self.on_stopping: Callable[[], None] = lambda: None
+        """Called once, when the host begins to stop: its extensions still run."""
         self._config = load_config(self.home)
         self._admission = Admission(self.home, consent or Consent(), self._config)
         folder = sockets or runtime_dir(self.home)
@@ -233,6 +236,7 @@ class Host:
             self.phase = Phase.STOPPING
             self.stopped_by = by
             self.control.wind_down()
+            self.on_stopping()
 
     def stop(self) -> None:
         """Stops everything gracefully, or at once after a second signal. Clients are served meanwhile."""
@@ -261,7 +265,7 @@ class Host:
 
     def _on_signal(self, number: signal.Signals) -> None:
         has_hung_up = self._had_terminal and not has_terminal()
-        if self.phase is Phase.SERVING and number is signal.SIGHUP and not has_hung_up:
+        if self.phase is Phase.SERVING and number is signal.SIGHUP and not has_hung_up and self._reloads_on_hangup:
             self.tell(HostEvent("reloading", f"all extensions ({number.name})"))
             self._reloader.begin(None, self._reloaded)
         elif self.phase is Phase.SERVING:

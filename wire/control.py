@@ -53,6 +53,8 @@ class Watch(Message, frozen=True, tag="watch"):
     shown: bool = False
     """Whether records of what extensions show are sent: `ext_notify`, `clear_notes`, `panel_open`, `panel_render` and
     `panel_close`, and the `tool_progress` of the client's own calls."""
+    registrations: bool = False
+    """Whether `registrations_changed` is sent."""
 
 
 class Registered(Message, frozen=True, tag="registered"):
@@ -219,6 +221,10 @@ class ToolInfo(msgspec.Struct, frozen=True):
     description: str
     schema: dict[str, Any]
     extension: str
+    read_only: bool = False
+    """The tool changes nothing."""
+    idempotent: bool = False
+    """A call may be made again."""
 
 
 class CommandInfo(msgspec.Struct, frozen=True):
@@ -231,6 +237,19 @@ class Registrations(Message, frozen=True, tag="registrations", omit_defaults=Fal
     id: str
     tools: tuple[ToolInfo, ...]
     commands: tuple[CommandInfo, ...]
+    is_complete: bool = True
+    """Every extension is ready or has failed: nobody is still starting."""
+
+
+class RegistrationsChanged(Message, frozen=True, tag="registrations_changed"):
+    """Tools, commands or `is_complete` may have changed since the last `registrations`; many changes are one line."""
+
+
+class Verdict(frames.InterceptResponse, frozen=True, tag="event_intercept_response"):
+    """The sum of all verdicts, as a guard would say it, and who has blocked the event."""
+
+    blocked_by: str | None = None
+    """The name of the guard, or `host`."""
 
 
 class ReloadOutcome(msgspec.Struct, frozen=True):
@@ -265,6 +284,7 @@ Reply = (
     | StatusReply
     | Registrations
     | Reloaded
+    | RegistrationsChanged
     | Ok
     | ErrorReply
     | Stats
@@ -277,7 +297,7 @@ Reply = (
     | frames.ToolProgress
     | frames.ToolResult
     | frames.CommandResponse
-    | frames.InterceptResponse
+    | Verdict
 )
 
 _encoder = msgspec.json.Encoder()

@@ -16,7 +16,7 @@ from wire.lenient_json import UNREADABLE, reason
 IN_CLIENT = "in the client program: its CPU time and memory are the program's own"
 """Stands in the place of the figures of an extension that has no process."""
 
-HostKind = Literal["run", "host"]
+HostKind = Literal["run", "host", "mcp"]
 """The host of an agent's run, or `zot host`."""
 
 

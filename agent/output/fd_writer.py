@@ -82,6 +82,11 @@ class FdWriter:
         return self.outbox.queued > self._high_water
 
     @property
+    def queued(self) -> int:
+        """Bytes that wait for the reader."""
+        return self.outbox.queued
+
+    @property
     def is_flushed(self) -> bool:
         """Whether no bytes wait for the reader."""
         return not self.outbox.queued

@@ -20,15 +20,21 @@ class StdinLines:
     LF counts as a line. The descriptor stays in its mode and open: other programs may share it."""
 
     def __init__(
-        self, loop: Loop, fd: int, on_line: Callable[[Line | Oversize], None], on_end: Callable[[], None]
+        self,
+        loop: Loop,
+        fd: int,
+        on_line: Callable[[Line | Oversize], None],
+        on_end: Callable[[], None],
+        limit: int = LINE_LIMIT,
     ) -> None:
         self._loop = loop
         self._fd = fd
         self._on_line = on_line
         self._on_end = on_end
-        self._splitter = LineSplitter(LINE_LIMIT)
+        self._splitter = LineSplitter(limit)
         self._is_open = False
         self._is_watched = True
+        self._is_paused = False
 
     def start(self) -> None:
         """Begins to read."""
@@ -44,6 +50,18 @@ class StdinLines:
         if self._is_open and self._is_watched:
             self._loop.watch(self)
         self._is_open = False
+
+    def pause(self) -> None:
+        """Reads nothing until `resume`. Lines that have been read already still come."""
+        self._is_paused = True
+        if self._is_open and self._is_watched:
+            self._loop.watch(self)
+
+    def resume(self) -> None:
+        """Reads again."""
+        self._is_paused = False
+        if self._is_open and self._is_watched:
+            self._loop.watch(self, read=True)
 
     def fileno(self) -> int:
         return self._fd
@@ -70,5 +88,6 @@ class StdinLines:
 
     def _read_file(self) -> None:
         if self._is_open:
-            self.on_readable(64 * 1024)
-            self._loop.call_later(0, self._read_file)
+            if not self._is_paused:
+                self.on_readable(64 * 1024)
+            self._loop.call_later(0.01 if self._is_paused else 0, self._read_file)

@@ -23,6 +23,7 @@ GROUPS = (
     ("cli.sessions.", "Sessions"),
     ("cli.batch.", "Batches"),
     ("cli.host_commands", "Running hosts"),
+    ("cli.mcp.", "Running hosts"),
     ("cli.app.rpc", "Running hosts"),
     ("cli.app.report", "Files"),
     ("cli.app.schema", "Files"),

@@ -42,15 +42,15 @@ def run_host(
     the host cannot serve, 9 without a required extension. Raises `OSError`."""
     fd_limit.check_least()
     try:
-        _check_files(stats_file, metrics_file, stats_interval_s, openmetrics=openmetrics)
+        check_files(stats_file, metrics_file, stats_interval_s, openmetrics=openmetrics)
         consent = Consent(whole_project=trust_project)
-        (folder,) = _checked("the working folder", (project_folder(cwd),))
-        (home,) = _checked("zot's folder ($ZOT_HOME)", (str(zot_home()),))
+        (folder,) = checked("the working folder", (project_folder(cwd),))
+        (home,) = checked("zot's folder ($ZOT_HOME)", (str(zot_home()),))
         if discover and not trust_project:
             consent = ask(extensions, folder, Path(home))
         host = Host(
             version=VERSION,
-            extensions=_checked("--ext", extensions),
+            extensions=checked("--ext", extensions),
             discover_more=discover,
             cwd=folder,
             home=Path(home),
@@ -84,7 +84,7 @@ def run_host(
         host.close()
 
 
-def _check_files(stats: str | None, metrics: str | None, interval_s: float | None, *, openmetrics: bool) -> None:
+def check_files(stats: str | None, metrics: str | None, interval_s: float | None, *, openmetrics: bool) -> None:
     """Raises `CommandLineError` for flags about files that would have no effect, or the wrong one."""
     if interval_s is not None and not isfinite(interval_s):
         raise CommandLineError(f"--stats-interval: {interval_s} is not a number of seconds")
@@ -104,7 +104,7 @@ def _cut(phase: Phase) -> str:
     return ", at once" if phase is Phase.CUT_SHORT else ""
 
 
-def _checked(where: str, texts: tuple[str, ...]) -> tuple[str, ...]:
+def checked(where: str, texts: tuple[str, ...]) -> tuple[str, ...]:
     """The texts as they are. Raises `CommandLineError` for a text that is not UTF-8: extensions get the texts in JSON,
     which holds only UTF-8."""
     for text in texts:

@@ -26,7 +26,7 @@ def status_lines(reply: StatusReply, now: float) -> list[str]:
     """The lines about an extension of a running host. `now` is in seconds since the epoch."""
     status = reply.status
     who = f"{one_line(status.name, 200)} {one_line(status.version or '', 60)}".rstrip()
-    what = "zot host" if reply.kind == "host" else "run"
+    what = {"host": "zot host", "mcp": "zot mcp serve"}.get(reply.kind, "run")
     lines = [f"{who}: {status.state} for {number_format.duration(now - status.since)}, in {what} {reply.pid}"]
     for label, text in _facts(status, reply.pid):
         lines.append(f"{label:<{LABEL}}{one_line(text, 2000)}")

@@ -19,11 +19,15 @@ Examples:
     zot mcp test files               start it once, and see what it offers
     zot mcp list                     all of them, without starting any
     zot mcp remove files
+    zot mcp serve                    the other way: offer the tools of extensions to other agents
 """
 
 
 class McpGroup(LazyGroup):
-    modules = ("cli.mcp.add", "cli.mcp.add_json", "cli.mcp.list", "cli.mcp.get", "cli.mcp.test", "cli.mcp.remove")
+    modules = (
+        "cli.mcp.add", "cli.mcp.add_json", "cli.mcp.list", "cli.mcp.get", "cli.mcp.test", "cli.mcp.remove",
+        "cli.mcp.serve",
+    )  # fmt: skip
 
 
 mcp_app = HelpTyper(cls=McpGroup, no_args_is_help=True, help=HELP)

@@ -34,6 +34,8 @@ class Guards:
         self._extensions = extensions
         self._waiting: list[Callable[[], None]] = []
         self._timer: Timer | None = None
+        self.on_start_over: list[Callable[[], None]] = []
+        """Called when the start of an extension may be over."""
         self.is_complete = False
         """Whether the host knows what every extension guards. A plain attribute, since every verdict reads it."""
 
@@ -110,6 +112,8 @@ class Guards:
         waiting, self._waiting = self._waiting, []
         for callback in waiting:
             self._loop.call_later(0, callback)
+        for callback in self.on_start_over:
+            callback()
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

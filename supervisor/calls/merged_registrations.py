@@ -10,7 +10,7 @@ from supervisor.registry.definition_size import too_large
 from supervisor.registry.registration import EMPTY_SCHEMA, Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from supervisor.extension.extension import Extension
     from supervisor.registry.registration import Command
@@ -32,10 +32,14 @@ class MergedRegistrations:
         self._tools: dict[str, OwnedTool] = {}
         self._clashes: set[tuple[str, str]] = set()
         self._current: dict[str, OwnedTool] | None = None
+        self.on_change: list[Callable[[], None]] = []
+        """Called when registrations or states of extensions have changed."""
 
     def forget(self) -> None:
         """Drops the merged tools. Called when registrations or states of extensions have changed."""
         self._current = None
+        for callback in self.on_change:
+            callback()
 
     def tools(self) -> Mapping[str, OwnedTool]:
         """The tools of the extensions that are up. Tools that are registered later appear in the result of the next

@@ -12,6 +12,7 @@ from wire import control
 from wire.framing import LineSplitter, Oversize
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Iterable, Iterator
     from pathlib import Path
     from typing import Self
@@ -200,6 +201,10 @@ class ControlClient:
         except GoneError:
             return True
         return False
+
+    def release(self) -> socket.socket:
+        """Gives its connection away, once all answers are here: it sends and receives nothing more."""
+        return self._socket
 
     def close(self) -> None:
         self._socket.close()

@@ -12,7 +12,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from supervisor.loop.outbox import Outbox
-from wire.framing import LineSplitter, Oversize
+from wire.framing import DEFAULT_FRAME_LIMIT, LineSplitter, Oversize
 
 if TYPE_CHECKING:
     import socket
@@ -50,6 +50,7 @@ class Connection:
         on_line: Callable[[Line | Oversize], None],
         on_gone: Callable[[str], None],
         is_idle: Callable[[], bool],
+        line_limit: int = DEFAULT_FRAME_LIMIT,
     ) -> None:
         sock.setblocking(False)
         self._loop = loop
@@ -57,7 +58,7 @@ class Connection:
         self._on_line = on_line
         self._on_gone = on_gone
         self._is_idle = is_idle
-        self._splitter = LineSplitter()
+        self._splitter = LineSplitter(line_limit)
         self._lines: deque[Line | Oversize] = deque()
         self.outbox = Outbox()
         self._ended = False

@@ -119,13 +119,21 @@ class RequestHandler:
             control.Registrations(
                 request.id,
                 tools=tuple(
-                    control.ToolInfo(name, owned.tool.description, owned.tool.schema, owned.owner.name)
+                    control.ToolInfo(
+                        name,
+                        owned.tool.description,
+                        owned.tool.schema,
+                        owned.owner.name,
+                        read_only=owned.tool.read_only,
+                        idempotent=owned.tool.retry,
+                    )
                     for name, owned in self._supervisor.registrations.tools().items()
                 ),
                 commands=tuple(
                     control.CommandInfo(name, owned.command.description, owned.owner.name)
                     for name, owned in self._supervisor.registrations.commands().items()
                 ),
+                is_complete=self._supervisor.is_settled,
             )
         )
 
@@ -169,7 +177,7 @@ class RequestHandler:
             client.fail(request.id, f"stats_s must be {low:g} to {high:g} seconds, not {wanted:g}")
             return
         client.say(control.Ok(request.id))
-        client.watch(wanted, notices=request.notices, shown=request.shown)
+        client.watch(wanted, notices=request.notices, shown=request.shown, registrations=request.registrations)
 
     # --- actions ------------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from supervisor.loop.loop import Loop
+    from supervisor.loop.loop import Loop, Timer
     from supervisor.reload.reloader import Reloader
     from supervisor.supervisor import Supervisor
     from wire.events import Record
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 CLIENTS_LIMIT = 64
 ACCEPTED_PER_PASS = 16
+CHANGE_S = 0.1
+"""Seconds in which all changes of registrations are one line."""
 ACCEPT_AGAIN_S = 1.0
 """Seconds until the host accepts new clients again after it ran out of descriptors."""
 
@@ -66,6 +68,9 @@ class ControlServer:
         self._listener: socket.socket | None = None
         self._made = (0, 0)
         self._clients: set[Client] = set()
+        self._change: Timer | None = None
+        supervisor.registrations.on_change.append(self._registrations_changed)
+        supervisor.guards.on_start_over.append(self._registrations_changed)
 
     def start(self) -> str | None:
         """Begins to listen. Returns None, or a line for the user that says why the host cannot listen."""
@@ -91,6 +96,17 @@ class ControlServer:
             if client.wants_notices:
                 line = line or msgspec.json.encode(_Notice(valid_text(name), kind, valid_text(message))) + b"\n"
                 client.pass_on(line)
+
+    def _registrations_changed(self) -> None:
+        """Tells the clients that watch registrations, at most every `CHANGE_S`."""
+        if self._change is None and any(client.wants_registrations for client in self._clients):
+            self._change = self._loop.call_later(CHANGE_S, self._tell_change)
+
+    def _tell_change(self) -> None:
+        self._change = None
+        for client in list(self._clients):
+            if client.wants_registrations:
+                client.say(control.RegistrationsChanged())
 
     def shown(self, record: Record) -> None:
         """Sends a record about notes or panels to the clients that watch them."""

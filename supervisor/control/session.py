@@ -12,6 +12,7 @@ from wire import control, frames
 from wire.dialects.long_lines import describe_oversize
 from wire.framing import Oversize
 from wire.lenient_json import UNREADABLE
+from wire.text import valid_text
 
 if TYPE_CHECKING:
     import socket
@@ -49,6 +50,7 @@ class Client:
         self.open_requests: set[OpenRequest] = set()
         self.wants_notices = False
         self.wants_shown = False
+        self.wants_registrations = False
         self._handler = handler
         self._on_end = on_end
         self._loop = loop
@@ -61,7 +63,8 @@ class Client:
     @property
     def _expects_more(self) -> bool:
         """Whether the client still gets lines if it sends nothing more."""
-        return bool(self.open_requests) or self.wants_notices or self.wants_shown or self._stats_s is not None
+        watches = self.wants_notices or self.wants_shown or self.wants_registrations or self._stats_s is not None
+        return bool(self.open_requests) or watches
 
     # --- from the client ----------------------------------------------------------------------------------
 
@@ -96,11 +99,12 @@ class Client:
         if not self._connection.is_slow:
             self._connection.send(line)
 
-    def watch(self, stats_s: float | None, *, notices: bool, shown: bool) -> None:
+    def watch(self, stats_s: float | None, *, notices: bool, shown: bool, registrations: bool = False) -> None:
         """Replaces all that the client watched before. `stats_s` is the number of seconds between two stats records;
         with None the client gets no stats."""
         self.wants_notices = notices
         self.wants_shown = shown
+        self.wants_registrations = registrations
         self._stats_s = stats_s
         if self._next_stats is not None:
             self._next_stats.cancel()
@@ -130,7 +134,7 @@ class Client:
         self._end(reason)
 
     def _end(self, reason: str) -> None:
-        self.wants_notices = self.wants_shown = False
+        self.wants_notices = self.wants_shown = self.wants_registrations = False
         self._stats_s = None
         if self._next_stats is not None:
             self._next_stats.cancel()
@@ -170,13 +174,14 @@ class OpenRequest:
     def judged(self, judgement: Judgement) -> None:
         self.client.answered(
             self,
-            frames.InterceptResponse(
+            control.Verdict(
                 self.id,
                 block=judgement.is_blocked or None,
                 reason=(judgement.reason if judgement.is_blocked else judgement.explanation) or None,
                 modified_args=msgspec.UNSET if judgement.args is None else Raw(judgement.args),
                 replace_text=judgement.text,
                 modified_result=judgement.result,
+                blocked_by=None if judgement.blocked_by is None else valid_text(judgement.blocked_by),
             ),
         )
 

@@ -21,6 +21,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory):
     def compile_child(stem: str) -> Path:
         program = folder / stem
         if not program.exists():
+            program.parent.mkdir(exist_ok=True)
             subprocess.run(
                 ["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, CHILDREN / f"{stem}.c"], check=True
             )

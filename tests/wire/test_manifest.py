@@ -398,23 +398,3 @@ def test_the_places_of_all_fields_are_found(value: object):
     names = str(value)
     if "." not in names and "[" not in names and "]" not in names:
         check("", {"a": value, "b": [value, value]}, places(text))
-
-
-def test_a_dialect_brings_its_defaults_where_the_manifest_has_none():
-    plain = parse_manifest(b'{"name":"a","exec":"x"}')
-    assert (plain.dialect, plain.restart.policy, plain.timeouts.ready, plain.env_policy) == ("zot", "transient", 3, None)
-    server = parse_manifest(b'{"name":"a","exec":"x","dialect":"mcp","timeouts":{"hello":7}}')
-    assert (server.restart.policy, server.env_policy) == ("permanent", "minimal")
-    assert (server.timeouts.hello, server.timeouts.ready, server.timeouts.tool_call) == (7, 10, 60)
-    own = parse_manifest(
-        b'{"name":"a","exec":"x","dialect":"mcp","env_policy":"inherit","restart":{"max":2},"timeouts":null}'
-    )
-    assert (own.env_policy, own.restart.max, own.restart.policy) == ("inherit", 2, "permanent")
-
-
-@pytest.mark.parametrize("name", ["", "MCP", "acp", "mcp\n"])
-def test_an_unknown_dialect_is_refused_with_the_known_ones(name: str):
-    text = json.dumps({"name": "a", "exec": "x", "dialect": name}).encode()
-    with pytest.raises(ManifestError, match="dialect: none of zot, mcp"):
-        parse_manifest(text)
-    assert [fault.message for fault in all_faults(text)] == ["dialect: none of zot, mcp"]

@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Raw
 
 from agent.output import event_content
-from agent.tools.call_arguments import unfit
 from agent.tools.extension_result import failed, parts_of, within_bounds
 from agent.transcript import Image, Text, ToolResult
+from supervisor.registry.call_arguments import unfit
 from wire import events, frames
 from wire.lenient_json import raw_json
 

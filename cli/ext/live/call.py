@@ -101,7 +101,7 @@ def _host_with(name: str, pid: int | None) -> ControlClient:
         return connect(pid)
     found = survey()
     having = [host for host in found if host.info is not None and name in host.info.extensions]
-    hosts = [host for host in having if host.info is not None and host.info.kind == "host"]
+    hosts = [host for host in having if host.info is not None and host.info.kind != "run"]
     chosen = hosts[0].client if len(hosts) == 1 else None
     close(host.client for host in found if host.client is not chosen)
     if chosen is not None:

@@ -296,7 +296,7 @@ def _changed(before: Gauges, changed: _ChangedGauges) -> Gauges:
 def _title(last: stats.Stats | None) -> str:
     if last is None:
         return "A run without samples"
-    return "A run of zot" if last.host.kind == "run" else "zot host"
+    return {"run": "A run of zot", "mcp": "zot mcp serve"}.get(last.host.kind, "zot host")
 
 
 def _facts(last: stats.Stats | None, run: stats.Run | None) -> tuple[tuple[str, str], ...]:

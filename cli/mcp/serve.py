@@ -1,0 +1,112 @@
+"""`zot mcp serve` as typer sees it. Its work is imported when it runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cli.choices import LogFormat, LogLevel
+from cli.help.completion import hosts
+from cli.os_errors import exit_with
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to `zot mcp`."""
+    app.command("serve")(serve)
+
+
+def serve(
+    ext: Annotated[
+        list[str] | None,
+        typer.Option("-e", "--ext", help="Serve the extension in this folder; repeatable.", metavar="DIR"),
+    ] = None,
+    no_ext: Annotated[
+        bool, typer.Option("--no-ext", "--no-extensions", help="Serve only those named with --ext.")
+    ] = False,
+    cwd: Annotated[str | None, typer.Option(help="The project's folder. Default: this one.", metavar="DIR")] = None,
+    trust_project: Annotated[
+        bool,
+        typer.Option("--trust-project", help="Start the project's extensions although they are not trusted."),
+    ] = False,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            "--host",
+            help="Serve the extensions of a zot host that runs: its pid, or its folder.",
+            metavar="PID|DIR",
+            autocompletion=hosts,
+        ),
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Reload an extension when its files change.")] = False,
+    strict_guards: Annotated[
+        bool, typer.Option("--strict-guards", help="A guard that gives no verdict (crash, timeout) denies.")
+    ] = False,
+    stats: Annotated[
+        str | None,
+        typer.Option(
+            help="Append what everything costs, for zot report; 64 MiB at most, in four files.", metavar="FILE"
+        ),
+    ] = None,
+    stats_interval: Annotated[
+        float | None,
+        typer.Option(
+            help="Between two lines of --stats. Default: 10.", metavar="SECONDS", min=0.25, max=3600, show_default=False
+        ),
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(help="Keep a file of metrics up to date, for node_exporter's textfile collector.", metavar="FILE"),
+    ] = None,
+    openmetrics: Annotated[bool, typer.Option("--openmetrics", help="Write --metrics as OpenMetrics text.")] = False,
+    log_format: Annotated[
+        LogFormat, typer.Option("--log-format", help="Of the events on stderr: lines for a person, or JSON.")
+    ] = LogFormat.console,
+    log_level: Annotated[
+        LogLevel, typer.Option("--log-level", help="The lowest level that is written.")
+    ] = LogLevel.info,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Only errors on stderr.")] = False,
+) -> None:
+    """Serve the tools of extensions to an MCP client, such as Claude Code, Codex or an editor.
+
+    The client starts this command and talks to it on stdin and stdout; messages go to stderr. Each extension is a
+    supervised process, as in zot host: limited, accounted, started again after a crash. Guards judge every call and its
+    result. Slash commands are prompts. The agent's built-in tools are not served. zot ps, zot top and zot ext stats
+    show the server.
+
+    The first list of tools waits until all extensions have started, 5 s at most, and for required ones as long as they
+    may take; the client is told of later ones. When stdin ends, the calls under way still get their answers, within
+    30 s; then the extensions stop in order.
+
+    Exit status: 0 stdin has ended, or stopped; 1 the client does not read, or the host of --host is gone; 2 usage;
+    9 without a required extension; 130 stopped at once.
+
+    Examples:
+        zot mcp serve                                  the installed extensions, and this project's trusted ones
+        zot mcp serve --no-ext -e ./weather -e ./guard one extension, and a guard that judges its calls
+        zot mcp serve --host .                         those of the zot host in this folder, shared by all clients
+        claude mcp add zot -- zot mcp serve -q         for Claude Code
+        codex mcp add zot -- zot mcp serve -q          for Codex
+    """
+    from cli.mcp.serving import Serving, run_serve
+
+    exit_with(
+        "mcp serve",
+        lambda: run_serve(
+            Serving(
+                extensions=tuple(ext or ()),
+                discover=not no_ext,
+                cwd=cwd,
+                trust_project=trust_project,
+                host=host,
+                watch=watch,
+                strict_guards=strict_guards,
+                stats_file=stats,
+                stats_interval_s=stats_interval,
+                metrics_file=metrics,
+                openmetrics=openmetrics,
+                log_format=log_format,
+                log_level=LogLevel.error if quiet else log_level,
+            )
+        ),
+    )

@@ -1,0 +1,115 @@
+"""What an extension answers, in MCP's words: results of tools, and commands as prompts. Pure."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from typing import TYPE_CHECKING, Any
+
+from wire import frames
+from wire.text import valid_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wire.control import CommandInfo, ToolInfo
+
+ARGUMENTS = "arguments"
+"""The one argument of a prompt: what follows the command."""
+_SIGNATURES = {
+    "image/png": (b"\x89PNG\r\n\x1a\n",),
+    "image/jpeg": (b"\xff\xd8\xff",),
+    "image/gif": (b"GIF87a", b"GIF89a"),
+    "image/webp": (b"RIFF",),
+}
+"""The types of images that clients take, and the first bytes of each."""
+_HEAD = 16
+"""Characters of base64 for the first 12 bytes."""
+
+
+# --- lists ----------------------------------------------------------------------------------------------------
+
+
+def tool_definition(tool: ToolInfo) -> dict[str, Any]:
+    """An element of `tools`."""
+    hints = {"readOnlyHint": tool.read_only, "idempotentHint": tool.idempotent}
+    annotations = {name: True for name, is_said in hints.items() if is_said}
+    found: dict[str, Any] = {
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": {"type": "object", **tool.schema},
+    }
+    return {**found, "annotations": annotations} if annotations else found
+
+
+def prompt_definition(command: CommandInfo) -> dict[str, Any]:
+    """An element of `prompts`."""
+    argument = {"name": ARGUMENTS, "description": f"What follows /{command.name}", "required": False}
+    return {"name": command.name, "description": command.description, ARGUMENTS: [argument]}
+
+
+# --- results of tools -----------------------------------------------------------------------------------------
+
+
+def error_result(text: str) -> frames.ToolResult:
+    """A result that says why there is no other."""
+    return frames.ToolResult("", [frames.ContentBlock("text", text=valid_text(text))], is_error=True)
+
+
+def call_result(result: frames.ToolResult) -> dict[str, Any]:
+    """The result of `tools/call`. A block that a client could not show becomes a text that names it."""
+    content = [_block(block) for block in result.content or ()]
+    return {"content": content, "isError": bool(result.is_error)}
+
+
+def _block(block: frames.ContentBlock) -> dict[str, str]:
+    if block.type == "text":
+        return _text(block.text or "")
+    if block.type != "image":
+        return _text(f"[a block of the unknown type {block.type[:80]!r}]")
+    kind, data = block.mime_type or "", block.data or ""
+    if kind not in _SIGNATURES:
+        return _text(f"[an image of type {kind[:80]!r}; only {', '.join(_SIGNATURES)} can be shown]")
+    if not _begins_as(kind, data):
+        return _text(f"[an image of type {kind!r}, but its bytes are something else]")
+    return {"type": "image", "data": data, "mimeType": kind}
+
+
+def _begins_as(kind: str, data: str) -> bool:
+    """Whether the first bytes of the base64 text are those of this type."""
+    try:
+        head = b64decode(data[:_HEAD], validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return head.startswith(_SIGNATURES[kind]) and (kind != "image/webp" or head[8:12] == b"WEBP")
+
+
+def _text(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
+
+
+# --- prompts --------------------------------------------------------------------------------------------------
+
+
+def prompt_result(command: str, description: str, answer: frames.CommandResponse) -> dict[str, Any]:
+    """The result of `prompts/get`: what the command would send to the model, or what it shows, as a user's text."""
+    text = _said(answer).strip("\n") or f"(the command /{command} has run, and shows nothing)"
+    return {"description": description, "messages": [{"role": "user", "content": _text(text)}]}
+
+
+def _said(answer: frames.CommandResponse) -> str:
+    match answer.action:
+        case "prompt":
+            return answer.prompt or ""
+        case "insert":
+            return answer.insert or ""
+        case "display":
+            return answer.display or ""
+        case "open_panel" if answer.open_panel is not None:
+            panel = answer.open_panel
+            return _lines([panel.title or "", *(panel.lines or ()), panel.footer or ""])
+    return ""
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "\n".join(lines)

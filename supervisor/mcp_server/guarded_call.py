@@ -1,0 +1,127 @@
+"""One call of a tool, with the guards before it and after it, as in a run of the agent."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from msgspec import Raw
+
+from supervisor.mcp_server.content import error_result
+from supervisor.registry.call_arguments import unfit
+from wire import frames
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.calls.verdict import Judgement
+    from supervisor.mcp_server.source import Cancellable, Source
+
+HOST = "host"
+"""Who has blocked, if it was no guard."""
+
+
+class Stage(Enum):
+    ADMISSION = "admission"
+    """The guards judge the call."""
+    RUNNING = "running"
+    """The tool runs."""
+    REVIEW = "review"
+    """The guards judge the result."""
+    ENDED = "ended"
+
+
+class GuardedCall:
+    """`done` gets the result, once, in a later pass of the loop; never after `cancel`."""
+
+    def __init__(
+        self,
+        source: Source,
+        name: str,
+        args: bytes,
+        id_: str,
+        done: Callable[[frames.ToolResult], None],
+        on_progress: Callable[[str], None],
+    ) -> None:
+        self.stage = Stage.ADMISSION
+        self._source = source
+        self._name = name
+        self._args = args
+        self._id = id_
+        self._done = done
+        self._on_progress = on_progress
+        self._under_way: Cancellable | None = None
+
+    def begin(self) -> None:
+        """Tells the observers, and asks the guards."""
+        if fault := unfit(self._args):
+            self._end(error_result(fault))
+            return
+        event = frames.Event("tool_call", tool_id=self._id, tool_name=self._name, tool_args=Raw(self._args))
+        self._source.tell(event)
+        self._under_way = self._source.judge(event, self._admitted)
+
+    def cancel(self, reason: str) -> None:
+        """Ends the call: the extension is told, and `done` gets nothing. Observers learn that there is no result."""
+        if self.stage is Stage.ENDED:
+            return
+        self.stage = Stage.ENDED
+        if self._under_way is not None:
+            self._under_way.cancel(reason)
+        self._source.tell(self._result_event(error_result(reason)))
+
+    def _admitted(self, judgement: Judgement) -> None:
+        if self.stage is not Stage.ADMISSION:
+            return
+        if judgement.is_blocked:
+            self._end(error_result(f"refused by {_who(judgement)}: {judgement.reason}"))
+            return
+        if judgement.args is not None:
+            if fault := unfit(judgement.args):
+                self._end(error_result(f"rewritten by a guard: {fault}"))
+                return
+            self._args = judgement.args
+        self.stage = Stage.RUNNING
+        self._under_way = self._source.call(self._name, self._args, self._ran, self._progressed)
+
+    def _progressed(self, text: str) -> None:
+        if self.stage is Stage.RUNNING:
+            self._on_progress(text)
+
+    def _ran(self, result: frames.ToolResult) -> None:
+        if self.stage is not Stage.RUNNING:
+            return
+        self.stage = Stage.REVIEW
+        self._under_way = self._source.judge(
+            self._result_event(result), lambda judgement: self._reviewed(result, judgement)
+        )
+
+    def _reviewed(self, result: frames.ToolResult, judgement: Judgement) -> None:
+        if self.stage is not Stage.REVIEW:
+            return
+        if judgement.is_blocked:
+            text = f"the call has run, but its result is withheld by {_who(judgement)}: {judgement.reason}"
+            result = error_result(text)
+        elif (changed := judgement.result) is not None:
+            is_error = result.is_error if changed.is_error is None else changed.is_error
+            result = frames.ToolResult(self._id, changed.content, is_error)
+        self._end(result)
+
+    def _end(self, result: frames.ToolResult) -> None:
+        self.stage = Stage.ENDED
+        self._source.tell(self._result_event(result))
+        self._done(result)
+
+    def _result_event(self, result: frames.ToolResult) -> frames.Event:
+        return frames.Event(
+            "tool_result",
+            tool_id=self._id,
+            tool_name=self._name,
+            is_error=bool(result.is_error),
+            content=list(result.content or ()),
+        )
+
+
+def _who(judgement: Judgement) -> str:
+    """Who has blocked, in words."""
+    return "the host" if judgement.blocked_by == HOST else f"the guard {judgement.blocked_by}"

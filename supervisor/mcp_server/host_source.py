@@ -1,0 +1,248 @@
+"""The extensions of a host that runs already, over its control socket."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET, Raw
+
+from supervisor.calls.verdict import Judgement
+from supervisor.control.client import FRAME_LIMIT
+from supervisor.control.connection import Connection
+from supervisor.mcp_server import log_levels
+from supervisor.mcp_server.content import error_result
+from supervisor.mcp_server.offer import Offer
+from supervisor.mcp_server.own_source import PATIENCE_S
+from wire import control, events, frames
+from wire.framing import Oversize
+from wire.suggest import no_such
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Sequence
+
+    from supervisor.loop.loop import Loop
+    from wire.framing import Line
+
+    Done = Callable[[control.Reply], None]
+
+
+class HostSource:
+    """`on_lost` is called once, when the host has gone or cannot be understood, with the reason."""
+
+    def __init__(self, loop: Loop, sock: socket.socket, info: control.HostInfoReply, on_lost: Callable[[str], None]):
+        self.is_ready = False
+        self.extensions: Sequence[str] = info.extensions
+        self.on_change: Callable[[], None] = _nothing
+        self.on_log: Callable[[str, str, str], None] = _ignore
+        self._loop = loop
+        self._pid = info.pid
+        self._on_lost = on_lost
+        self._offer = Offer()
+        self._is_complete = False
+        self._is_over = False
+        self._number = 0
+        self._waiting: dict[str, Done] = {}
+        self._reports: dict[str, Callable[[str], None]] = {}
+        """Of the calls that are under way."""
+        self._is_asking = self._must_ask_again = False
+        self._connection = Connection(
+            loop, sock, on_line=self._on_line, on_gone=self._lost, is_idle=lambda: False, line_limit=FRAME_LIMIT
+        )
+
+    def start(self) -> None:
+        """Asks what the host offers, and to be told of changes, notes and notices."""
+        self._loop.call_later(PATIENCE_S, self._patience_over)
+        self._ask(lambda id_: control.Watch(id_, notices=True, shown=True, registrations=True), lambda _reply: None)
+        self._ask_offer()
+
+    def close(self) -> None:
+        """Leaves the host, which runs on."""
+        self._connection.close()
+
+    def _patience_over(self) -> None:
+        self._is_over = True
+        self._changed()
+
+    def _changed(self) -> None:
+        self.is_ready = self.is_ready or self._is_complete or self._is_over
+        self.on_change()
+
+    # --- what there is ------------------------------------------------------------------------------------------
+
+    def offer(self) -> Offer:
+        return self._offer
+
+    def unknown_tool(self, name: str) -> str:
+        known = [tool.name for tool in self._offer.tools]
+        return "" if name in known else no_such("tool", name, known)
+
+    def _ask_offer(self) -> None:
+        """Asks for the registrations; once more if they change before the answer."""
+        if self._is_asking:
+            self._must_ask_again = True
+            return
+        self._is_asking, self._must_ask_again = True, False
+        self._ask(control.Registered, self._offered)
+
+    def _offered(self, reply: control.Reply) -> None:
+        self._is_asking = False
+        if isinstance(reply, control.Registrations):
+            self._offer = Offer(reply.tools, reply.commands)
+            self._is_complete = reply.is_complete
+            self._changed()
+        if self._must_ask_again:
+            self._ask_offer()
+
+    # --- requests -----------------------------------------------------------------------------------------------
+
+    def tell(self, event: frames.Event) -> None:
+        self._connection.send(control.encode(event))
+
+    def judge(self, event: frames.Event, done: Callable[[Judgement], None]) -> _Request:
+        def judged(reply: control.Reply) -> None:
+            if isinstance(reply, control.Verdict):
+                done(_judgement(reply))
+            else:
+                done(Judgement(blocked_by="host", reason=_complaint(reply)))
+
+        return self._ask(lambda id_: _question(id_, event), judged)
+
+    def call(
+        self,
+        name: str,
+        args: bytes,
+        done: Callable[[frames.ToolResult], None],
+        on_progress: Callable[[str], None],
+    ) -> _Request:
+        def called(reply: control.Reply) -> None:
+            self._reports.pop(asked.id, None)
+            done(reply if isinstance(reply, frames.ToolResult) else error_result(_complaint(reply)))
+
+        asked = self._ask(lambda id_: frames.ToolCall(id_, name, Raw(args)), called)
+        self._reports[asked.id] = on_progress
+        return asked
+
+    def invoke(self, name: str, args: str, done: Callable[[frames.CommandResponse], None]) -> _Request:
+        def ran(reply: control.Reply) -> None:
+            if not isinstance(reply, frames.CommandResponse):
+                done(frames.CommandResponse("", error=_complaint(reply)))
+                return
+            if reply.action == "open_panel" and reply.open_panel is not None:
+                self._close_panel(name, reply.open_panel.id)
+            done(reply)
+
+        return self._ask(lambda id_: frames.CommandInvoked(id_, name, args), ran)
+
+    def _close_panel(self, command: str, panel_id: str) -> None:
+        """Nobody can use a panel here: its text is in the answer."""
+        owners = {info.name: info.extension for info in self._offer.commands}
+        if command in owners:
+            self._ask(lambda id_: control.PanelClose(id_, owners[command], panel_id), lambda _reply: None)
+
+    def _ask(self, make: Callable[[str], control.Request], done: Done) -> _Request:
+        self._number += 1
+        id_ = str(self._number)
+        self._waiting[id_] = done
+        request = make(id_)
+        if self._connection.is_open:
+            self._connection.send(control.encode(request))
+        else:
+            self._loop.call_later(0, lambda: self._answered(id_, control.ErrorReply(self._gone)))
+        return _Request(self, id_)
+
+    def cancel(self, id_: str, reason: str) -> None:
+        """Cancels a request; the host answers it with an error, which nobody waits for."""
+        if id_ in self._waiting and self._connection.is_open:
+            self._connection.send(control.encode(frames.Cancel(id_, reason)))
+
+    # --- from the host ------------------------------------------------------------------------------------------
+
+    def _on_line(self, line: Line | Oversize) -> None:
+        if isinstance(line, Oversize):
+            self._give_up(f"host {self._pid} sent a line of {line.size} bytes")
+            return
+        try:
+            reply = control.decode_reply(bytes(line))
+        except control.ControlError as error:
+            self._give_up(f"host {self._pid} speaks another version of the protocol: {error}")
+            return
+        match reply:
+            case frames.ToolProgress(id=id_, text=text):
+                if (report := self._reports.get(id_)) is not None:
+                    report(text)
+            case control.RegistrationsChanged():
+                self._ask_offer()
+            case events.Extension(extension=name, event=kind, message=message):
+                self.on_log(log_levels.of_notice(kind), name, message)
+            case events.ExtNotify(extension=name, level=level, message=message):
+                self.on_log(log_levels.of_note(level), name, message)
+            case control.ErrorReply(id=None, message=message):
+                self._give_up(f"host {self._pid}: {message}")
+            case _:
+                self._answered(getattr(reply, "id", ""), reply)
+
+    def _answered(self, id_: str, reply: control.Reply) -> None:
+        if (done := self._waiting.pop(id_, None)) is not None:
+            done(reply)
+
+    @property
+    def _gone(self) -> str:
+        return f"host {self._pid} has ended"
+
+    def _give_up(self, reason: str) -> None:
+        self._connection.close()
+        self._lost(reason)
+
+    def _lost(self, reason: str) -> None:
+        """The host has gone: who waits for it learns so."""
+        for id_ in self._waiting:
+            self._loop.call_later(0, partial(self._answered, id_, control.ErrorReply(self._gone)))
+        self._on_lost(reason if reason.startswith("host ") else self._gone)
+
+
+class _Request:
+    """A request that the host has got."""
+
+    def __init__(self, source: HostSource, id_: str) -> None:
+        self.id = id_
+        self._source = source
+
+    def cancel(self, reason: str) -> None:
+        self._source.cancel(self.id, reason)
+
+
+def _question(id_: str, event: frames.Event) -> frames.EventIntercept:
+    return frames.EventIntercept(
+        id_,
+        event.event,
+        tool_id=event.tool_id,
+        tool_name=event.tool_name,
+        tool_args=event.tool_args,
+        is_error=event.is_error,
+        content=event.content,
+    )
+
+
+def _judgement(verdict: control.Verdict) -> Judgement:
+    return Judgement(
+        args=None if verdict.modified_args is UNSET else bytes(verdict.modified_args),
+        result=verdict.modified_result,
+        blocked_by=(verdict.blocked_by or "of the host") if verdict.block else None,
+        reason=verdict.reason or "",
+    )
+
+
+def _complaint(reply: control.Reply) -> str:
+    if isinstance(reply, control.ErrorReply):
+        return reply.message
+    return f"the host answered with {reply.__struct_config__.tag}"
+
+
+def _nothing() -> None:
+    """Nobody listens yet."""
+
+
+def _ignore(_level: str, _extension: str, _text: str) -> None:
+    """Nobody listens yet."""

@@ -1,0 +1,256 @@
+"""Serves one MCP client on the loop: carries out what the session orders, and bounds what waits for the client."""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol
+
+from supervisor.mcp_server.guarded_call import GuardedCall
+from supervisor.mcp_server.messages import Code
+from supervisor.mcp_server.orders import Abandon, Call, Invoke, Say
+from wire.framing import Oversize
+from wire.text import valid_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from supervisor.loop.loop import Loop, Timer
+    from supervisor.mcp_server.messages import Key
+    from supervisor.mcp_server.orders import Order
+    from supervisor.mcp_server.session import Session
+    from supervisor.mcp_server.source import Cancellable, Source
+    from wire import frames
+    from wire.framing import Line
+
+LINE_LIMIT = 16 * 1024 * 1024
+"""Bytes of one line of the client."""
+OUTBOX_LIMIT = 64 * 1024 * 1024
+"""Bytes that may wait for a client that does not read. With more the server ends."""
+DRAIN_S = 30.0
+"""Seconds for the requests that are under way when the client has closed its side."""
+ROOM_S = 0.05
+"""Seconds between two looks whether a slow client has read."""
+GAIN_S = 0.3
+"""Seconds after which a change of the offer is told. An extension registers its tools one by one."""
+LOSS_S = 5.0
+"""Seconds after which a loss is told: an extension that is started again has its tools back by then. Also the shortest
+time between two changes that are told."""
+NOT_READING = "the client does not read: more than {} MiB wait for it"
+
+
+class Phase(Enum):
+    SERVING = "serving"
+    DRAINING = "draining"
+    """The client has closed its side: what is under way is still answered."""
+    ENDED = "ended"
+
+
+class Input(Protocol):
+    """What reads the lines of the client, and passes them to the server."""
+
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+
+
+class Output(Protocol):
+    """What carries lines to the client, without waiting."""
+
+    @property
+    def queued(self) -> int:
+        """Bytes that wait for the client."""
+
+    @property
+    def is_full(self) -> bool:
+        """So much waits that no more should be asked of the client."""
+
+    def write(self, data: bytes) -> None: ...
+
+
+class McpServer:
+    """`on_end` is called once, when the client needs the server no more, with the reason and whether that is a fault of
+    the client. The caller then stops the source, and calls `end`."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        session: Session,
+        source: Source,
+        on_end: Callable[[str, bool], None],
+    ) -> None:
+        self.phase = Phase.SERVING
+        self._loop = loop
+        self._session = session
+        self._source = source
+        self._on_end = on_end
+        self._under_way: dict[Key, GuardedCall | Cancellable] = {}
+        self._commands: dict[Key, int] = {}
+        """The commands that run, each with its number: a client may use the id of a cancelled one again."""
+        self._calls = 0
+        self._told_at = loop.clock() - LOSS_S
+        self._lost_at: float | None = None
+        """When something that the client knows was first missing; None while nothing is."""
+        self._has_offered = False
+        self._change: Timer | None = None
+        self._room_timer: Timer | None = None
+        source.on_change = self._source_changed
+        source.on_log = self._logged
+
+    def attach(self, input_: Input, output: Output) -> None:
+        """Sets the client's pipes, before the first line and the first pass of the loop."""
+        self._input = input_
+        self._output = output
+
+    # --- from the client --------------------------------------------------------------------------------------
+
+    def on_line(self, line: Line | Oversize) -> None:
+        """Takes one line of the client."""
+        if self.phase is not Phase.ENDED:
+            if isinstance(line, Oversize):
+                self._carry_out(self._session.receive_oversize(line))
+            else:
+                self._carry_out(self._session.receive(line))
+            self._look_for_room()
+
+    def _look_for_room(self) -> None:
+        """While too much waits for the client, reads nothing more of it."""
+        if self.phase is not Phase.SERVING or self._room_timer is not None:
+            return
+        if self._output.is_full:
+            self._input.pause()
+            self._room_timer = self._loop.call_later(ROOM_S, self._look_again)
+
+    def _look_again(self) -> None:
+        self._room_timer = None
+        if not self._output.is_full:
+            self._input.resume()
+        self._look_for_room()
+
+    def on_end_of_input(self) -> None:
+        """The client has closed its side."""
+        if self.phase is Phase.SERVING:
+            self.phase = Phase.DRAINING
+            self._loop.call_later(DRAIN_S, lambda: self._give_up("stdin has ended"))
+            self._look_for_rest()
+
+    def on_gone(self, reason: str) -> None:
+        """The client takes no more output; `reason` is empty if it has gone."""
+        self._give_up(f"stdout: {reason}" if reason else "the client has gone", is_fault=bool(reason))
+
+    def _carry_out(self, orders: Iterable[Order]) -> None:
+        for order in orders:
+            match order:
+                case Say(line=line, is_vital=is_vital):
+                    self._say(line, is_vital=is_vital)
+                case Call():
+                    self._call(order)
+                case Invoke():
+                    self._invoke(order)
+                case Abandon(key=key, reason=reason):
+                    if (under_way := self._under_way.pop(key, None)) is not None:
+                        self._commands.pop(key, None)
+                        under_way.cancel(reason)
+        self._look_for_rest()
+
+    def _call(self, order: Call) -> None:
+        key = order.key
+        if fault := self._source.unknown_tool(order.name):
+            self._carry_out(self._session.failed(key, Code.INVALID_PARAMS, fault))
+            return
+        self._calls += 1
+        call = GuardedCall(
+            self._source,
+            order.name,
+            order.args,
+            f"mcp-{os.getpid()}-{self._calls}",
+            lambda result: self._called(key, result),
+            lambda text: self._carry_out(self._session.progressed(key, text)),
+        )
+        self._under_way[key] = call
+        call.begin()
+
+    def _invoke(self, order: Invoke) -> None:
+        self._calls += 1
+        number = self._calls
+
+        def ran(answer: frames.CommandResponse) -> None:
+            if self._commands.pop(order.key, None) == number:  # else the client has cancelled it
+                del self._under_way[order.key]
+                self._carry_out(self._session.invoked(order.key, answer))
+
+        self._commands[order.key] = number
+        self._under_way[order.key] = self._source.invoke(order.name, order.args, ran)
+
+    # --- from the extensions ------------------------------------------------------------------------------------
+
+    def _called(self, key: Key, result: frames.ToolResult) -> None:
+        self._under_way.pop(key, None)
+        self._carry_out(self._session.called(key, result))
+
+    def _logged(self, level: str, extension: str, text: str) -> None:
+        if self.phase is not Phase.ENDED:
+            self._carry_out(self._session.logged(level, valid_text(extension), valid_text(text)))
+
+    def _source_changed(self) -> None:
+        """Answers who waits for the first offer; tells later changes together, losses later than gains."""
+        if self.phase is Phase.ENDED or not self._source.is_ready:
+            return
+        if not self._has_offered:
+            self._has_offered = True
+            self._carry_out(self._session.offered(self._source.offer()))
+        elif self._change is None:
+            self._change = self._loop.call_later(GAIN_S, self._tell_change)
+
+    def _tell_change(self) -> None:
+        self._change = None
+        if self.phase is Phase.ENDED:
+            return
+        offer, now = self._source.offer(), self._loop.clock()
+        if offer == self._session.offer:
+            self._lost_at = None
+            return
+        wait_s = self._told_at + LOSS_S - now
+        if offer.lacks_some_of(self._session.offer):
+            self._lost_at = now if self._lost_at is None else self._lost_at
+            wait_s = max(wait_s, self._lost_at + LOSS_S - now)
+        if wait_s > 0:
+            self._change = self._loop.call_later(wait_s, self._tell_change)
+            return
+        self._told_at, self._lost_at = now, None
+        self._carry_out(self._session.offered(offer))
+
+    # --- to the client ------------------------------------------------------------------------------------------
+
+    def _say(self, line: bytes, *, is_vital: bool) -> None:
+        if self.phase is Phase.ENDED or (not is_vital and self._output.is_full):
+            return
+        if self._output.queued > OUTBOX_LIMIT:
+            self._give_up(NOT_READING.format(OUTBOX_LIMIT >> 20), is_fault=True)
+            return
+        self._output.write(line)
+
+    # --- end ----------------------------------------------------------------------------------------------------
+
+    def _look_for_rest(self) -> None:
+        if self.phase is Phase.DRAINING and self._session.is_idle:
+            self._give_up("stdin has ended")
+
+    def _give_up(self, reason: str, *, is_fault: bool = False) -> None:
+        if self.phase is not Phase.ENDED:
+            self._on_end(reason, is_fault)
+
+    def end(self, reason: str) -> None:
+        """Answers what is under way, and takes no more lines. A second call does nothing."""
+        if self.phase is Phase.ENDED:
+            return
+        for order in self._session.end(valid_text(reason)):
+            if isinstance(order, Say):
+                self._say(order.line, is_vital=True)
+        self.phase = Phase.ENDED
+        for timer in (self._change, self._room_timer):
+            if timer is not None:
+                timer.cancel()
+        under_way, self._under_way = self._under_way, {}
+        self._commands.clear()
+        for request in under_way.values():
+            request.cancel(reason)

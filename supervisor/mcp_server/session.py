@@ -1,0 +1,357 @@
+"""One client's session with the server, in the era that its first request decides. Pure: it reads no clock, and does no
+I/O. Every method returns orders, which the server carries out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from supervisor.mcp_server import content, eras
+from supervisor.mcp_server.eras import LEGACY_VERSIONS, LEVELS, MODERN_VERSIONS, Era, Meta
+from supervisor.mcp_server.messages import (
+    Code,
+    Fault,
+    Key,
+    Notification,
+    Request,
+    error_line,
+    key_of,
+    notification_line,
+    oversize_fault,
+    read_messages,
+    result_line,
+)
+from supervisor.mcp_server.offer import Offer
+from supervisor.mcp_server.orders import Abandon, Call, Invoke, Order, Say
+from supervisor.mcp_server.parameters import (
+    BadParamsError,
+    CallParams,
+    Cancelled,
+    Level,
+    Listen,
+    PromptParams,
+    Version,
+    Wanted,
+    call_arguments,
+    read_params,
+)
+from wire.lenient_json import UNREADABLE
+from wire.suggest import no_such
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wire import frames
+    from wire.framing import Line, Oversize
+
+REQUESTS_LIMIT = 256
+"""Most requests that are under way at the same time; subscriptions count."""
+DEFAULT_LEVEL = LEVELS.index("warning")
+"""The least level of log messages of a session in which the client has set none."""
+REASON_LENGTH = 500
+"""Most characters of the reason that a client gives for a cancel."""
+
+
+class _Open(msgspec.Struct):
+    """A request without its answer yet."""
+
+    request: Request
+    meta: Meta
+    name: str = ""
+    """Of the tool or the command."""
+    reports: int = 0
+    """Of progress, so far."""
+    wanted: Wanted | None = None
+    """What a subscription is about; None: it is no subscription."""
+
+
+class Session:
+    """Requests about tools and prompts wait until the first `offered`: the extensions are still starting."""
+
+    def __init__(self, version: str, describe: Callable[[], str]) -> None:
+        """`describe` gives the instructions for the client."""
+        self.era = Era.OPEN
+        self._version = version
+        self._describe = describe
+        self._offer: Offer | None = None
+        self._open: dict[Key, _Open] = {}
+        self._waiting: list[Request] = []
+        self._listed: set[str] = set()
+        """The lists that the client has asked for, by the first part of their methods."""
+        self._level = DEFAULT_LEVEL
+        self._methods: dict[Era, dict[str, Callable[[Request, Meta], list[Order]]]] = {
+            Era.OPEN: {},
+            Era.LEGACY: {"ping": self._ping, "logging/setLevel": self._set_level},
+            Era.MODERN: {"server/discover": self._discover, "subscriptions/listen": self._listen},
+        }
+        self._of_offer: dict[str, Callable[[Request, Meta], list[Order]]] = {
+            "tools/list": self._list,
+            "prompts/list": self._list,
+            "tools/call": self._call,
+            "prompts/get": self._get_prompt,
+        }
+
+    @property
+    def is_idle(self) -> bool:
+        """No request waits for its answer. Subscriptions never get one before the end."""
+        return not self._waiting and all(opened.wanted is not None for opened in self._open.values())
+
+    @property
+    def offer(self) -> Offer:
+        """What the client has been told last."""
+        return self._offer or Offer()
+
+    # --- from the client --------------------------------------------------------------------------------------
+
+    def receive(self, line: Line) -> list[Order]:
+        """Takes one line of the client."""
+        orders: list[Order] = []
+        for message in read_messages(line):
+            if isinstance(message, Fault):
+                orders.append(Say(error_line(message.id, message.code, message.reason)))
+            elif isinstance(message, Notification):
+                orders += self._notified(message)
+            else:
+                orders += self._asked(message)
+        return orders
+
+    def receive_oversize(self, line: Oversize) -> list[Order]:
+        """Takes what is left of a line that was too long."""
+        fault = oversize_fault(line)
+        return [Say(error_line(fault.id, fault.code, fault.reason))]
+
+    def _asked(self, request: Request) -> list[Order]:
+        meta = eras.read_meta(request.params)
+        if request.method == "initialize":
+            return self._tried(self._initialize, request, meta)
+        if refusal := self._choose_era(request, meta):
+            return [refusal]
+        if request.key in self._open or any(request.key == waiting.key for waiting in self._waiting):
+            return [_fail(request, Code.INVALID_REQUEST, "a request with this id is still under way")]
+        if self.era is Era.OPEN:
+            return self._ping(request, meta)
+        if handler := self._methods[self.era].get(request.method):
+            return self._tried(handler, request, meta)
+        if request.method not in self._of_offer:
+            return [_fail(request, Code.METHOD_NOT_FOUND, f"there is no method {request.method[:80]!r} here")]
+        if len(self._open) + len(self._waiting) >= REQUESTS_LIMIT:
+            return [_fail(request, Code.INTERNAL_ERROR, f"{REQUESTS_LIMIT} requests are under way; wait for answers")]
+        if self._offer is None:
+            self._waiting.append(request)
+            return []
+        return self._tried(self._of_offer[request.method], request, meta)
+
+    def _choose_era(self, request: Request, meta: Meta) -> Say | None:
+        """Lets the first request decide; returns the refusal of a request that does not fit."""
+        is_modern = meta.version is not None or (request.method == "server/discover" and self.era is Era.OPEN)
+        if self.era is Era.LEGACY:
+            if is_modern:
+                text = "this session began with initialize: its requests have no version of their own"
+                return _fail(request, Code.INVALID_REQUEST, text)
+            return None
+        if not is_modern:
+            if self.era is Era.MODERN:
+                text = f"each request needs {eras.PREFIX}protocolVersion in its _meta"
+                return _fail(request, Code.INVALID_PARAMS, text)
+            if request.method == "ping":
+                return None
+            return _fail(request, Code.INVALID_REQUEST, "initialize, or server/discover, must come first")
+        if meta.version is not None and meta.version not in MODERN_VERSIONS:
+            data = {"supported": [*MODERN_VERSIONS, *LEGACY_VERSIONS], "requested": meta.version}
+            return _fail(request, Code.UNSUPPORTED_VERSION, "unsupported protocol version", data)
+        self.era = Era.MODERN
+        return None
+
+    @staticmethod
+    def _tried(handler: Callable[[Request, Meta], list[Order]], request: Request, meta: Meta) -> list[Order]:
+        try:
+            return handler(request, meta)
+        except BadParamsError as error:
+            return [_fail(request, Code.INVALID_PARAMS, str(error))]
+
+    def _notified(self, message: Notification) -> list[Order]:
+        if message.method != "notifications/cancelled":
+            return []
+        try:
+            cancelled = msgspec.json.decode(message.params, type=Cancelled)
+        except UNREADABLE:
+            return []
+        key = key_of(cancelled.id)
+        self._waiting = [request for request in self._waiting if request.key != key]
+        opened = self._open.pop(key, None) if key is not None else None
+        if opened is None or opened.wanted is not None:
+            return []
+        why = cancelled.reason if isinstance(cancelled.reason, str) else ""
+        text = f"the client has cancelled it: {why}" if why else "the client has cancelled it"
+        return [Abandon(opened.request.key, text[:REASON_LENGTH])]
+
+    # --- requests about the session -----------------------------------------------------------------------------
+
+    def _initialize(self, request: Request, meta: Meta) -> list[Order]:  # noqa: ARG002
+        """Begins a session, also for a client that has asked `server/discover` before."""
+        self.era = Era.LEGACY
+        self._level = DEFAULT_LEVEL
+        result = {
+            "protocolVersion": eras.answered_version(read_params(request, Version).version),
+            "capabilities": eras.capabilities(),
+            "serverInfo": eras.server_info(self._version),
+            "instructions": self._describe(),
+        }
+        return [Say(result_line(request.id, result))]
+
+    def _discover(self, request: Request, meta: Meta) -> list[Order]:  # noqa: ARG002
+        result = {
+            "supportedVersions": [*MODERN_VERSIONS, *LEGACY_VERSIONS],
+            "capabilities": eras.capabilities(),
+            "instructions": self._describe(),
+        }
+        return [self._result(request, eras.uncached(result))]
+
+    def _ping(self, request: Request, meta: Meta) -> list[Order]:  # noqa: ARG002
+        return [Say(result_line(request.id, {}))]
+
+    def _set_level(self, request: Request, meta: Meta) -> list[Order]:  # noqa: ARG002
+        level = read_params(request, Level).level
+        if level not in LEVELS:
+            raise BadParamsError(f"there is no level {level[:80]!r}; it is one of {', '.join(LEVELS)}")
+        self._level = LEVELS.index(level)
+        return [Say(result_line(request.id, {}))]
+
+    def _listen(self, request: Request, meta: Meta) -> list[Order]:
+        """Opens a subscription. It stays open until the client cancels it or the server ends."""
+        if len(self._open) >= REQUESTS_LIMIT:
+            return [_fail(request, Code.INTERNAL_ERROR, f"{REQUESTS_LIMIT} requests are under way")]
+        wanted = read_params(request, Listen).notifications
+        self._open[request.key] = _Open(request, meta, wanted=wanted)
+        asked = {"toolsListChanged": wanted.tools, "promptsListChanged": wanted.prompts}
+        params = {"notifications": {name: True for name, is_asked in asked.items() if is_asked}}
+        return [Say(self._about_subscription(request, "notifications/subscriptions/acknowledged", params))]
+
+    # --- requests about tools and prompts -----------------------------------------------------------------------
+
+    def _list(self, request: Request, meta: Meta) -> list[Order]:  # noqa: ARG002
+        """The whole list, whatever the cursor: it has one page."""
+        kind = request.method.partition("/")[0]
+        self._listed.add(kind)
+        found = (
+            [content.tool_definition(tool) for tool in self.offer.tools]
+            if kind == "tools"
+            else [content.prompt_definition(command) for command in self.offer.commands]
+        )
+        result = {kind: found}
+        return [self._result(request, eras.uncached(result) if self.era is Era.MODERN else result)]
+
+    def _call(self, request: Request, meta: Meta) -> list[Order]:
+        params = read_params(request, CallParams)
+        args = b"{}" if params.arguments is UNSET else call_arguments(bytes(params.arguments))
+        self._open[request.key] = _Open(request, meta, params.name)
+        return [Call(request.key, params.name, args)]
+
+    def _get_prompt(self, request: Request, meta: Meta) -> list[Order]:
+        params = read_params(request, PromptParams)
+        given = dict(params.arguments or {})
+        text = given.pop(content.ARGUMENTS, "")
+        if given:
+            raise BadParamsError(f"a prompt takes one argument, {content.ARGUMENTS!r}, not {min(given)[:80]!r}")
+        known = [command.name for command in self.offer.commands]
+        if params.name not in known:
+            raise BadParamsError(no_such("prompt", params.name, known))
+        self._open[request.key] = _Open(request, meta, params.name)
+        return [Invoke(request.key, params.name, text)]
+
+    # --- from the extensions ------------------------------------------------------------------------------------
+
+    def called(self, key: Key, result: frames.ToolResult) -> list[Order]:
+        """The answer of a call. Nothing is said of a call that the client has cancelled."""
+        opened = self._open.pop(key, None)
+        return [] if opened is None else [self._result(opened.request, content.call_result(result))]
+
+    def invoked(self, key: Key, answer: frames.CommandResponse) -> list[Order]:
+        """The answer of a command."""
+        opened = self._open.get(key)
+        if opened is None:
+            return []
+        if answer.error:
+            return self.failed(key, Code.INTERNAL_ERROR, f"/{opened.name}: {answer.error}")
+        del self._open[key]
+        about = {command.name: command.description for command in self.offer.commands}.get(opened.name, "")
+        return [self._result(opened.request, content.prompt_result(opened.name, about, answer))]
+
+    def failed(self, key: Key, code: int, text: str) -> list[Order]:
+        """A call or a command that could not even be tried."""
+        opened = self._open.pop(key, None)
+        return [] if opened is None else [_fail(opened.request, code, text)]
+
+    def progressed(self, key: Key, text: str) -> list[Order]:
+        """Progress of a call, for a client that wants it."""
+        opened = self._open.get(key)
+        if opened is None or (token := opened.meta.progress_token) is None:
+            return []
+        opened.reports += 1
+        params = {"progressToken": token, "progress": opened.reports, "message": text}
+        return [Say(notification_line("notifications/progress", params), is_vital=False)]
+
+    def offered(self, offer: Offer) -> list[Order]:
+        """What the extensions offer now. The first time answers what has waited for it; later, the client is told if
+        there is a difference to a list that it knows."""
+        before, self._offer = self._offer, offer
+        if before is not None:
+            changed = {"tools": offer.tools != before.tools, "prompts": offer.commands != before.commands}
+            return [order for kind, has_changed in changed.items() if has_changed for order in self._list_changed(kind)]
+        waiting, self._waiting = self._waiting, []
+        return [
+            order
+            for request in waiting
+            for order in self._tried(self._of_offer[request.method], request, eras.read_meta(request.params))
+        ]
+
+    def _list_changed(self, kind: str) -> list[Order]:
+        method = f"notifications/{kind}/list_changed"
+        if self.era is Era.LEGACY:
+            return [Say(notification_line(method))] if kind in self._listed else []
+        return [
+            Say(self._about_subscription(opened.request, method, {}))
+            for opened in self._open.values()
+            if opened.wanted is not None and (opened.wanted.tools if kind == "tools" else opened.wanted.prompts)
+        ]
+
+    def logged(self, level: str, logger: str, text: str) -> list[Order]:
+        """A log message of an extension, if the client wants messages of this level."""
+        if self.era is Era.OPEN:
+            return []
+        wanted = [self._level] if self.era is Era.LEGACY else [each.meta.log_level for each in self._open.values()]
+        if LEVELS.index(level) < min((least for least in wanted if least is not None), default=len(LEVELS)):
+            return []
+        params = {"level": level, "logger": logger, "data": text}
+        return [Say(notification_line("notifications/message", params), is_vital=False)]
+
+    def end(self, reason: str) -> list[Order]:
+        """Answers all that is under way: the server stops, for this reason."""
+        orders: list[Order] = [_fail(request, Code.INTERNAL_ERROR, reason) for request in self._waiting]
+        for opened in self._open.values():
+            if opened.wanted is not None:
+                meta = {eras.SUBSCRIPTION: Raw(opened.request.id)}
+                orders.append(self._result(opened.request, {"_meta": meta}))
+            elif opened.request.method == "tools/call":
+                orders.append(self._result(opened.request, content.call_result(content.error_result(reason))))
+            else:
+                orders.append(_fail(opened.request, Code.INTERNAL_ERROR, reason))
+        self._waiting.clear()
+        self._open.clear()
+        return orders
+
+    # --- lines --------------------------------------------------------------------------------------------------
+
+    def _result(self, request: Request, result: dict[str, Any]) -> Say:
+        said = eras.as_modern(result, self._version) if self.era is Era.MODERN else result
+        return Say(result_line(request.id, said))
+
+    @staticmethod
+    def _about_subscription(request: Request, method: str, params: dict[str, Any]) -> bytes:
+        return notification_line(method, {**params, "_meta": {eras.SUBSCRIPTION: Raw(request.id)}})
+
+
+def _fail(request: Request, code: int, text: str, data: Any = UNSET) -> Say:
+    return Say(error_line(request.id, code, text, data))

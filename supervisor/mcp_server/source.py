@@ -1,0 +1,58 @@
+"""Where tools and commands come from: the extensions of the server's own host, or of a host that runs already."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from supervisor.calls.verdict import Judgement
+    from supervisor.mcp_server.offer import Offer
+    from wire import frames
+
+
+class Cancellable(Protocol):
+    """A request that is under way."""
+
+    def cancel(self, reason: str) -> None:
+        """Ends it early, if it has not ended: its callback then gets a failure with this reason."""
+
+
+class Source(Protocol):
+    """The extensions, for the server. It never waits: callbacks are called in a later pass of the loop, once each."""
+
+    is_ready: bool
+    """What the extensions offer may be told: all are ready or have failed, or those that are needed are ready and the
+    time to wait for the others is over."""
+    on_change: Callable[[], None]
+    """Called when `is_ready`, or the offer, may have changed."""
+    on_log: Callable[[str, str, str], None]
+    """Gets the level (of MCP), the extension and the text of each note and notice."""
+
+    @property
+    def extensions(self) -> Sequence[str]:
+        """The names of the extensions."""
+
+    def offer(self) -> Offer: ...
+
+    def unknown_tool(self, name: str) -> str:
+        """Why this tool cannot be called; "" if it can be."""
+
+    def tell(self, event: frames.Event) -> None:
+        """Sends an event to the extensions that observe it."""
+
+    def judge(self, event: frames.Event, done: Callable[[Judgement], None]) -> Cancellable:
+        """Asks the guards."""
+
+    def call(
+        self,
+        name: str,
+        args: bytes,
+        done: Callable[[frames.ToolResult], None],
+        on_progress: Callable[[str], None],
+    ) -> Cancellable:
+        """Calls a tool. A failure of the extension is a result that says so."""
+
+    def invoke(self, name: str, args: str, done: Callable[[frames.CommandResponse], None]) -> Cancellable:
+        """Runs a command. A failure of the extension is an answer with an error."""
