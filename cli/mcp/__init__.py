@@ -24,7 +24,10 @@ Examples:
 
 
 class McpGroup(LazyGroup):
-    modules = ("cli.mcp.add", "cli.mcp.add_json", "cli.mcp.list", "cli.mcp.get", "cli.mcp.remove", "cli.mcp.serve")
+    modules = (
+        "cli.mcp.add", "cli.mcp.add_json", "cli.mcp.list", "cli.mcp.get", "cli.mcp.test", "cli.mcp.remove",
+        "cli.mcp.serve",
+    )  # fmt: skip
 
 
 mcp_app = HelpTyper(cls=McpGroup, no_args_is_help=True, help=HELP)

@@ -36,12 +36,10 @@ class Listed:
     """Why it could not be started: its fault, or a variable that is not set; empty if it could."""
     is_disabled: bool = False
     """Of a faulty one: whether the user wants it skipped anyway."""
-    hidden_by: Path | None = None
-    """The file whose entry of the same name is started instead."""
 
     @property
     def is_enabled(self) -> bool:
-        return self.entry is None or self.entry.server.is_enabled
+        return not self.is_disabled if self.entry is None else self.entry.server.is_enabled
 
     @property
     def place(self) -> Path:
@@ -72,10 +70,7 @@ def read_entries(project: Path, home: Path, environ: Mapping[str, str]) -> Entri
         except OSError as error:
             faults.append(f"{file}: cannot be read: {error.strerror}")
             continue
-        taken = {each.name: each.file for each in found if each.entry is not None and each.is_enabled}
-        for entry in parsed.entries:
-            trouble = _unset(entry, environ, project)
-            found.append(_usable(entry, scope, file, trouble, taken.get(entry.name)))
+        found += (_usable(entry, scope, file, _unset(entry, environ, project)) for entry in parsed.entries)
         found += (_faulty(fault, scope, file) for fault in parsed.faults)
     return Entries(tuple(found), tuple(faults))
 
@@ -102,9 +97,8 @@ def _unset(entry: McpEntry, environ: Mapping[str, str], project: Path) -> str:
     return ""
 
 
-def _usable(entry: McpEntry, scope: McpScope, file: Path, trouble: str, hidden_by: Path | None) -> Listed:
-    where = at(file, entry.place)
-    return Listed(entry.name, entry.key, scope, file, entry, where, trouble, hidden_by=hidden_by)
+def _usable(entry: McpEntry, scope: McpScope, file: Path, trouble: str) -> Listed:
+    return Listed(entry.name, entry.key, scope, file, entry, at(file, entry.place), trouble)
 
 
 def _faulty(fault: EntryFault, scope: McpScope, file: Path) -> Listed:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cli.choices import CommandLineError
 from cli.json_line import print_json
-from cli.mcp.list import command_line, record, state_of
+from cli.mcp.list import command_line, record
 from cli.mcp.shared import OnlyScope, ServerName, doing, shown
 from cli.number_format import count_text
 from cli.parameters import Json
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import typer
 
     from cli.mcp.entries import Listed
+    from cli.mcp.states import Standing
     from supervisor.home.config import Config
     from supervisor.monitoring.definition_sizes import DefinitionSize
 
@@ -45,6 +46,7 @@ def mcp_get(name: ServerName, scope: OnlyScope = None, as_json: Json = False) ->
 
     def run() -> int:
         from cli.mcp.entries import named, read_entries
+        from cli.mcp.states import standings
         from supervisor.home.config import load_config
         from supervisor.home.zot_home import zot_home
         from supervisor.monitoring.definition_sizes import key_of, read_sizes
@@ -53,13 +55,16 @@ def mcp_get(name: ServerName, scope: OnlyScope = None, as_json: Json = False) ->
         entries, config = read_entries(project, home, os.environ), load_config(home)
         if entries.faults and not entries.found:
             raise CommandLineError(entries.faults[0])
-        each = named(name, entries.found, scope)[0]
+        matching = named(name, entries.found, scope)
+        judged = dict(zip(map(id, entries.found), standings(entries.found, project, home), strict=True))
+        each = next((one for one in matching if judged[id(one)].state == "ok"), matching[0])
+        standing = judged[id(each)]
         size = read_sizes(home).get(key_of(each.name, each.place))
         if as_json:
-            whole = record(each, config, size, project, home)
+            whole = record(each, standing, size, config)
             print_json(whole | _more(each, config))
         else:
-            for label, text in _lines(each, config, size, project, home):
+            for label, text in _lines(each, standing, size, config, home):
                 sys.stdout.write(f"{label:<{WIDTH}} {shown(text)}\n")
         return 0
 
@@ -79,12 +84,11 @@ def _more(each: Listed, config: Config) -> dict[str, Any]:
 
 
 def _lines(
-    each: Listed, config: Config, size: DefinitionSize | None, project: Path, home: Path
+    each: Listed, standing: Standing, size: DefinitionSize | None, config: Config, home: Path
 ) -> Iterator[tuple[str, str]]:
-    state, why = state_of(each, project, home)
     yield "name", each.name if each.name == each.key else f"{each.name}, written {each.key}"
     yield "from", f"{each.where} ({each.scope.value})"
-    yield "state", f"{state}: {why}" if why else state
+    yield "state", f"{standing.state}: {standing.why}" if standing.why else standing.state
     if each.entry is None:
         return
     server = each.entry.server

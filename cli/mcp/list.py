@@ -17,11 +17,10 @@ from cli.number_format import count_text
 from cli.parameters import Json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import typer
 
     from cli.mcp.entries import Listed
+    from cli.mcp.states import Standing
     from supervisor.home.config import Config
     from supervisor.monitoring.definition_sizes import DefinitionSize
 
@@ -41,96 +40,56 @@ def register(app: typer.Typer) -> None:
 def mcp_list(as_json: Json = False) -> None:
     """List the MCP servers of this project and of the user, without starting any.
 
-    A faulty entry is listed with what is wrong, and where. "tools" and "tokens" are what a server offered when it last
-    ran: about so many tokens of each request to the model are its definitions.
+    The state says what a run would do with it: ok, disabled, faulty, hidden (another one has the name), unset
+    (a variable that it needs), or untrusted. Below the table stands what is wrong, and where. "tools" and "tokens" are
+    what a server offered when it last ran: about so many tokens of each request to the model are its definitions.
 
     Exit status: 0 listed, also if there is nothing; 1 a file cannot be read; 2 usage.
 
     Examples:
         zot mcp list                                         a table
-        zot mcp list --json | jq -r 'select(.state == "ready to start") | .name'   names
+        zot mcp list --json | jq -r 'select(.state == "ok") | .name'   names
     """
     doing("list", lambda: _run(as_json=as_json))
 
 
 def _run(*, as_json: bool) -> int:
     from cli.mcp.entries import read_entries
+    from cli.mcp.states import standings
     from supervisor.home.config import load_config
     from supervisor.home.zot_home import zot_home
     from supervisor.monitoring.definition_sizes import key_of, read_sizes
 
     home, project = zot_home(), Path.cwd()
     entries, config, sizes = read_entries(project, home, os.environ), load_config(home), read_sizes(home)
-
-    def size_of(each: Listed) -> DefinitionSize | None:
-        return sizes.get(key_of(each.name, each.place))
-
     for fault in entries.faults:
         say(f"zot mcp list: {shown(fault, 4000)}")
+    rows = [
+        (each, standing, sizes.get(key_of(each.name, each.place)))
+        for each, standing in zip(entries.found, standings(entries.found, project, home), strict=True)
+    ]
     if as_json:
-        for each in entries.found:
-            print_json(record(each, config, size_of(each), project, home))
-    elif entries.found:
-        _print_table(entries.found, config, size_of, project, home)
+        for each, standing, size in rows:
+            print_json(record(each, standing, size, config))
+    elif rows:
+        _print_table(rows, config)
     elif not entries.faults:
         say("no MCP servers; zot mcp add NAME -- COMMAND adds one")
     return 1 if entries.faults else 0
 
 
-def _print_table(
-    found: tuple[Listed, ...],
-    config: Config,
-    size_of: Callable[[Listed], DefinitionSize | None],
-    project: Path,
-    home: Path,
-) -> None:
+def _print_table(found: list[tuple[Listed, Standing, DefinitionSize | None]], config: Config) -> None:
     """What is wrong with an entry stands below the table."""
     rows, troubles = [COLUMNS], []
-    for each in found:
-        size = size_of(each)
-        state, why = state_of(each, project, home)
+    for each, standing, size in found:
         command = "-" if each.entry is None else shown(command_line(each, config), COMMAND)
         counts = ("-", "-") if size is None else (str(size.tools), count_text(size.tokens))
-        rows.append((each.scope.value, shown(each.name, 200), state, *counts, command))
-        if why:
-            troubles.append(f"{shown(each.name, 200)}: {shown(why)}")
+        rows.append((each.scope.value, shown(each.name, 200), standing.state, *counts, command))
+        if standing.why:
+            troubles.append(f"{shown(each.name, 200)}: {shown(standing.why)}")
     width = page_width(widest=None) if sys.stdout.isatty() else None
     for line in [*fitted(rows, width, GIVES_WAY, RIGHT), *troubles]:
         sys.stdout.write(line + "\n")
-
-
-def state_of(each: Listed, project: Path, home: Path) -> tuple[str, str]:
-    """One or two words about what would happen at a start, and why it would not be started, if it would not."""
-    if each.entry is None:
-        return ("disabled", "") if each.is_disabled else ("faulty", f"{each.where}: {each.trouble}")
-    if not each.is_enabled:
-        return "disabled", ""
-    if each.hidden_by is not None:
-        return "hidden", f"{each.where}: {each.hidden_by} has a server of this name, which comes first"
-    if each.trouble:
-        return "not set", f"{each.where}: {each.trouble}"
-    if why := distrust(each, project, home):
-        return "not trusted", f"{why}: zot ext trust {shlex.quote(each.name)}"
-    return "ready to start", ""
-
-
-def distrust(each: Listed, project: Path, home: Path) -> str:
-    """Why a run would not start it without a question; empty if it would."""
-    from cli.mcp.shared import McpScope
-    from supervisor.discovery.discover import Scope, Skipped
-    from supervisor.discovery.mcp.servers import expanded, read_servers
-    from supervisor.discovery.trust_store import TrustStore
-
-    if each.scope is not McpScope.project:
-        return ""
-    for found in read_servers(each.file, Scope.PROJECT, project):
-        if not isinstance(found, Skipped) and found.manifest.name == each.name:
-            made = expanded(found, os.environ)
-            if isinstance(made, str):
-                return made
-            judged = TrustStore(home).judge(made)
-            return "" if judged.is_trusted else judged.reason or judged.standing.value
-    return ""
 
 
 def command_line(each: Listed, config: Config) -> str:
@@ -142,18 +101,17 @@ def command_line(each: Listed, config: Config) -> str:
     return shlex.join([each.entry.server.command, *hidden_arguments(each.entry.server.args, config)])
 
 
-def record(each: Listed, config: Config, size: DefinitionSize | None, project: Path, home: Path) -> dict[str, Any]:
+def record(each: Listed, standing: Standing, size: DefinitionSize | None, config: Config) -> dict[str, Any]:
     """The object of one entry."""
     from cli.mcp.hiding import hidden_arguments
 
-    state, why = state_of(each, project, home)
     server = None if each.entry is None else each.entry.server
     return {
         "name": each.name,
         "scope": each.scope.value,
         "file": str(each.file),
-        "state": state,
-        "why": why or None,
+        "state": standing.state,
+        "why": standing.why or None,
         "command": server and server.command,
         "args": None if server is None else hidden_arguments(server.args, config),
         "tools": size and size.tools,

@@ -76,7 +76,7 @@ class Worker(Reception):
 
     __slots__ = (
         "_acked", "_folder", "_host", "_is_ready_by_silence", "_owner", "_timer", "can_ping", "index", "knows_session",
-        "last_words", "on_pong", "readiness", "registry", "started_at", "state_since", "usage",
+        "last_words", "on_pong", "readiness", "registry", "said_hello", "started_at", "state_since", "usage",
     )  # fmt: skip
 
     def __init__(
@@ -104,6 +104,8 @@ class Worker(Reception):
         """Whether the worker has ever been ready, and why. Its end does not change that."""
         self.knows_session = False
         self.can_ping = False
+        self.said_hello: frames.Hello | None = None
+        """The hello that was accepted."""
         self.on_pong: Callable[[str], None] | None = None
         self.started_at = loop.clock()
         self.last_words = LastWords(folder)
@@ -148,6 +150,11 @@ class Worker(Reception):
         return None if self.child is None else self.child.pid
 
     @property
+    def spoken(self) -> str:
+        """The protocol that it speaks, with its version; "" before that is known."""
+        return self._session.spoken
+
+    @property
     def is_running(self) -> bool:
         """Whether there is something that may send frames."""
         raise NotImplementedError
@@ -183,6 +190,7 @@ class Worker(Reception):
             return
         if hello.name != self._owner.name:
             self._owner.log.add(f"says hello as {hello.name[:80]!r}; known here by its manifest's name")
+        self.said_hello = hello
         self.can_ping = "ping" in (hello.capabilities or ())
         self._accepts_cancel = "cancel" in (hello.capabilities or ())
         self._handlers.update(self._handlers_once_greeted())

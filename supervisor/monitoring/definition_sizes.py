@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from supervisor.discovery.discover import Found
     from supervisor.extension.extension import Extension
 
 NAME = "definitions.json"
@@ -39,7 +38,7 @@ class DefinitionSize(msgspec.Struct, frozen=True):
 class _Entry(msgspec.Struct, frozen=True):
     name: str
     place: str
-    """The extension's folder, or the file that has its entry."""
+    """Where it is found, with links followed."""
     tools: int
     tokens: int
 
@@ -53,8 +52,8 @@ Sizes = dict[tuple[str, str], DefinitionSize]
 
 
 def key_of(name: str, place: Path) -> tuple[str, str]:
-    """The key of an extension. Its place is its folder, or the file that has its entry: two of one name in two projects
-    are two. Links are followed."""
+    """The key of an extension: `place` is that of `Found`. Two of one name in two projects are two. Links are
+    followed."""
     return name, os.path.realpath(place)
 
 
@@ -81,14 +80,10 @@ def sizes_keeper(home: Path, extensions: Sequence[Extension]) -> Callable[[], No
         }
         if sizes != last:
             last = sizes
-            places = {extension.name: _place(extension.found) for extension in extensions}
+            places = {extension.name: extension.found.place for extension in extensions}
             _merge(home, {key_of(name, places[name]): size for name, size in sizes.items()})
 
     return sampled
-
-
-def _place(found: Found) -> Path:
-    return getattr(found, "entry", None) or found.folder
 
 
 def _size(extension: Extension) -> DefinitionSize:

@@ -65,6 +65,7 @@ class ZotSession:
     __slots__ = ("_event", "_frame_limit")
     opening = b""
     due_at = None
+    spoken = f"zot {frames.PROTOCOL_VERSION}"
     trouble = ""
 
     def __init__(self, dialect: ZotDialect, frame_limit: int) -> None:

@@ -92,6 +92,13 @@ def two_tools_of_one_name(stage: Stage) -> str:
     return stage.answered("--ext-wait", "20", "-e", both[0], "-e", both[1]).stderr
 
 
+@situation(
+    "zot: extension …: the definitions of its … tools take about … tokens of every request to the model; …"
+)
+def large_definitions(stage: Stage) -> str:
+    return stage.answered("--ext-wait", "20", "-e", stage.extension("large_tools")).stderr
+
+
 @situation("zot: extension …: extension.json: nothing reads the fields …")
 def unknown_fields(stage: Stage) -> str:
     return stage.answered("-e", stage.extension("echo", prority=5, author="me")).stderr

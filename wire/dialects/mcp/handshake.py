@@ -42,13 +42,15 @@ class Phase(Enum):
 class Handshake:
     """The beginning of a session. `kept` of the setup tells the next process of the extension the era."""
 
-    __slots__ = ("_kept", "_requests", "_server", "_setup", "_was_modern", "phase")
+    __slots__ = ("_kept", "_requests", "_server", "_setup", "_was_modern", "phase", "version")
 
     def __init__(self, setup: Setup, requests: Requests) -> None:
         self._setup = setup
         self._kept = setup.kept
         self._requests = requests
         self._server: Server | None = None
+        self.version = ""
+        """The version of the protocol that both speak, once that is known."""
         # Kept again once the server has answered: one that does not is opened in the other era the next time.
         self._was_modern = self._kept.pop(_ERA, None) == versions.MODERN
         self.phase = Phase.DISCOVERING if self._was_modern else Phase.OPENING
@@ -88,6 +90,7 @@ class Handshake:
             return (), self._discover()
         if isinstance(judged, Refused):
             return self._refuse(judged)
+        self.version = versions.MODERN if self.phase is Phase.DISCOVERING else value["protocolVersion"]
         return self._accept(judged), b""
 
     def failed(self, why: str) -> Received:

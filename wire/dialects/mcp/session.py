@@ -74,6 +74,10 @@ class McpSession:
         self.due_at: float | None = None
         self.trouble = ""
 
+    @property
+    def spoken(self) -> str:
+        return f"MCP {self._handshake.version}" if self._handshake.version else ""
+
     def splitter(self) -> LineSplitter:
         most = self._frame_limit
         return LineSplitter(min(SHORT, most), lambda start: min(limit_of(start), most))

@@ -1,0 +1,85 @@
+"""What a run would do with each entry: start it, or not, and why. Nothing is started to find out."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING, NamedTuple
+
+from cli.mcp.shared import McpError, McpScope
+from supervisor.discovery.discover import Scope, Skipped
+from supervisor.discovery.mcp.servers import expanded, read_servers
+from supervisor.discovery.trust_store import TrustStore
+from supervisor.install.installed import ExtensionFolders, installed, is_trusted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from cli.mcp.entries import Listed
+    from supervisor.discovery.discover import Found
+
+
+class Standing(NamedTuple):
+    """What would happen to an entry."""
+
+    state: str
+    """`ok`, `disabled`, `faulty`, `hidden`, `unset` or `untrusted`."""
+    why: str = ""
+    """Why it would not be started; empty if the user wants it so."""
+
+
+OK = Standing("ok")
+
+
+def standings(found: Sequence[Listed], project: Path, home: Path) -> list[Standing]:
+    """The standing of each entry; they are all the entries, those of the project first. Of extensions and entries with
+    one name the first that can be started has it: the project's extensions, its entries, then those of the user."""
+    judged = []
+    taken: dict[str, str] = {}
+    for scope, kind in ((McpScope.project, Scope.PROJECT), (McpScope.user, Scope.GLOBAL)):
+        for extension in installed(ExtensionFolders(project, home), (kind,)):
+            manifest = extension.manifest
+            if manifest is not None and manifest.is_enabled and (kind is Scope.GLOBAL or is_trusted(extension, home)):
+                taken.setdefault(manifest.name, str(extension.folder))
+        for each in found:
+            if each.scope is scope:
+                standing = _standing(each, taken.get(each.name, ""), project, home)
+                if standing is OK:
+                    taken[each.name] = str(each.file)
+                judged.append(standing)
+    return judged
+
+
+def _standing(each: Listed, taken: str, project: Path, home: Path) -> Standing:
+    if not each.is_enabled:
+        return Standing("disabled")
+    if each.entry is None:
+        return Standing("faulty", f"{each.where}: {each.trouble}")
+    if taken:
+        return Standing("hidden", f"{each.where}: the name is taken by {taken}")
+    if each.trouble:
+        return Standing("unset", f"{each.where}: {each.trouble}")
+    if why := distrust(each, project, home):
+        return Standing("untrusted", f"{why}: zot ext trust {shlex.quote(each.name)}")
+    return OK
+
+
+def distrust(each: Listed, project: Path, home: Path) -> str:
+    """Why a run would not start it without a question; empty if it would."""
+    if each.scope is not McpScope.project:
+        return ""
+    judged = TrustStore(home).judge(found_of(each, project))
+    return "" if judged.is_trusted else judged.reason or judged.standing.value
+
+
+def found_of(each: Listed, project: Path) -> Found:
+    """A usable entry as the extension that a run would start. Raises `McpError` if the file has just changed."""
+    scope = Scope.PROJECT if each.scope is McpScope.project else Scope.GLOBAL
+    for found in read_servers(each.file, scope, project):
+        if not isinstance(found, Skipped) and found.manifest.name == each.name:
+            made = expanded(found, os.environ)
+            if not isinstance(made, str):
+                return made
+            raise McpError(f"{each.where}: {made}")
+    raise McpError(f"{each.file} has no server {each.name!r} any more")
