@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli.choices import LogFormat, LogLevel
 from cli.help.completion import hosts
 from cli.os_errors import exit_with
+
+if TYPE_CHECKING:
+    from cli.mcp.serving.flags import Serving
 
 
 def register(app: typer.Typer) -> None:
@@ -88,25 +91,31 @@ def serve(
         claude mcp add zot -- zot mcp serve -q         for Claude Code
         codex mcp add zot -- zot mcp serve -q          for Codex
     """
-    from cli.mcp.serving import Serving, run_serve
+    from cli.mcp.serving.flags import Serving
 
-    exit_with(
-        "mcp serve",
-        lambda: run_serve(
-            Serving(
-                extensions=tuple(ext or ()),
-                discover=not no_ext,
-                cwd=cwd,
-                trust_project=trust_project,
-                host=host,
-                watch=watch,
-                strict_guards=strict_guards,
-                stats_file=stats,
-                stats_interval_s=stats_interval,
-                metrics_file=metrics,
-                openmetrics=openmetrics,
-                log_format=log_format,
-                log_level=LogLevel.error if quiet else log_level,
-            )
-        ),
+    serving = Serving(
+        extensions=tuple(ext or ()),
+        discover=not no_ext,
+        cwd=cwd,
+        trust_project=trust_project,
+        host=host,
+        watch=watch,
+        strict_guards=strict_guards,
+        stats_file=stats,
+        stats_interval_s=stats_interval,
+        metrics_file=metrics,
+        openmetrics=openmetrics,
+        log_format=log_format,
+        log_level=LogLevel.error if quiet else log_level,
     )
+    exit_with("mcp serve", lambda: _run(serving))
+
+
+def _run(serving: Serving) -> int:
+    if serving.host is not None:
+        from cli.mcp.serving.running_host import serve_running
+
+        return serve_running(serving, serving.host)
+    from cli.mcp.serving.own_host import serve_own
+
+    return serve_own(serving)

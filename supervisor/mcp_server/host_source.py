@@ -40,6 +40,9 @@ class HostSource:
         self._pid = info.pid
         self._on_lost = on_lost
         self._offer = Offer()
+        self._known: set[str] = set()
+        """All tools that the host has ever offered. One that is missing may be that of an extension which is started
+        again: the host then says why a call of it fails."""
         self._is_complete = False
         self._is_over = False
         self._number = 0
@@ -75,8 +78,9 @@ class HostSource:
         return self._offer
 
     def unknown_tool(self, name: str) -> str:
-        known = [tool.name for tool in self._offer.tools]
-        return "" if name in known else no_such("tool", name, known)
+        if name in self._known:
+            return ""
+        return no_such("tool", name, [tool.name for tool in self._offer.tools])
 
     def _ask_offer(self) -> None:
         """Asks for the registrations; once more if they change before the answer."""
@@ -90,6 +94,7 @@ class HostSource:
         self._is_asking = False
         if isinstance(reply, control.Registrations):
             self._offer = Offer(reply.tools, reply.commands)
+            self._known.update(tool.name for tool in reply.tools)
             self._is_complete = reply.is_complete
             self._changed()
         if self._must_ask_again:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -62,6 +62,7 @@ class _Envelope(msgspec.Struct):
     error: Raw | UnsetType = UNSET
 
 
+Decoded = TypeVar("Decoded")
 _envelope = msgspec.json.Decoder(_Envelope)
 _batch = msgspec.json.Decoder(list[Raw])
 _encoder = msgspec.json.Encoder()
@@ -76,7 +77,7 @@ def read_messages(line: Line) -> list[Message]:
     if not text.startswith(b"["):
         return _one(text)
     try:
-        batch = _batch.decode(text)
+        batch = _decoded(text, _batch)
     except UNREADABLE as error:
         return [Fault(NO_ID, Code.PARSE_ERROR, f"not JSON: {reason(error)}")]
     if not 0 < len(batch) <= BATCH_LIMIT:
@@ -86,7 +87,7 @@ def read_messages(line: Line) -> list[Message]:
 
 def _one(text: bytes) -> list[Message]:
     try:
-        found = _decoded(text)
+        found = _decoded(text, _envelope)
     except UNREADABLE as error:
         if not isinstance(error, msgspec.ValidationError):
             return [Fault(NO_ID, Code.PARSE_ERROR, f"not JSON: {reason(error)}")]
@@ -106,16 +107,16 @@ def _one(text: bytes) -> list[Message]:
     return [Request(found.method, bytes(found.id), key, params)]
 
 
-def _decoded(text: bytes) -> _Envelope:
-    """Raises one of `UNREADABLE`."""
+def _decoded(text: bytes, decoder: msgspec.json.Decoder[Decoded]) -> Decoded:
+    """The value, after a repair of its characters if they need one. Raises one of `UNREADABLE`."""
     try:
-        return _envelope.decode(text)
+        return decoder.decode(text)
     except msgspec.ValidationError:
         raise
     except UNREADABLE:
         if (mended := repaired(text)) is None:
             raise
-    return _envelope.decode(mended)
+    return decoder.decode(mended)
 
 
 def key_of(id_: Raw | bytes) -> Key | None:

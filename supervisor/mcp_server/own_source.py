@@ -54,10 +54,8 @@ class OwnSource:
 
     @property
     def _has_started(self) -> bool:
-        if self._supervisor.is_settled:
-            return True
         needed = [extension for extension in self._supervisor.extensions if extension.manifest.required]
-        return self._is_over and all(extension.is_settled for extension in needed)
+        return (self._is_over or self._supervisor.is_settled) and all(extension.was_ready for extension in needed)
 
     # --- what there is ------------------------------------------------------------------------------------------
 

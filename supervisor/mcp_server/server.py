@@ -174,8 +174,8 @@ class McpServer:
         number = self._calls
 
         def ran(answer: frames.CommandResponse) -> None:
-            if self._commands.pop(order.key, None) == number:  # else the client has cancelled it
-                del self._under_way[order.key]
+            if self._commands.get(order.key) == number:  # else the client has cancelled it
+                del self._under_way[order.key], self._commands[order.key]
                 self._carry_out(self._session.invoked(order.key, answer))
 
         self._commands[order.key] = number

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 METRICS_S = 1.0
 """Seconds between two writes of the metrics; more if they cost more than `SHARE`."""
-INTERVAL_S = {"run": 1.0, "host": 10.0}
+INTERVAL_S = {"run": 1.0, "host": 10.0, "mcp": 10.0}
 """Seconds between two lines, unless the user says otherwise: a run is short, a host stays."""
 YOUNG_S = 10.0
 """Seconds in which every sample is written: extensions use most at their start, and a run may be over soon."""

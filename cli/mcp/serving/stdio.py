@@ -10,6 +10,7 @@ from agent.rpc.stdin_lines import StdinLines
 from cli.choices import CommandLineError
 from cli.hosts.host_log import HostLog
 from cli.version import VERSION
+from supervisor.host import HostEvent
 from supervisor.mcp_server.offer import instructions
 from supervisor.mcp_server.server import LINE_LIMIT, McpServer
 from supervisor.mcp_server.session import Session
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from supervisor.mcp_server.source import Source
 
+BY_HAND = "an MCP client is expected on stdin; Ctrl-D ends. To set one up: zot mcp serve --help"
 FLUSH_S = 2.0
 """Seconds for the client to read the last answers."""
 
@@ -53,6 +55,8 @@ class Stdio:
         self._stdin = StdinLines(self._loop, 0, server.on_line, server.on_end_of_input, LINE_LIMIT)
         server.attach(self._stdin, self._stdout)
         self._stdin.start()
+        if os.isatty(0):
+            self.log(HostEvent("waiting", BY_HAND))
         return server
 
     def close(self) -> None:

@@ -1,0 +1,450 @@
+"""What a session answers, line by line, in both eras."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from supervisor.mcp_server.eras import LEGACY_VERSIONS, Era
+from supervisor.mcp_server.messages import BATCH_LIMIT, Code
+from supervisor.mcp_server.offer import Offer
+from supervisor.mcp_server.orders import Abandon, Call, Invoke, Order, Say
+from supervisor.mcp_server.session import REQUESTS_LIMIT, Session
+from wire import frames
+from wire.control import CommandInfo, ToolInfo
+from wire.framing import Oversize
+
+ECHO = ToolInfo("echo", "Returns its text.", {"properties": {}}, "echo", read_only=True)
+WIPE = ToolInfo("wipe", "Wipes.", {"type": "object"}, "wiper", idempotent=True)
+PLAN = CommandInfo("plan", "Plans.", "planner")
+OFFER = Offer((ECHO, WIPE), (PLAN,))
+VERSION = "io.modelcontextprotocol/protocolVersion"
+MODERN = {VERSION: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+
+
+class Client:
+    """A session and what it has said to its client."""
+
+    def __init__(self, offer: Offer | None = OFFER) -> None:
+        self.session = Session("9.9", lambda: "what it is")
+        self.orders: list[Order] = []
+        if offer is not None:
+            self.take(self.session.offered(offer))
+
+    def take(self, orders: list[Order]) -> list[Any]:
+        """Keeps the work that is ordered; returns the lines for the client, decoded."""
+        self.orders += [order for order in orders if not isinstance(order, Say)]
+        lines = [order.line for order in orders if isinstance(order, Say)]
+        assert all(line.endswith(b"\n") and line.count(b"\n") == 1 for line in lines)
+        return [json.loads(line) for line in lines]
+
+    def send(self, *messages: Any) -> list[Any]:
+        return [
+            said
+            for message in messages
+            for said in self.take(
+                self.session.receive(message if isinstance(message, bytes) else json.dumps(message).encode())
+            )
+        ]
+
+    def ask(self, method: str, params: Any = None, id_: Any = 1) -> Any:
+        """The only answer to a request."""
+        message = {"jsonrpc": "2.0", "id": id_, "method": method}
+        (said,) = self.send(message if params is None else {**message, "params": params})
+        assert said["id"] == id_
+        return said.get("result", said.get("error"))
+
+    def modern(self, method: str, params: Any = None, id_: Any = 1, **meta: Any) -> Any:
+        return self.ask(method, {**(params or {}), "_meta": {**MODERN, **meta}}, id_)
+
+    def begin(self, method: str, params: Any, id_: Any = 1) -> Any:
+        """Sends a request that is not answered yet; returns its key."""
+        assert self.send({"jsonrpc": "2.0", "id": id_, "method": method, "params": params}) == []
+        return self.orders[-1].key if self.orders else None
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
+@pytest.fixture
+def legacy(client: Client) -> Client:
+    client.ask("initialize", INITIALIZE, 0)
+    client.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    return client
+
+
+def text_result(text: str, **fields: Any) -> frames.ToolResult:
+    return frames.ToolResult("x", [frames.ContentBlock("text", text=text)], **fields)
+
+
+# --- the legacy era -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", [*LEGACY_VERSIONS, "2099-01-01", "1.0", ""])
+def test_initialize_answers_the_clients_version_or_our_newest(client: Client, asked: str):
+    result = client.ask("initialize", {**INITIALIZE, "protocolVersion": asked})
+    assert result == {
+        "protocolVersion": asked if asked in LEGACY_VERSIONS else "2025-11-25",
+        "capabilities": {"tools": {"listChanged": True}, "prompts": {"listChanged": True}, "logging": {}},
+        "serverInfo": {"name": "zot", "title": "zot extensions", "version": "9.9"},
+        "instructions": "what it is",
+    }
+    assert client.session.era is Era.LEGACY
+
+
+def test_before_initialize_only_ping_is_answered(client: Client):
+    assert client.ask("ping") == {}
+    for method in ("tools/list", "tools/call", "logging/setLevel", "what/ever"):
+        refused = client.ask(method, {})
+        assert (refused["code"], "initialize" in refused["message"]) == (Code.INVALID_REQUEST, True)
+    assert client.session.era is Era.OPEN
+    assert client.ask("initialize", INITIALIZE)["protocolVersion"] == "2025-11-25"
+
+
+@pytest.mark.parametrize("id_", [0, 7, -3, 2**53 + 1, "", "7", "a b", "\u2028", 1.5])
+def test_ids_come_back_as_they_were_written(legacy: Client, id_: Any):
+    assert legacy.ask("ping", None, id_) == {}
+
+
+def test_an_id_keeps_its_very_text(legacy: Client):
+    (order,) = legacy.session.receive(b'{"id": 1.50e2, "method": "ping", "jsonrpc": "2.0"}')
+    assert isinstance(order, Say)
+    assert order.line == b'{"jsonrpc":"2.0","id":1.50e2,"result":{}}\n'
+
+
+def test_the_lists_have_one_page_whatever_the_cursor(legacy: Client):
+    tools = [
+        {
+            "name": "echo", "description": "Returns its text.", "inputSchema": {"type": "object", "properties": {}},
+            "annotations": {"readOnlyHint": True},
+        },
+        {
+            "name": "wipe", "description": "Wipes.", "inputSchema": {"type": "object"},
+            "annotations": {"idempotentHint": True},
+        },
+    ]  # fmt: skip
+    assert legacy.ask("tools/list") == {"tools": tools}
+    assert legacy.ask("tools/list", {"cursor": "7"}) == {"tools": tools}
+    argument = {"name": "arguments", "description": "What follows /plan", "required": False}
+    assert legacy.ask("prompts/list", {"cursor": None}) == {
+        "prompts": [{"name": "plan", "description": "Plans.", "arguments": [argument]}]
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "args"),
+    [({"arguments": {"a": 1}}, b'{"a": 1}'), ({}, b"{}"), ({"arguments": None}, b"{}"), ({"arguments": {}}, b"{}")],
+)
+def test_a_call_and_its_result(legacy: Client, given: dict[str, Any], args: bytes):
+    key = legacy.begin("tools/call", {"name": "echo", **given}, "c")
+    assert legacy.orders == [Call(key, "echo", args)]
+    assert not legacy.session.is_idle
+    (said,) = legacy.take(legacy.session.called(key, text_result("hi", is_error=True)))
+    assert said == {
+        "jsonrpc": "2.0", "id": "c", "result": {"content": [{"type": "text", "text": "hi"}], "isError": True},
+    }  # fmt: skip
+    assert legacy.session.is_idle
+    assert legacy.session.called(key, text_result("again")) == []
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"name": "echo", "arguments": [1]}, "must be an object"),
+        ({"name": "echo", "arguments": "x"}, "must be an object"),
+        ({"arguments": {}}, "name"),
+        ({"name": 7}, "name"),
+        ([], "object"),
+        ("x", "object"),
+    ],
+)
+def test_parameters_that_do_not_fit(legacy: Client, params: Any, words: str):
+    error = legacy.ask("tools/call", params)
+    assert error["code"] == Code.INVALID_PARAMS
+    assert words in error["message"]
+    assert legacy.orders == []
+
+
+@pytest.mark.parametrize("method", ["resources/list", "server/discover", "subscriptions/listen", "x", ""])
+def test_an_unknown_method(legacy: Client, method: str):
+    assert legacy.ask(method)["code"] == Code.METHOD_NOT_FOUND
+
+
+def test_a_request_with_a_version_of_its_own_does_not_fit_a_session(legacy: Client):
+    assert legacy.modern("tools/list")["code"] == Code.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b"{", Code.PARSE_ERROR),
+        (b"hello", Code.PARSE_ERROR),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping"', Code.PARSE_ERROR),
+        (b"[", Code.PARSE_ERROR),
+        (b"7", Code.INVALID_REQUEST),
+        (b"null", Code.INVALID_REQUEST),
+        (b"[]", Code.INVALID_REQUEST),
+        (b"{}", Code.INVALID_REQUEST),
+        (b'{"id":null,"method":"ping"}', Code.INVALID_REQUEST),
+        (b'{"id":true,"method":"ping"}', Code.INVALID_REQUEST),
+        (b'{"id":{},"method":"ping"}', Code.INVALID_REQUEST),
+        (json.dumps([1] * (BATCH_LIMIT + 1)).encode(), Code.INVALID_REQUEST),
+        (b"[" * 100_000, Code.PARSE_ERROR),
+    ],
+)
+def test_what_is_no_message(legacy: Client, line: bytes, code: Code):
+    (said,) = legacy.send(line)
+    assert (said["id"], said["error"]["code"]) == (None, code)
+
+
+def test_a_request_whose_method_is_no_string_gets_its_id_back(legacy: Client):
+    (said,) = legacy.send({"jsonrpc": "2.0", "id": 3, "method": 7})
+    assert (said["id"], said["error"]["code"]) == (3, Code.INVALID_REQUEST)
+
+
+@pytest.mark.parametrize("line", [b"", b"  \r", b'{"jsonrpc":"2.0","id":1,"result":{}}', b'{"method":"x"}'])
+def test_blank_lines_answers_and_unknown_notifications_are_passed_over(legacy: Client, line: bytes):
+    assert legacy.send(line) == []
+
+
+def test_a_batch_is_taken_apart(legacy: Client):
+    batch = [{"id": 1, "method": "ping"}, 7, {"method": "notifications/x"}, {"id": 2, "method": "tools/list"}]
+    said = legacy.send(b"\xef\xbb\xbf" + json.dumps(batch).encode() + b"\r")
+    assert [each["id"] for each in said] == [1, None, 2]
+
+
+def test_characters_that_are_no_unicode_are_repaired(legacy: Client):
+    legacy.send(rb'{"id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"\ud83d"}}}')
+    (call,) = legacy.orders
+    assert isinstance(call, Call)
+    assert json.loads(call.args) == {"text": "\ufffd"}
+
+
+def test_a_line_that_is_too_long_is_answered_with_its_id(legacy: Client):
+    line = Oversize(20_000_000, b'{"jsonrpc":"2.0","id":"big","method":"tools/call","params":{"name":"e', 16_000_000)
+    (said,) = legacy.take(legacy.session.receive_oversize(line))
+    assert (said["id"], said["error"]["code"]) == ("big", Code.INVALID_REQUEST)
+    assert "20000000 bytes" in said["error"]["message"]
+
+
+def test_progress_only_for_who_wants_it(legacy: Client):
+    plain = legacy.begin("tools/call", {"name": "echo"}, 1)
+    wants = legacy.begin("tools/call", {"name": "echo", "_meta": {"progressToken": "t"}}, 2)
+    assert legacy.session.progressed(plain, "half") == []
+    said = legacy.take(legacy.session.progressed(wants, "half") + legacy.session.progressed(wants, "done"))
+    assert [each["method"] for each in said] == ["notifications/progress"] * 2
+    assert [each["params"] for each in said] == [
+        {"progressToken": "t", "progress": 1, "message": "half"},
+        {"progressToken": "t", "progress": 2, "message": "done"},
+    ]
+    legacy.session.called(wants, text_result("x"))
+    assert legacy.session.progressed(wants, "late") == []
+
+
+@pytest.mark.parametrize("number", [7, 7.0])
+def test_a_cancelled_call_is_abandoned_and_never_answered(legacy: Client, number: Any):
+    key = legacy.begin("tools/call", {"name": "echo"}, 7)
+    legacy.send({"method": "notifications/cancelled", "params": {"requestId": number, "reason": "enough"}})
+    assert legacy.orders[-1] == Abandon(key, "the client has cancelled it: enough")
+    assert legacy.session.is_idle
+    assert legacy.session.called(key, text_result("late")) == []
+    assert legacy.ask("ping", id_=7) == {}
+
+
+@pytest.mark.parametrize("params", [{}, {"requestId": 99}, {"requestId": "7"}, {"requestId": None}, [], None])
+def test_a_cancel_of_nothing_does_nothing(legacy: Client, params: Any):
+    legacy.begin("tools/call", {"name": "echo"}, 7)
+    legacy.send({"method": "notifications/cancelled", "params": params})
+    assert len(legacy.orders) == 1
+    assert not legacy.session.is_idle
+
+
+def test_an_id_that_is_still_under_way_is_refused(legacy: Client):
+    legacy.begin("tools/call", {"name": "echo"}, 7)
+    assert "under way" in legacy.ask("tools/list", {}, 7)["message"]
+
+
+def test_only_so_many_requests_at_a_time(legacy: Client):
+    for number in range(REQUESTS_LIMIT):
+        legacy.begin("tools/call", {"name": "echo"}, number)
+    assert legacy.ask("tools/call", {"name": "echo"}, "more")["code"] == Code.INTERNAL_ERROR
+    assert legacy.ask("ping", id_="p") == {}
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (frames.CommandResponse("x", "prompt", prompt="ask this"), "ask this"),
+        (frames.CommandResponse("x", "insert", insert="edit this"), "edit this"),
+        (frames.CommandResponse("x", "display", display="see this"), "see this"),
+        (frames.CommandResponse("x", "open_panel", open_panel=frames.Panel("p", "Panel", ["one"])), "Panel\none"),
+        (frames.CommandResponse("x", "noop"), "(the command /plan has run, and shows nothing)"),
+        (frames.CommandResponse("x", "dance"), "(the command /plan has run, and shows nothing)"),
+    ],
+)
+def test_a_command_is_a_prompt(legacy: Client, answer: frames.CommandResponse, text: str):
+    key = legacy.begin("prompts/get", {"name": "plan", "arguments": {"arguments": "a trip"}})
+    assert legacy.orders == [Invoke(key, "plan", "a trip")]
+    (said,) = legacy.take(legacy.session.invoked(key, answer))
+    content = {"type": "text", "text": text}
+    assert said["result"] == {"description": "Plans.", "messages": [{"role": "user", "content": content}]}
+
+
+def test_a_command_that_fails(legacy: Client):
+    key = legacy.begin("prompts/get", {"name": "plan"})
+    (said,) = legacy.take(legacy.session.invoked(key, frames.CommandResponse("x", error="it cannot")))
+    assert said["error"] == {"code": Code.INTERNAL_ERROR, "message": "/plan: it cannot"}
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"name": "plam"}, "'plan'"),
+        ({"name": "plan", "arguments": {"city": "Rome"}}, "'city'"),
+        ({"name": "plan", "arguments": {"arguments": 7}}, "str"),
+    ],
+)
+def test_a_prompt_that_cannot_be_had(legacy: Client, params: Any, words: str):
+    error = legacy.ask("prompts/get", params)
+    assert error["code"] == Code.INVALID_PARAMS
+    assert words in error["message"]
+
+
+def test_log_messages_by_level(legacy: Client):
+    def logged(level: str) -> list[Any]:
+        return legacy.take(legacy.session.logged(level, "echo", "said"))
+
+    assert (logged("info"), len(logged("warning"))) == ([], 1)
+    assert legacy.ask("logging/setLevel", {"level": "debug"}) == {}
+    (said,) = logged("debug")
+    assert said["params"] == {"level": "debug", "logger": "echo", "data": "said"}
+    assert legacy.ask("logging/setLevel", {"level": "emergency"}) == {}
+    assert logged("error") == []
+    assert legacy.ask("logging/setLevel", {"level": "loud"})["code"] == Code.INVALID_PARAMS
+    assert Client().session.logged("error", "echo", "nobody has said initialize") == []
+
+
+# --- what extensions offer --------------------------------------------------------------------------------------
+
+
+def test_requests_about_tools_wait_for_the_first_offer():
+    client = Client(offer=None)
+    client.ask("initialize", INITIALIZE)
+    for number, (method, params) in enumerate(
+        [("tools/list", {}), ("prompts/list", {}), ("tools/call", {"name": "echo"}), ("prompts/get", {"name": "no"})]
+    ):
+        client.begin(method, params, number)
+    assert not client.session.is_idle
+    client.send({"method": "notifications/cancelled", "params": {"requestId": 1}})
+    said = client.take(client.session.offered(OFFER))
+    assert [each["id"] for each in said] == [0, 3]
+    assert [type(order) for order in client.orders] == [Call]
+
+
+def test_a_client_is_told_of_changes_to_lists_that_it_knows(legacy: Client):
+    more = Offer((ECHO,), (PLAN,))
+    assert legacy.take(legacy.session.offered(more)) == []
+    legacy.ask("tools/list")
+    assert legacy.take(legacy.session.offered(more)) == [], "nothing has changed"
+    said = legacy.take(legacy.session.offered(Offer((ECHO, WIPE), ())))
+    assert said == [{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}]
+    legacy.ask("prompts/list")
+    said = legacy.take(legacy.session.offered(OFFER))
+    assert said == [{"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"}]
+
+
+def test_the_end_answers_all_that_is_under_way():
+    client = Client(offer=None)
+    client.ask("initialize", INITIALIZE)
+    client.begin("tools/list", {}, "waits")
+    (said,) = client.take(client.session.end("because"))
+    assert said["error"]["message"] == "because"
+    client.take(client.session.offered(OFFER))
+    client.begin("tools/call", {"name": "echo"}, "call")
+    client.begin("prompts/get", {"name": "plan"}, "prompt")
+    call, prompt = client.take(client.session.end("because"))
+    assert (call["id"], call["result"]["isError"], call["result"]["content"][0]["text"]) == ("call", True, "because")
+    assert (prompt["id"], prompt["error"]["message"]) == ("prompt", "because")
+    assert client.session.end("because") == []
+
+
+# --- the modern era ---------------------------------------------------------------------------------------------
+
+
+def test_discover(client: Client):
+    result = client.modern("server/discover")
+    assert (result["resultType"], result["instructions"]) == ("complete", "what it is")
+    assert result["supportedVersions"] == ["2026-07-28", *LEGACY_VERSIONS]
+    assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "zot"
+    assert (result["ttlMs"], result["cacheScope"]) == (0, "private")
+    assert client.session.era is Era.MODERN
+
+
+def test_modern_results_say_that_they_are_complete(client: Client):
+    lists = [client.modern("tools/list"), client.modern("prompts/list")]
+    assert [each["resultType"] for each in lists] == ["complete"] * 2
+    assert all(each["ttlMs"] == 0 for each in lists)
+    key = client.begin("tools/call", {"name": "echo", "_meta": MODERN})
+    (said,) = client.take(client.session.called(key, text_result("hi")))
+    assert (said["result"]["resultType"], said["result"]["isError"]) == ("complete", False)
+
+
+def test_an_unknown_version_names_those_that_are_served(client: Client):
+    error = client.ask("server/discover", {"_meta": {VERSION: "2030-01-01"}})
+    assert error["code"] == Code.UNSUPPORTED_VERSION
+    assert error["data"] == {"supported": ["2026-07-28", *LEGACY_VERSIONS], "requested": "2030-01-01"}
+    assert client.session.era is Era.OPEN
+
+
+def test_a_modern_client_has_no_ping_and_must_say_its_version(client: Client):
+    client.modern("server/discover")
+    assert client.modern("ping")["code"] == Code.METHOD_NOT_FOUND
+    assert client.modern("logging/setLevel", {"level": "info"})["code"] == Code.METHOD_NOT_FOUND
+    assert client.ask("tools/list")["code"] == Code.INVALID_PARAMS
+
+
+def test_a_client_that_only_asked_may_still_initialize(client: Client):
+    client.modern("server/discover")
+    assert client.ask("initialize", INITIALIZE)["protocolVersion"] == "2025-11-25"
+    assert "resultType" not in client.ask("tools/list")
+
+
+def test_a_subscription_gets_changes_until_the_end(client: Client):
+    asked = {"notifications": {"toolsListChanged": True, "resourcesListChanged": True}, "_meta": MODERN}
+    (said,) = client.send({"id": "s", "method": "subscriptions/listen", "params": asked})
+    assert said["method"] == "notifications/subscriptions/acknowledged"
+    meta = {"io.modelcontextprotocol/subscriptionId": "s"}
+    assert said["params"] == {"notifications": {"toolsListChanged": True}, "_meta": meta}
+    assert client.session.is_idle, "it is no request that waits"
+    (said,) = client.take(client.session.offered(Offer()))
+    assert (said["method"], said["params"]) == ("notifications/tools/list_changed", {"_meta": meta})
+    (said,) = client.take(client.session.end("because"))
+    assert (said["id"], said["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"]) == ("s", "s")
+
+
+def test_a_cancelled_subscription_is_over(client: Client):
+    client.send(
+        {
+            "id": "s",
+            "method": "subscriptions/listen",
+            "params": {"notifications": {"toolsListChanged": True}, "_meta": MODERN},
+        }
+    )
+    client.send({"method": "notifications/cancelled", "params": {"requestId": "s"}})
+    assert client.take(client.session.offered(Offer())) == []
+    assert client.orders == []
+
+
+def test_modern_log_messages_come_while_a_request_wants_them(client: Client):
+    assert client.session.logged("error", "echo", "said") == []
+    level = {"io.modelcontextprotocol/logLevel": "warning"}
+    key = client.begin("tools/call", {"name": "echo", "_meta": {**MODERN, **level}})
+    assert client.session.logged("info", "echo", "said") == []
+    assert len(client.session.logged("error", "echo", "said")) == 1
+    client.session.called(key, text_result("x"))
+    assert client.session.logged("error", "echo", "said") == []
