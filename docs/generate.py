@@ -36,7 +36,7 @@ def pages() -> dict[str, str]:
         "cli.md": _cli(),
         "exit-codes.md": _exit_codes(),
         "events.md": _structs("wire/events.py", "The event stream", base="Record"),
-        "protocol.md": _structs("wire/frames.py", "Frames of the extension protocol", base="Frame"),
+        "protocol.md": _structs("wire/frames/definitions.py", "Frames of the extension protocol", base="Frame"),
         "stats.md": _structs("wire/stats.py", "Stats lines", base=None),
         "control.md": _structs("wire/control.py", "Messages of the control socket", base="Message"),
         "rpc-requests.md": _structs("wire/rpc/requests.py", "Requests of an rpc client", base="Request"),
@@ -215,7 +215,8 @@ def _aliases(module: ast.Module) -> Iterator[tuple[str, ast.expr]]:
     imports from other modules of `wire`."""
     for node in module.body:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("wire."):
-            theirs = dict(_aliases(_module(f"{node.module.replace('.', '/')}.py")))
+            path = ROOT / node.module.replace(".", "/")
+            theirs = dict(_aliases(_module(f"{path}/__init__.py" if path.is_dir() else f"{path}.py")))
             yield from ((name.asname or name.name, theirs[name.name]) for name in node.names if name.name in theirs)
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _is_plain(node.value):
             yield node.targets[0].id, node.value

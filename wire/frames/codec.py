@@ -1,0 +1,87 @@
+"""Frames from and to lines of JSON. The decoders validate against the definitions, and never raise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from wire.frames.definitions import Frame, FromExtension, FromHost
+from wire.lenient_json import UNREADABLE, reason, repaired
+
+
+class UnknownFrame(msgspec.Struct, frozen=True):
+    """A JSON object whose `type` this version does not know. Ignored and logged, never an error."""
+
+    type: str
+
+
+class Malformed(msgspec.Struct, frozen=True):
+    """A line that is not a frame: not JSON, not an object, or a field of the wrong type."""
+
+    reason: str
+    type: str | None = None
+    """The frame's type, when the line was an object that named one."""
+    id: str | None = None
+    """The frame's id, likewise; a pending call with this id can be failed at once."""
+
+
+class _Envelope(msgspec.Struct):
+    type: Any = None
+    id: Any = None
+
+
+envelope = msgspec.json.Decoder(_Envelope)
+encoder = msgspec.json.Encoder()
+
+EXTENSION_TYPES = frozenset(cls.__struct_config__.tag for cls in FromExtension.__args__)
+HOST_TYPES = frozenset(cls.__struct_config__.tag for cls in FromHost.__args__)
+
+_from_extension: msgspec.json.Decoder[FromExtension] = msgspec.json.Decoder(FromExtension)
+_decode_from_extension = _from_extension.decode
+_from_host: msgspec.json.Decoder[FromHost] = msgspec.json.Decoder(FromHost)
+
+
+def decode_from_extension(line: bytes | bytearray) -> FromExtension | UnknownFrame | Malformed:
+    """Decodes one line that an extension wrote. Never raises."""
+    try:
+        return _decode_from_extension(line)
+    except UNREADABLE as error:
+        return second_look(bytes(line), error, _from_extension, EXTENSION_TYPES)
+
+
+def decode_from_host(line: bytes) -> FromHost | UnknownFrame | Malformed:
+    """Decodes one line that a host wrote. Never raises."""
+    try:
+        return _from_host.decode(line)
+    except UNREADABLE as error:
+        return second_look(line, error, _from_host, HOST_TYPES)
+
+
+def encode(frame: Frame) -> bytes:
+    """The frame as one line, LF included."""
+    return encoder.encode(frame) + b"\n"
+
+
+def second_look(
+    line: bytes, error: Exception, decoder: msgspec.json.Decoder[Any], known: frozenset[Any]
+) -> Any | UnknownFrame | Malformed:
+    """The frame, if it can be decoded after a repair of its characters; else the error."""
+    if not line.lstrip().startswith(b"{"):
+        return Malformed("not a JSON object")
+    if (mended := repaired(line)) is not None:
+        line = mended
+        try:
+            return decoder.decode(line)
+        except UNREADABLE as still:
+            error = still
+    try:
+        named = envelope.decode(line)
+    except UNREADABLE as not_json:
+        return Malformed(f"not a JSON object: {reason(not_json)}")
+    frame_id = named.id if isinstance(named.id, str) else None
+    if not isinstance(named.type, str):
+        return Malformed("the frame has no type", id=frame_id)
+    if named.type not in known:
+        return UnknownFrame(named.type)
+    return Malformed(f"bad {named.type} frame: {reason(error)}", named.type, frame_id)
