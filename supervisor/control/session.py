@@ -177,6 +177,10 @@ class OpenRequest:
                 modified_args=msgspec.UNSET if judgement.args is None else Raw(judgement.args),
                 replace_text=judgement.text,
                 modified_result=judgement.result,
+                additional_context=judgement.additional_context or None,
+                error_handling=judgement.error_handling,
+                retry_count=judgement.retry_count or None,
+                session_summary=judgement.session_summary or None,
             ),
         )
 

@@ -42,7 +42,14 @@ ANSWERS = {
 HOST_ANSWERS = {
     "stats.py": ("HostStats", "Stats"),
     "control.py": ("HostInfoReply", "LimitUse", "PendingRequest", "ExtensionStatus", "ReloadOutcome"),
-    "frames/definitions.py": ("ContentBlock", "ToolResult", "Panel", "CommandResponse", "ModifiedResult", "InterceptResponse"),
+    "frames/definitions.py": (
+        "ContentBlock",
+        "ToolResult",
+        "Panel",
+        "CommandResponse",
+        "ModifiedResult",
+        "InterceptResponse",
+    ),
 }
 """What those of a host return, and `ExtensionStats`."""
 BATCH = {
