@@ -172,13 +172,19 @@ class ExtensionNotice(Event):
         "late",
         "warning",
         "remark",
+        "asked",
+        "context",
+        "error_handling",
+        "summary",
     ]
     """exited: it ended, and is started again if the message says so; failed: it is given up; blocked: a guard refused
     or withheld something; no_verdict: a guard gave no answer that can be read; remark: a guard gave a reason without a
-    block."""
+    block; asked: a guard wants a person to decide, and the message says whether it was refused; context: a guard adds
+    a text for the model; error_handling: a guard says what to do about an error; summary: a guard sums up the
+    session."""
     message: str
-    """One line that a person can act on. With `blocked` it has the whole reason, up to 10,000 characters; a message
-    that was cut ends in ` …`."""
+    """One line that a person can act on. With `blocked` and `asked` it has the whole reason, up to 10,000 characters; a
+    message that was cut ends in ` …`."""
 
 
 class Retry(Event):

@@ -179,6 +179,7 @@ class Verdict(Part):
 
     _parts: ClassVar[dict[str, str]] = {"modified_result": "ModifiedResult"}
     block: bool | None = None
+    """Not for `session_start`, `session_end` and `error`, which have happened."""
     reason: str | None = None
     modified_args: Any = None
     """For `tool_call`: a JSON object; null means unchanged."""
@@ -186,3 +187,17 @@ class Verdict(Part):
     """For `assistant_message` and `user_prompt`; empty means unchanged."""
     modified_result: ModifiedResult | None = None
     """For `tool_result`."""
+    ask: bool | None = None
+    """A person has to decide, wherever `block` could stand. Where none can be asked it is refused, unless the user lets
+    all of these pass."""
+    additional_context: str | None = None
+    """A text for the model. For `session_start` and `user_prompt` it follows the prompt, for `tool_call` and
+    `tool_result` it follows the result."""
+    error_handling: Literal["retry", "skip", "abort"] | None = None
+    """For `error`. retry: the same once more; skip: go on without it; abort: the prompt ends."""
+    retry_count: int | None = None
+    """With `retry`: how often at most; default 1, the most is 3."""
+    notification: str | None = None
+    """For `error`: a note for the user."""
+    session_summary: str | None = None
+    """For `session_end`: it is kept with the session."""

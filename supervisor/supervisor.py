@@ -75,6 +75,7 @@ class Supervisor:
         host: HostInfo,
         logs: Path,
         strict_guards: bool = False,
+        allow_asked: bool = False,
         owns_process: bool = False,
         reserved_tools: Collection[str] = (),
         limits: Limits | None = None,
@@ -105,8 +106,9 @@ class Supervisor:
                 is_kept=keeper is not None, say=say or (lambda _line: None),
             )  # fmt: skip
         self._context = HostContext(
-            loop, host, logs, self._shared_table, self._tracker, limits=limits, is_strict=strict_guards
-        )
+            loop, host, logs, self._shared_table, self._tracker, limits=limits, is_strict=strict_guards,
+            lets_asked_pass=allow_asked,
+        )  # fmt: skip
         self.restarts = self._context.restarts
         self.set_model = self._context.set_model
         self._orphans = Orphans(loop, self.token, self._tracker)

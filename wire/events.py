@@ -190,14 +190,16 @@ class Extension(Record, frozen=True, tag="extension"):
     extension: str
     event: Literal[
         "started", "exited", "restarted", "reloaded", "failed", "blocked", "no_verdict", "limit", "late", "warning",
-        "remark",
+        "remark", "asked", "context", "error_handling", "summary",
     ]  # fmt: skip
     """exited: it ended, and is started again if the message says so; failed: it is given up; blocked: a guard refused
     or withheld something; no_verdict: a guard gave no answer that can be read; remark: a guard gave a reason without a
-    block."""
+    block; asked: a guard wants a person to decide, and the message says whether it was refused; context: a guard adds
+    a text for the model; error_handling: a guard says what to do about an error; summary: a guard sums up the
+    session."""
     message: str
-    """One line that a person can act on. With `blocked` it has the whole reason, up to 10,000 characters; a message
-    that was cut ends in ` …`."""
+    """One line that a person can act on. With `blocked` and `asked` it has the whole reason, up to 10,000 characters; a
+    message that was cut ends in ` …`."""
 
 
 class Retry(Record, frozen=True, tag="retry"):
@@ -350,36 +352,11 @@ class Result(Record, frozen=True, tag="result"):
 
 
 AnyRecord = (
-    UserMessage
-    | TurnStart
-    | AssistantStart
-    | TextDelta
-    | ToolUseStart
-    | ToolUseArgs
-    | ToolUseEnd
-    | Usage
-    | AssistantMessage
-    | ToolCall
-    | TurnEnd
-    | ToolProgress
-    | ToolResult
-    | CompactDone
-    | Error
-    | Done
-    | Session
-    | Extension
-    | Retry
-    | CompactStart
-    | Command
-    | ExtNotify
-    | ClearNotes
-    | ExtDisplay
-    | ExtInsert
-    | PanelOpen
-    | PanelRender
-    | PanelClose
-    | Result
-)
+    UserMessage | TurnStart | AssistantStart | TextDelta | ToolUseStart | ToolUseArgs | ToolUseEnd | Usage
+    | AssistantMessage | ToolCall | TurnEnd | ToolProgress | ToolResult | CompactDone | Error | Done | Session
+    | Extension | Retry | CompactStart | Command | ExtNotify | ClearNotes | ExtDisplay | ExtInsert | PanelOpen
+    | PanelRender | PanelClose | Result
+)  # fmt: skip
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[AnyRecord] = msgspec.json.Decoder(AnyRecord)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from supervisor.calls.verdict import ALLOW, UNTOUCHED, Judgement, fold, rewritten
+from supervisor.calls.verdict import ALLOW, DENIABLE, UNTOUCHED, Judgement, fold, rewritten
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -25,6 +25,8 @@ class Guard(Protocol):
     name: str
     denies_on_failure: bool
     """Whether no verdict of this guard means deny."""
+    lets_asked_pass: bool
+    """Whether what a person should decide is allowed."""
     is_independent: bool
 
     @property
@@ -97,7 +99,13 @@ class GuardChain(Generic[AGuard]):
     def _ends_round(self, guard: AGuard, verdict: Verdict, behind: tuple[AGuard, ...]) -> bool:
         """Counts a verdict. Returns whether it has ended the round, by a block, or by a rewrite that the guards
         `behind` it in this round must see."""
-        self.judgement = fold(self.judgement, guard.name, verdict, deny_on_failure=guard.denies_on_failure)
+        self.judgement = fold(
+            self.judgement,
+            guard.name,
+            verdict,
+            deny_on_failure=guard.denies_on_failure and self.event.event in DENIABLE,
+            let_asked_pass=guard.lets_asked_pass,
+        )
         if self.judgement.is_blocked:
             self._end()
             return True

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor.calls.guard_chain import rounds_of
-from supervisor.calls.verdict import UNTOUCHED, Judgement, Verdict, VerdictKind, fold
+from supervisor.calls.verdict import DENIABLE, UNTOUCHED, Judgement, Verdict, VerdictKind, fold
+from wire import frames
 from wire.dialects.base import HOOK_POINTS
 from wire.text import one_line
 
@@ -66,11 +67,11 @@ class Guards:
         """Every extension is ready or has failed."""
         return all(extension.is_settled for extension in self._extensions)
 
-    def judge_unstarted(self) -> Judgement:
+    def judge_unstarted(self, event: str) -> Judgement:
         """The judgement with which a chain begins.
 
         Before an extension is ready, the host does not know which events it guards. If its failure means deny, an
-        extension that was never ready counts as a guard of every event.
+        extension that was never ready counts as a guard of every event that can be denied.
         """
         judgement = UNTOUCHED
         for extension in self._extensions:
@@ -80,11 +81,14 @@ class Guards:
                 judgement = fold(judgement, extension.name, verdict, deny_on_failure=True)
                 break
         self.is_complete = self.is_settled and not judgement.is_blocked
-        return judgement
+        return judgement if event in DENIABLE else UNTOUCHED
 
     def starting(self, event: str) -> list[Extension]:
         """The starting extensions for which a verdict on this event waits. For `FIRST` events these are only extensions
-        whose failure means deny: the first request to the model must not wait for the slowest extension."""
+        whose failure means deny: the first request to the model must not wait for the slowest extension. For what
+        cannot be denied there are none."""
+        if event not in DENIABLE:
+            return []
         return [
             extension
             for extension in self._extensions
@@ -140,13 +144,50 @@ class Guards:
             elif verdict.kind is VerdictKind.NO_VERDICT:
                 line = _no_verdict_line(event.event, verdict.reason, extension.denies_on_failure)
                 extension.notices.tell("no_verdict", line)
-            elif verdict.reason:
-                extension.notices.tell("remark", f"on {event.event}: {verdict.reason}")
+            else:
+                _report_outputs(extension, event, verdict)
 
 
 def latest_start(starting: Sequence[Extension]) -> float:
     """The time until which a verdict waits for these extensions: the latest start plus intercept timeout."""
     return max(extension.started_at + extension.timeouts.intercept for extension in starting)
+
+
+def _report_outputs(extension: Extension, event: Event, verdict: Verdict) -> None:
+    tell = extension.notices.tell
+    if verdict.kind is VerdictKind.ASK:
+        why = f": {verdict.reason}" if verdict.reason else ""
+        if extension.lets_asked_pass:
+            tell("asked", f"wants a person to decide on {_subject(event)}{why}; allowed (--allow-asked)")
+        else:
+            extension.account.blocks += 1
+            end = "refused, since nobody can be asked; --allow-asked lets such things pass"
+            tell("asked", f"wants a person to decide on {_subject(event)}{why}; {end}")
+            return
+    elif verdict.reason:
+        tell("remark", f"on {event.event}: {verdict.reason}")
+    if verdict.additional_context:
+        tell("context", f"adds {len(verdict.additional_context)} characters for the model on {_subject(event)}")
+    if verdict.error_handling is not None:
+        times = f" (at most {verdict.retry_count})" if verdict.error_handling == "retry" else ""
+        tell("error_handling", f"says {verdict.error_handling}{times} after an error: {event.error or ''}")
+    if verdict.notification:
+        extension.notices.note(frames.Notify("warn", verdict.notification))
+    if verdict.session_summary:
+        tell("summary", f"sums up the session: {verdict.session_summary}")
+
+
+def _subject(event: Event) -> str:
+    """The event in words."""
+    tool = one_line(event.tool_name or "a tool", TOOL_LENGTH)
+    return {
+        "tool_call": f"a call of {tool}",
+        "tool_result": f"the result of {tool}",
+        "assistant_message": "a message of the model",
+        "user_prompt": "the prompt",
+        "turn_start": "the turn",
+        "session_start": "the start of the session",
+    }.get(event.event, event.event)
 
 
 def _deed(event: Event) -> str:
@@ -162,5 +203,10 @@ def _deed(event: Event) -> str:
 
 
 def _no_verdict_line(event: str, reason: str, deny: bool) -> str:
-    effect = "denied" if deny else "allowed; to deny in such a case set on_failure in its manifest, or --strict-guards"
+    if event not in DENIABLE:
+        effect = "nothing depends on it"
+    elif deny:
+        effect = "denied"
+    else:
+        effect = "allowed; to deny in such a case set on_failure in its manifest, or --strict-guards"
     return f"gave no verdict on {event}: {reason}; {effect}"

@@ -100,7 +100,7 @@ class VerdictRequests:
             )
         if (reason := guards.cancelled_since(before)) is not None:
             return Judgement(blocked_by="host", reason=reason)
-        return guards.judge_unstarted()
+        return guards.judge_unstarted(event)
 
 
 class VerdictInFlight(InFlight):
@@ -130,7 +130,7 @@ class VerdictInFlight(InFlight):
         if self._cancel_reason is None and guards.must_wait(event):
             guards.call_at_change(event, self._begin)
             return
-        self._chain = GuardChain(self._event, guards.rounds(event), guards.judge_unstarted())
+        self._chain = GuardChain(self._event, guards.rounds(event), guards.judge_unstarted(event))
         self._ask(self._chain)
 
     @property

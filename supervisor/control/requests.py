@@ -334,4 +334,9 @@ def _event_of(request: frames.EventIntercept) -> frames.Event:
         text=request.text,
         is_error=request.is_error,
         content=request.content,
+        error=request.error,
+        source=request.source,
+        reason=request.reason,
+        error_context=request.error_context,
+        recoverable=request.recoverable,
     )

@@ -182,6 +182,10 @@ class OpenRequest:
                 replace_text=judgement.text,
                 modified_result=judgement.result,
                 blocked_by=None if judgement.blocked_by is None else valid_text(judgement.blocked_by),
+                additional_context=judgement.additional_context or None,
+                error_handling=judgement.error_handling,
+                retry_count=judgement.retry_count or None,
+                session_summary=judgement.session_summary or None,
             ),
         )
 

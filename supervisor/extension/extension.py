@@ -54,6 +54,8 @@ class Extension:
         """Called once, when the first start is over, with or without success."""
         self.dice = dice
         self._is_strict = host.is_strict
+        self.lets_asked_pass = host.lets_asked_pass
+        """Whether what it wants a person to decide is allowed."""
         self._sink = sink(self)
         self._starts = 0
         self.handover = Handover(host, self, found, self._sink, on_replaced=self._replaced)

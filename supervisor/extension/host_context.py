@@ -57,6 +57,8 @@ class HostContext(msgspec.Struct):
     """The host's default limits. Those of a manifest override them."""
     is_strict: bool = False
     """Whether a missing verdict of any guard means deny."""
+    lets_asked_pass: bool = False
+    """Whether what a guard wants a person to decide is allowed."""
     restarts: RestartGate = msgspec.field(default_factory=RestartGate)
 
     def set_model(self, model: str) -> None:

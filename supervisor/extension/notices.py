@@ -20,7 +20,8 @@ WARNINGS_SHOWN = 10
 NOTICE_LENGTH = 600
 """Most characters of the part of a notice that may quote the extension."""
 REASON_LENGTH = 10_000
-"""Most characters of the notice of a block. Its reason is what a person needs to know, and may quote a command."""
+"""Most characters of the notice of a block or a question. Its reason is what a person needs to know, and may quote a
+command."""
 LINE_LENGTH = 1500
 """Most characters of a line for a person."""
 REMARKS_BURST = 100
@@ -29,15 +30,17 @@ REMARKS_PER_SECOND = 20.0
 
 NoticeKind = Literal[
     "started", "exited", "restarted", "reloaded", "failed", "blocked", "no_verdict", "limit", "late", "warning",
-    "remark",
+    "remark", "asked", "context", "error_handling", "summary",
 ]  # fmt: skip
-RECORDED_ONLY = frozenset({"started", "remark"})
+RECORDED_ONLY = frozenset({"started", "remark", "context", "summary"})
 """Kinds of notices for records and clients only: stderr has no line about them."""
+WHOLE = frozenset({"blocked", "asked"})
+"""Kinds of notices that may have `REASON_LENGTH` characters."""
 
 
 def line_about(extension: str, kind: NoticeKind, message: str) -> str:
     """The line about a notice for a person. It is cut to `LINE_LENGTH`; records have the whole message."""
-    said = f"{extension} {message}" if kind == "blocked" else f"extension {extension}: {message}"
+    said = f"{extension} {message}" if kind in WHOLE else f"extension {extension}: {message}"
     return f"zot: {one_line(said, LINE_LENGTH)}"
 
 
@@ -66,8 +69,8 @@ class Notices:
 
     def tell(self, kind: NoticeKind, message: str, evidence: str = "") -> None:
         """Sends a notice. `message` may quote the extension and is cut to `NOTICE_LENGTH`, or to `REASON_LENGTH` if it
-        is about a block; `evidence` is not cut."""
-        self._on_notice(kind, one_line(message, REASON_LENGTH if kind == "blocked" else NOTICE_LENGTH) + evidence)
+        is about a block or a question; `evidence` is not cut."""
+        self._on_notice(kind, one_line(message, REASON_LENGTH if kind in WHOLE else NOTICE_LENGTH) + evidence)
 
     def warn(self, key: str, message: str) -> None:
         """Logs and sends a warning, once for each key, for at most `WARNINGS_SHOWN` keys. Others are only logged."""

@@ -124,7 +124,8 @@ def test_the_vectors_have_both_kinds_of_close_and_every_key():
     assert list(said(Side.HOST, "panel_close"))
     assert list(said(Side.EXTENSION, "panel_close"))
     keys = {frame["key"] for frame in said(Side.HOST, "panel_key")}
-    documented = "up down left right enter esc tab backspace delete home end pageup pagedown rune unknown"  # see wire/frames/definitions.py
+    # see wire/frames/definitions.py
+    documented = "up down left right enter esc tab backspace delete home end pageup pagedown rune unknown"
     assert keys == set(documented.split())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wire import frames
+from wire.dialects.base import HOOK_POINTS
 from wire.dialects.long_lines import SHORT, decode_long, describe_oversize, limit_of
 from wire.framing import LineSplitter
 from wire.lenient_json import json_on_one_line
@@ -21,8 +22,9 @@ OBSERVABLE = frozenset(
         "error", "session_end",
     }
 )  # fmt: skip
-GUARDABLE = frozenset({"user_prompt", "turn_start", "assistant_message", "tool_call", "tool_result"})
-"""In zot itself, user_prompt, tool_result, error and session_end can be neither observed nor guarded."""
+GUARDABLE = HOOK_POINTS
+"""In zot itself, user_prompt, tool_result, error and session_end can be neither observed nor guarded, and session_start
+cannot be guarded."""
 _QUESTION_HEAD = b'{"type":"event_intercept","id":"'
 _EVENT_HEAD = len('{"type":"event')
 _KEPT = 64 * 1024

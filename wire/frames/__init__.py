@@ -5,6 +5,8 @@ Their classes are also the neutral messages that other dialects translate into. 
 
 from __future__ import annotations
 
+from msgspec import Raw
+
 from wire.frames.codec import (
     EXTENSION_TYPES,
     HOST_TYPES,
@@ -26,6 +28,8 @@ from wire.frames.definitions import (
     CommandInvoked,
     CommandResponse,
     ContentBlock,
+    ErrorContext,
+    ErrorHandling,
     Event,
     EventIntercept,
     Frame,
@@ -47,6 +51,8 @@ from wire.frames.definitions import (
     Ready,
     RegisterCommand,
     RegisterTool,
+    SessionEnd,
+    SessionSource,
     Shutdown,
     ShutdownAck,
     Subscribe,
@@ -67,6 +73,8 @@ __all__ = [
     "CommandInvoked",
     "CommandResponse",
     "ContentBlock",
+    "ErrorContext",
+    "ErrorHandling",
     "Event",
     "EventIntercept",
     "Frame",
@@ -86,9 +94,12 @@ __all__ = [
     "PanelResize",
     "Ping",
     "Pong",
+    "Raw",
     "Ready",
     "RegisterCommand",
     "RegisterTool",
+    "SessionEnd",
+    "SessionSource",
     "Shutdown",
     "ShutdownAck",
     "Subscribe",

@@ -10,19 +10,24 @@ The classes are also the neutral messages that other dialects translate into.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Raw
 
 PROTOCOL_VERSION = 1
 FEATURES = (
+    "additional_context",
+    "ask",
     "cancel",
     "error_event",
+    "error_intercept",
     "log",
     "panels",
     "ping",
     "session_end_event",
+    "session_end_intercept",
+    "session_start_intercept",
     "tool_flags",
     "tool_progress",
     "tool_result_event",
@@ -34,6 +39,14 @@ FEATURES = (
 )
 """Features beyond zot's protocol 1 that this host has, as its `hello_ack` says. Another host may have fewer; it ignores
 frames that it does not know."""
+SessionSource = Literal["startup", "resume", "new"]
+"""How a session has begun. startup: with the program; resume: it goes on; new: in a program that had another one."""
+SessionEnd = Literal["complete", "error", "abort", "timeout", "user_exit"]
+"""Why a session ends. user_exit: its client has gone, or begins another session."""
+ErrorContext = Literal["model_call", "tool_execution", "system", "user_input"]
+"""Where an error comes from."""
+ErrorHandling = Literal["retry", "skip", "abort"]
+"""What a guard wants to be done about an error, see `InterceptResponse`."""
 BLOCKS_LIMIT = 10_000
 """Content blocks of one tool result. The largest frame could hold a million, and each takes memory and is sent on."""
 
@@ -143,6 +156,7 @@ class InterceptResponse(Frame, frozen=True, tag="event_intercept_response"):
 
     id: str
     block: bool | None = None
+    """Not for `session_start`, `session_end` and `error`, which have happened."""
     reason: str | None = None
     modified_args: Raw | msgspec.UnsetType = msgspec.UNSET
     """For `tool_call`: a JSON object; null means unchanged."""
@@ -150,6 +164,20 @@ class InterceptResponse(Frame, frozen=True, tag="event_intercept_response"):
     """For `assistant_message` and `user_prompt`; empty means unchanged."""
     modified_result: ModifiedResult | None = None
     """For `tool_result`."""
+    ask: bool | None = None
+    """A person has to decide, wherever `block` could stand. Where none can be asked it is refused, unless the user lets
+    all of these pass."""
+    additional_context: str | None = None
+    """A text for the model. For `session_start` and `user_prompt` it follows the prompt, for `tool_call` and
+    `tool_result` it follows the result."""
+    error_handling: Literal["retry", "skip", "abort"] | None = None
+    """For `error`. retry: the same once more; skip: go on without it; abort: the prompt ends."""
+    retry_count: int | None = None
+    """With `retry`: how often at most; default 1, the most is 3."""
+    notification: str | None = None
+    """For `error`: a note for the user."""
+    session_summary: str | None = None
+    """For `session_end`: it is kept with the session."""
 
 
 class Notify(Frame, frozen=True, tag="notify"):
@@ -262,8 +290,14 @@ class Event(Frame, frozen=True, tag="event"):
     tool_name: str | None = None
     tool_args: Raw | msgspec.UnsetType = msgspec.UNSET
     text: str | None = None
+    """With a question about `session_start` the first prompt, about `session_end` the last message."""
     is_error: bool | None = None
     content: list[ContentBlock] | None = None
+    source: SessionSource | None = None
+    """As in `event_intercept`, like the next ones."""
+    reason: SessionEnd | None = None
+    error_context: ErrorContext | None = None
+    recoverable: bool | None = None
 
 
 class EventIntercept(Frame, frozen=True, tag="event_intercept"):
@@ -275,9 +309,20 @@ class EventIntercept(Frame, frozen=True, tag="event_intercept"):
     tool_name: str | None = None
     tool_args: Raw | msgspec.UnsetType = msgspec.UNSET
     step: int | None = None
+    error: str | None = None
+    """`error`, and a `session_end` after one."""
     text: str | None = None
+    """`session_start`: the first prompt; `session_end`: the last message that readers saw."""
     is_error: bool | None = None
     content: list[ContentBlock] | None = None
+    source: SessionSource | None = None
+    """`session_start`."""
+    reason: SessionEnd | None = None
+    """`session_end`."""
+    error_context: ErrorContext | None = None
+    """`error`. With `tool_execution` there is the tool."""
+    recoverable: bool | None = None
+    """`error`: whether it can be retried."""
 
 
 class PanelKey(Frame, frozen=True, tag="panel_key"):

@@ -23,6 +23,7 @@ class FakeGuard:
     verdicts: tuple[Verdict, ...] = (ALLOW,)
     is_independent: bool = False
     denies_on_failure: bool = False
+    lets_asked_pass: bool = False
     guards: set[str] = field(default_factory=lambda: {"user_prompt"})
 
     def verdict(self, event: Event) -> Verdict:
@@ -43,6 +44,8 @@ VERDICTS = st.sampled_from(
         Verdict(VerdictKind.NO_VERDICT, "it ended"),
         Verdict(VerdictKind.ALLOW, "seen"),
         *(appends("x"), appends("yz", "changed")),
+        Verdict(VerdictKind.ASK, "sure?"),
+        Verdict(VerdictKind.ALLOW, additional_context="more"),
     ]
 )
 GUARDS = st.lists(
@@ -52,6 +55,7 @@ GUARDS = st.lists(
         verdicts=st.lists(VERDICTS, min_size=1, max_size=3).map(tuple),
         is_independent=st.booleans(),
         denies_on_failure=st.booleans(),
+        lets_asked_pass=st.booleans(),
     ),
     max_size=7,
 ).map(lambda guards: [_named(guard, number) for number, guard in enumerate(guards)])
@@ -69,7 +73,13 @@ def in_turn(guards: list[FakeGuard]) -> tuple[Judgement, list[tuple[str, Verdict
         verdict = guard.verdict(event)
         if verdict is not ALLOW:
             counted.append((guard.name, verdict))
-        judgement = fold(judgement, guard.name, verdict, deny_on_failure=guard.denies_on_failure)
+        judgement = fold(
+            judgement,
+            guard.name,
+            verdict,
+            deny_on_failure=guard.denies_on_failure,
+            let_asked_pass=guard.lets_asked_pass,
+        )
         if judgement.is_blocked:
             break
         if verdict.is_rewrite:

@@ -49,6 +49,16 @@ def test_a_guard_whose_program_is_missing_denies_every_event(denying: Host, wait
     assert "no such program on PATH" in denying.ask(waits=waits).reason
 
 
+@both_drivers
+def test_what_has_happened_is_not_denied_and_waits_for_nobody(denying: Host, waits: bool):
+    denying.add("silent", name="guard", **denying.manifest)
+    denying.launch()
+    for event in ("session_start", "error", "session_end"):
+        judgement, seconds = denying.timed(denying.ask, event, waits=waits, text="x")
+        assert seconds < AT_ONCE
+        assert not judgement.is_blocked
+
+
 # --- guards that are still starting -----------------------------------------------------------------------------
 
 

@@ -12,7 +12,9 @@ from msgspec import Raw
 from supervisor.calls.verdict import (
     ALLOW,
     ARGS_LIMIT,
+    CONTEXT_LENGTH,
     DEFAULT_REASONS,
+    DENIABLE,
     REASON_LENGTH,
     UNTOUCHED,
     Judgement,
@@ -23,6 +25,7 @@ from supervisor.calls.verdict import (
     read_verdict,
 )
 from tests.support.any_message import JSON
+from wire.dialects.base import HOOK_POINTS
 from wire.frames import InterceptResponse
 
 EVENTS = ["tool_call", "turn_start", "assistant_message"]
@@ -146,3 +149,79 @@ def test_only_what_an_event_has_can_be_rewritten():
     assert read_verdict("tool_call", answer) == Verdict(VerdictKind.ALLOW, modified_args=b'{"a": 1}')
     assert read_verdict("assistant_message", answer) == Verdict(VerdictKind.ALLOW, replace_text="new")
     assert read_verdict("turn_start", answer) is ALLOW
+
+
+# --- asking a person, context, errors, summaries ----------------------------------------------------------------
+
+ALL = InterceptResponse(
+    "1",
+    ask=True,
+    reason="why",
+    additional_context=" more \n",
+    error_handling="retry",
+    retry_count=2,
+    notification="note",
+    session_summary="sum",
+)
+
+
+def test_each_event_has_its_own_outputs():
+    ask, allow = VerdictKind.ASK, VerdictKind.ALLOW
+    assert {event: read_verdict(event, ALL) for event in HOOK_POINTS} == {
+        "session_start": Verdict(allow, "why", additional_context="more"),
+        "user_prompt": Verdict(ask, "why", additional_context="more"),
+        "turn_start": Verdict(ask, "why"),
+        "tool_call": Verdict(ask, "why", additional_context="more"),
+        "tool_result": Verdict(ask, "why", additional_context="more"),
+        "assistant_message": Verdict(ask, "why"),
+        "error": Verdict(allow, "why", error_handling="retry", retry_count=2, notification="note"),
+        "session_end": Verdict(allow, "why", session_summary="sum"),
+    }
+
+
+def test_what_has_happened_cannot_be_blocked():
+    assert {"session_start", "session_end", "error"} == HOOK_POINTS - DENIABLE
+    for event in HOOK_POINTS - DENIABLE:
+        assert read_verdict(event, InterceptResponse("1", block=True)) is ALLOW
+        assert read_verdict(event, InterceptResponse("1", block=True, reason="no")).kind is VerdictKind.ALLOW
+
+
+def test_a_block_counts_more_than_a_question():
+    assert read_verdict("tool_call", InterceptResponse("1", ask=True, block=True)).kind is VerdictKind.DENY
+
+
+@pytest.mark.parametrize(("asked", "given"), [(None, 1), (0, 0), (-3, 0), (3, 3), (1000, 3)])
+def test_retries_are_three_at_most(asked: int | None, given: int):
+    answer = InterceptResponse("1", error_handling="retry", retry_count=asked)
+    assert read_verdict("error", answer).retry_count == given
+
+
+def test_context_is_cut():
+    verdict = read_verdict("user_prompt", InterceptResponse("1", additional_context="x" * 10**6))
+    assert len(verdict.additional_context) == CONTEXT_LENGTH
+    assert verdict.additional_context.endswith("x …")
+
+
+def test_what_a_person_should_decide_is_refused_unless_it_may_pass():
+    question = Verdict(VerdictKind.ASK, "it deletes", modified_args=b"{}", additional_context="seen")
+    refused = fold(UNTOUCHED, "g", question, deny_on_failure=False)
+    assert (refused.blocked_by, refused.args, refused.contexts) == ("g", None, ())
+    assert refused.reason == "it deletes (guard g wants a person to decide, and nobody can be asked here)"
+    passed = fold(UNTOUCHED, "g", question, deny_on_failure=False, let_asked_pass=True)
+    assert (passed.blocked_by, passed.args, passed.contexts) == (None, b"{}", ("seen",))
+    assert passed.explanation == "g: it deletes"
+
+
+def test_contexts_are_joined_in_order_and_the_last_word_on_an_error_counts():
+    judgement = UNTOUCHED
+    for name, verdict in {
+        "a": Verdict(VerdictKind.ALLOW, additional_context="one", error_handling="retry", retry_count=3),
+        "b": Verdict(VerdictKind.ALLOW, "seen", additional_context="two", session_summary="short"),
+        "c": Verdict(VerdictKind.ALLOW, error_handling="retry", retry_count=1),
+    }.items():
+        judgement = fold(judgement, name, verdict, deny_on_failure=False)
+    assert judgement.additional_context == "one\n\ntwo"
+    assert (judgement.error_handling, judgement.handled_by, judgement.retry_count) == ("retry", "c", 3)
+    assert (judgement.session_summary, judgement.explanation) == ("short", "b: seen")
+    aborted = fold(judgement, "d", Verdict(VerdictKind.ALLOW, error_handling="abort"), deny_on_failure=False)
+    assert (aborted.error_handling, aborted.handled_by) == ("abort", "d")

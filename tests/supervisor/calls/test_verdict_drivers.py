@@ -75,6 +75,7 @@ class FakeExtension:
     answers: tuple[Answer, ...]
     is_independent: bool
     denies_on_failure: bool
+    lets_asked_pass: bool = False
     guards: set[str] = field(default_factory=lambda: {"user_prompt"})
     asked: list[tuple[Pending, Event]] = field(default_factory=list)
     account: Any = field(default_factory=lambda: SimpleNamespace(blocks=0, errors=0))

@@ -92,9 +92,7 @@ def two_tools_of_one_name(stage: Stage) -> str:
     return stage.answered("--ext-wait", "20", "-e", both[0], "-e", both[1]).stderr
 
 
-@situation(
-    "zot: extension …: the definitions of its … tools take about … tokens of every request to the model; …"
-)
+@situation("zot: extension …: the definitions of its … tools take about … tokens of every request to the model; …")
 def large_definitions(stage: Stage) -> str:
     return stage.answered("--ext-wait", "20", "-e", stage.extension("large_tools")).stderr
 

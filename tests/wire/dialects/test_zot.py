@@ -88,7 +88,8 @@ def test_empty_members_are_left_out():
 def test_the_events_are_zots_and_ours():
     zots = {"session_start", "turn_start", "tool_call", "turn_end", "assistant_message"}
     assert zots | {"user_prompt", "tool_result", "error", "session_end"} == OBSERVABLE
-    assert {"tool_call", "turn_start", "assistant_message"} | {"user_prompt", "tool_result"} == GUARDABLE
+    ours = {"user_prompt", "tool_result", "session_start", "error", "session_end"}
+    assert {"tool_call", "turn_start", "assistant_message"} | ours == GUARDABLE
     assert DIALECT.guardable == GUARDABLE <= HOOK_POINTS
     assert DIALECT.observable == OBSERVABLE
 
