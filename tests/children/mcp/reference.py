@@ -7,7 +7,8 @@ import os
 
 from server import LATER, Definition, McpError, Server, text, tool
 
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="  # 1 by 1 pixel, PNG
+# A pixel, as PNG.
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 PICTURES = {
     "png": ("image/png", PIXEL),
     "lying": ("image/jpeg", PIXEL),
