@@ -35,10 +35,12 @@ class FloatIds(Faulty):
 
 @fault(FAULTS, "other-ids")
 class OtherIds(Faulty):
-    """Before each answer come answers to nobody: null, unknown, negative, huge and structured ids."""
+    """Before each answer come answers to nobody: unknown, negative, huge and structured ids, a result without one."""
 
     def answer(self, request_id, result):
-        for strange in (None, 99_999, -1, 2**70, "x", "", [request_id], {"id": request_id}, True):
+        for strange in (None, [request_id], {"id": request_id}, True):
+            super().answer(strange, text("for nobody"))
+        for strange in (99_999, -1, 2**70, "x", ""):
             super().answer(strange, text("for nobody"))
             self.refuse(strange, -32600, "for nobody")
         super().answer(request_id, result)
@@ -179,7 +181,7 @@ class OddMessages(Faulty):
 
     def answer(self, request_id, result):
         for line in (
-            b"null", b"7", b'"text"', b"[[], 7]", b"{}", b'{"jsonrpc":"1.0","id":1}', b'{"jsonrpc":"2.0"}',
+            b"null", b"7", b'"text"', b"[[], 7]", b"{}", b'{"jsonrpc":"1.0","id":99}', b'{"jsonrpc":"2.0"}',
             b'{"jsonrpc":"2.0","method":7}', b'{"jsonrpc":"2.0","method":"notifications/message"}',
             b'{"jsonrpc":"2.0","method":"notifications/message","params":[1]}',
             b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":7,"data":{"a":[null]}}}',
@@ -187,7 +189,7 @@ class OddMessages(Faulty):
             b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}',
             b'{"jsonrpc":"2.0","method":"notifications/unknown","params":null}',
             b'{"jsonrpc":"2.0","id":null,"method":"ping"}', b'{"jsonrpc":"2.0","id":{},"method":"ping"}',
-            b'{"a":' * 2_000 + b"1" + b"}" * 2_000, b'{"jsonrpc":"2.0","id":1,"result":', b"\x00\x01",
+            b'{"a":' * 2_000 + b"1" + b"}" * 2_000, b'{"jsonrpc":"2.0","id":99,"result":', b"\x00\x01",
         ):  # fmt: skip
             self.write(line + b"\n")
         super().answer(request_id, result)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import select
-
 from faults import Faulty, echo, fault
 from server import LATER, McpError, tool
 
 FAULTS = {}
+
+
+class Many(Faulty):
+    """All tools but `echo` do what `echo` does."""
+
+    def call(self, request_id, params):
+        return super().call(request_id, {**params, "name": "echo"})
 
 
 def numbered(number, description="One of many."):
@@ -23,7 +28,7 @@ class SameCursor(Faulty):
 
 
 @fault(FAULTS, "endless-cursors")
-class EndlessCursors(Faulty):
+class EndlessCursors(Many):
     """Each page has one more tool and another cursor."""
 
     def list_tools(self, cursor):
@@ -52,7 +57,7 @@ class FailsOnSecondPage(Faulty):
 
 
 @fault(FAULTS, "many-tools")
-class ManyTools(Faulty):
+class ManyTools(Many):
     """Ten thousand tools on one page."""
 
     def list_tools(self, cursor):
@@ -60,7 +65,7 @@ class ManyTools(Faulty):
 
 
 @fault(FAULTS, "wordy-tools")
-class WordyTools(Faulty):
+class WordyTools(Many):
     """Forty tools with 8 kB of description each: about 80,000 tokens."""
 
     def list_tools(self, cursor):
@@ -107,7 +112,7 @@ class ChangesAtStart(Faulty):
 
 
 @fault(FAULTS, "renames-for-ever")
-class RenamesForEver(Faulty):
+class RenamesForEver(Many):
     """Every list has other tools than the last, and the server says so."""
 
     changes = -1
@@ -122,25 +127,21 @@ class RenamesForEver(Faulty):
 class Floods(Faulty):
     """Sends notifications without a pause once the client is ready; reads between them."""
 
-    is_flooding = False
-
     def on_client_ready(self):
-        if not self.is_flooding:
-            self.is_flooding = True
-            self.flood()
-
-    def flood(self):
         for number in range(200):
             self.notify("notifications/message", level="debug", data=f"message {number} of many")
             self.notify("notifications/resources/list_changed")
             self.notify("notifications/progress", progressToken=10**9, progress=number)
-        if not select.select([0], [], [], 0)[0] or not self.has_ended:
-            self.after(0, self.flood)
+        self.after(0, self.on_client_ready)
 
-    has_ended = False
 
-    def on_eof(self):
-        self.has_ended = True
+@fault(FAULTS, "floods-deaf")
+class FloodsDeaf(Floods):
+    """The same, and reads nothing any more once it has told its tools."""
+
+    def on_answered(self, method):
+        while method == "tools/list":
+            self.notify("notifications/message", level="debug", data="one of many")
 
 
 def strange_tools():

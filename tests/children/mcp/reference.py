@@ -7,8 +7,8 @@ import os
 
 from server import LATER, Definition, McpError, Server, text, tool
 
+# A pixel, as PNG.
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-"""A PNG of one pixel."""
 PICTURES = {
     "png": ("image/png", PIXEL),
     "lying": ("image/jpeg", PIXEL),

@@ -112,7 +112,8 @@ class Server:
                 *lines, pending = (pending + data).split(b"\n")
                 for line in lines:
                     self.on_line(line)
-            while self.timers and self.timers[0][0] <= time.monotonic():
+            now = time.monotonic()
+            for _ in range(sum(timer[0] <= now for timer in self.timers)):
                 heapq.heappop(self.timers)[2]()
 
     def after(self, seconds, action):

@@ -1,0 +1,240 @@
+"""Every faulty MCP server beside each other under one host: what is said of each, and what its calls answer."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import psutil
+import pytest
+
+from supervisor.extension.lifecycle import State
+from tests.support.host import Host
+from tests.support.mcp_servers import SERVERS, add_server
+
+if TYPE_CHECKING:
+    from supervisor.calls.tool_call import ToolAnswer
+
+FAULTS = re.findall(r"^\| `([\w-]+)` \|", SERVERS.joinpath("README.md").read_text(), re.MULTILINE)
+PROMPT = {"hello": 30.0, "ready": 30.0, "tool_call": 30.0}
+SHORT = 1.0
+"""Seconds; of the deadline that the fault lets pass."""
+
+
+class Seen(NamedTuple):
+    """What is seen of a server: its state once all have started, how many tools it has, words in what is said of it,
+    and words in the answer of `echo` to "here". None: not looked at."""
+
+    tools: int | None = 1
+    said: str = ""
+    answer: str | None = "here"
+    state: State = State.READY
+
+
+def gone(said: str, state: State = State.BACKOFF) -> Seen:
+    """A server that cannot be used, and why."""
+    return Seen(0, said, None, state)
+
+
+SKIPPED = "writes lines that are not frames to its stdout"
+EXPECTED = {
+    "prints-before": Seen(said=SKIPPED),
+    "prints-between": Seen(said=SKIPPED),
+    "prints-within": Seen(),
+    "prints-within-id-last": Seen(),
+    "prints-after": gone("bad answer to initialize: JSON is malformed"),
+    "pretty": gone("said no hello within 1 s; its stdout has lines that are no messages of MCP, the first one '{'"),
+    "content-length": gone("it writes Content-Length headers"),
+    "content-length-waits": gone("said no hello within 1 s"),
+    "odd-lines": Seen(),
+    "batches": Seen(),
+    "not-utf8": Seen(2),
+    "huge-line": Seen(3),
+    "endless-line": gone("said no hello within 1 s"),
+    "closes-stdout": gone("closed its stdout and can say nothing any more"),
+    "dies-at-import": gone("No module named 'mcp_of_last_year'"),
+    "usage": gone('(exit 2): "usage: missing argument: directory"'),
+    "exits-at-start": gone("it exited before its hello (exit 0)"),
+    "never-answers": gone("said no hello within 1 s"),
+    "reads-nothing": Seen(said="no answer within 1 s", answer="no answer within 1 s"),
+    "old-version": gone("it speaks version '1999-01-01' of MCP; zot speaks 2024-11-05", State.FAILED),
+    "other-future": gone("it speaks version 2031-01-01 of MCP; zot speaks 2024-11-05", State.FAILED),
+    "refuses-initialize": gone("it refuses initialize: MCP error -32603: EXAMPLE_TOKEN is not set"),
+    "strange-initialize": gone("its answer to initialize is a list, not an object", State.FAILED),
+    "bare-initialize": Seen(),
+    "exits-in-call": Seen(2),
+    "exits-idle": Seen(),
+    "crashes-in-call": Seen(2),
+    "ignores-eof": Seen(),
+    "outlives-eof": Seen(),
+    "ignores-all": Seen(),
+    "has-family": Seen(),
+    "floods-stderr": Seen(),
+    "same-cursor": Seen(said="its cursor comes again and again"),
+    "endless-cursors": Seen(100, "it has more than 100 pages"),
+    "endless-empty-pages": Seen(said="it has more than 100 pages"),
+    "fails-on-second-page": Seen(said="tools/list: MCP error -32603: no second page; going on with 1 tool"),
+    "many-tools": Seen(500, "it has more than 500 tools; the first 500 are used"),
+    "wordy-tools": Seen(41),
+    "list-is-no-list": Seen(0, "tools is null, not a list; going on without tools", None),
+    "list-fails": Seen(0, "tools/list: MCP error -32603: cannot list; going on without tools", None),
+    "never-lists": Seen(0, answer=None),
+    "changes-for-ever": Seen(),
+    "changes-at-start": Seen(),
+    "renames-for-ever": Seen(2),
+    "floods": Seen(),
+    "floods-deaf": Seen(said="no answer within 1 s", answer="no answer within 1 s"),
+    "strange-tools": Seen(10, "is left out", "echo"),
+    "answers-twice": Seen(),
+    "string-ids": Seen(),
+    "float-ids": Seen(),
+    "other-ids": Seen(said=SKIPPED),
+    "null-id-error": Seen(answer="MCP error -32700: Parse error"),
+    "late": Seen(2),
+    "silent": Seen(said="no answer within 1 s", answer="no answer within 1 s"),
+    "progress-for-ever": Seen(answer="ten times that in all"),
+    "strange-results": Seen(2),
+    "endless-rounds": Seen(answer="the server asked for another round"),
+    "asks-all": Seen(answer='"elicitation/create": {"result": {"action": "cancel"}}'),
+    "odd-messages": Seen(said=SKIPPED),
+}
+LET_PASS = {
+    "hello": {"pretty", "content-length", "content-length-waits", "endless-line", "never-answers"},
+    "ready": {"never-lists"},
+    "tool_call": {"reads-nothing", "floods-deaf", "silent"},
+}
+"""The deadline that a server lets pass."""
+TIMEOUTS = {
+    fault: PROMPT | {deadline: SHORT for deadline, passed in LET_PASS.items() if fault in passed} for fault in FAULTS
+} | {"progress-for-ever": {**PROMPT, "tool_call": 0.1}}
+
+
+def answered(answer: ToolAnswer) -> str:
+    if answer.frame is None:
+        return answer.reason
+    return "".join(block.text or "" for block in answer.frame.content or ())
+
+
+def add(host: Host, fault: str, *args: object, **manifest: object) -> None:
+    later = {"policy": "permanent", "backoff_s": [3600, 3600]}
+    add_server(host, fault, f"faulty.py {fault}", *args, **{"timeouts": TIMEOUTS[fault], "restart": later} | manifest)
+
+
+@pytest.mark.timeout(240)
+def test_what_is_seen_of_each_beside_all_others(tmp_path):
+    pid_file = tmp_path / "pid"
+    with Host(tmp_path) as host:
+        for fault in FAULTS:
+            add(host, fault, *([pid_file] if fault == "has-family" else []))
+        host.add("echo", name="sound", timeouts=PROMPT)
+        host.start()
+        host.until(lambda: host.state("closes-stdout") is State.BACKOFF)
+        deviations = {fault: seen for fault in FAULTS if (seen := deviation(host, fault)) is not None}
+        assert deviations == {}
+        assert host.text("echo", text="unharmed") == "unharmed"
+        assert host.said_of("sound") == []
+        costs = host.supervisor.costs()
+        browser = psutil.Process(int(pid_file.read_text()))
+    assert costs["prints-between"].junk_lines > 0
+    assert costs["silent"].timeouts == 1
+    assert not browser.is_running()
+
+
+def deviation(host: Host, fault: str) -> object:
+    """What is seen of a server and was not expected."""
+    expected = EXPECTED[fault]
+    names = [name for name, tool in host.supervisor.registrations.tools().items() if tool.owner.name == fault]
+    state = host.state(fault)
+    answer = None
+    if expected.answer is not None:
+        answer = answered(host.call_of(fault, f"mcp__{fault}__echo", text="here"))
+    said = "; ".join(message for _, message in host.said_of(fault))
+    is_expected = (
+        state is expected.state
+        and len(names) == expected.tools
+        and (expected.said in said if expected.said else fault in MAY_SAY or not said)
+        and (expected.answer is None or expected.answer in (answer or ""))
+    )
+    return None if is_expected else (state, len(names), said, answer)
+
+
+MAY_SAY = {"exits-idle", "progress-for-ever"}
+"""Something may be said of these that depends on how far they have come."""
+
+
+@pytest.mark.parametrize(
+    ("fault", "tool", "words"),
+    [
+        ("exits-in-call", "leave", "it ended (exit 0)"),
+        ("crashes-in-call", "crash", "RuntimeError: the database is gone"),
+    ],
+)
+def test_a_server_that_ends_in_a_call_is_there_again(tmp_path, fault, tool, words):
+    with Host(tmp_path) as host:
+        add(host, fault, restart={"policy": "permanent", "backoff_s": [0.01, 0.05]})
+        host.start()
+        assert words in answered(host.call(f"mcp__{fault}__{tool}"))
+        host.until(lambda: host.is_restarted(fault))
+        assert answered(host.call(f"mcp__{fault}__echo", text="again")) == "again"
+
+
+def test_a_server_that_ends_while_idle_is_there_again_by_default(tmp_path):
+    with Host(tmp_path) as host:
+        add(host, "exits-idle", restart={"backoff_s": [0.01, 0.05]})
+        host.start()
+        for times in (1, 2):
+            assert answered(host.call("mcp__exits-idle__echo", text="once")) == "once"
+            host.until(partial(host.is_restarted, "exits-idle", times))
+
+
+def test_results_over_the_limit_fail_their_call_wherever_the_id_is(tmp_path):
+    with Host(tmp_path) as host:
+        add(host, "huge-line")
+        host.start()
+        for tool in ("first", "last"):
+            assert "is over the limit" in answered(host.call(f"mcp__huge-line__{tool}"))
+        assert answered(host.call("mcp__huge-line__echo", text="here")) == "here"
+        assert host.cost("huge-line").timeouts == 0
+
+
+def test_a_late_answer_is_nobodys(tmp_path):
+    with Host(tmp_path) as host:
+        add(host, "late", timeouts={**PROMPT, "tool_call": 0.3})
+        host.start()
+        assert "no answer within 0.3 s" in answered(host.call("mcp__late__slow"))
+        assert answered(host.call("mcp__late__echo", text="here")) == "here"
+
+
+STRANGE = {
+    "string": "the result of tools/call is a string, not an object",
+    "null": "the result of tools/call is null, not an object",
+    "list": "the result of tools/call is a list, not an object",
+    "empty": "",
+    "content-string": "done",
+    "content-object": "done",
+    "part-string": "done",
+    "part-unknown": "after",
+    "part-untyped": "[a content block without a type]\nuntyped",
+    "text-number": "[a text block whose text is a number]\n7",
+    "image-empty": "[an image whose data is null, not a string]",
+    "is-error-string": "?[isError is a string, not true or false; the result counts as no error]",
+    "neither": "neither a method nor a result nor an error",
+    "both": "MCP error 1: ill",
+    "error-string": "MCP error: broken",
+    "error-null": "the answer to tools/call has no result",
+    "error-odd": 'MCP error E42: {"deep":1}',
+    "result-type-unknown": "the result of tools/call has the type 'deferred', which zot does not know",
+    "result-type-number": "the result of tools/call has the type '7', which zot does not know",
+    "bare-input-required": "the result of tools/call asks for input, but does not say for which",
+}
+
+
+def test_strange_results_fail_at_once_or_are_text(tmp_path):
+    with Host(tmp_path) as host:
+        add(host, "strange-results")
+        host.start()
+        told = {kind: answered(host.call("mcp__strange-results__strange", kind=kind)) for kind in STRANGE}
+        assert told == STRANGE
+        assert host.cost("strange-results").timeouts == 0
+        assert answered(host.call("mcp__strange-results__echo", text="here")) == "here"
