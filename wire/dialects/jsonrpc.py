@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from wire.framing import Line
 
+PARSE_ERROR = -32700
 METHOD_NOT_FOUND = -32601
 ID_LIMIT = 256
 """Bytes of an id. A request with a longer one is not answered."""

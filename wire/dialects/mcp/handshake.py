@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 CAPABILITIES = ["cancel", "ping"]
 """What every MCP server can, in the words of zot's hello."""
+BAD_ANSWER_S = 2.0
+"""Seconds from an answer to the opening that cannot be read until the server is given up. What looks like the answer
+may have been junk."""
 _ERA = "mcp_era"
 _HAD_INSTRUCTIONS = "mcp_instructions"
 
@@ -42,7 +45,7 @@ class Phase(Enum):
 class Handshake:
     """The beginning of a session. `kept` of the setup tells the next process of the extension the era."""
 
-    __slots__ = ("_kept", "_requests", "_server", "_setup", "_was_modern", "phase", "version")
+    __slots__ = ("_fault", "_kept", "_requests", "_server", "_setup", "_was_modern", "due_at", "phase", "version")
 
     def __init__(self, setup: Setup, requests: Requests) -> None:
         self._setup = setup
@@ -51,6 +54,9 @@ class Handshake:
         self._server: Server | None = None
         self.version = ""
         """The version of the protocol that both speak, once that is known."""
+        self._fault = ""
+        self.due_at: float | None = None
+        """When `on_time` is to be called; None if never."""
         # Kept again once the server has answered: one that does not is opened in the other era the next time.
         self._was_modern = self._kept.pop(_ERA, None) == versions.MODERN
         self.phase = Phase.DISCOVERING if self._was_modern else Phase.OPENING
@@ -76,10 +82,9 @@ class Handshake:
 
     def answered(self, message: Incoming) -> Received:
         """Takes the answer to the first request, or to the second one."""
+        self.due_at = None
         failure = message.failure
-        if not failure and message.result is UNSET:
-            return self.failed("neither a result nor an error")
-        value = value_of(failure or bytes(message.result))  # type: ignore[arg-type]
+        value = value_of(failure or (b"null" if message.result is UNSET else bytes(message.result)))
         if self.phase is Phase.OPENING:
             judged = versions.judge_refusal(value) if failure else versions.judge_initialize(value)
         elif failure:
@@ -93,10 +98,18 @@ class Handshake:
         self.version = versions.MODERN if self.phase is Phase.DISCOVERING else value["protocolVersion"]
         return self._accept(judged), b""
 
-    def failed(self, why: str) -> Received:
-        """The answer to the opening could not be read."""
+    def failed(self, why: str, now: float) -> None:
+        """The answer to the opening could not be read. If no other comes, the server is given up soon."""
         method = Kind.OPENING if self.phase is Phase.OPENING else Kind.DISCOVER
-        return self._refuse(Refused(f"bad answer to {method.value}: {why}", may_pass=True))
+        if self.due_at is None:
+            self._fault = f"bad answer to {method.value}: {why}"
+            self.due_at = now + BAD_ANSWER_S
+
+    def on_time(self, now: float) -> Received:
+        """Gives the server up if it has answered badly and then no more."""
+        if self.due_at is None or now < self.due_at:
+            return (), b""
+        return self._refuse(Refused(self._fault, may_pass=True))
 
     def _refuse(self, refused: Refused) -> Received:
         self.phase = Phase.UNUSABLE

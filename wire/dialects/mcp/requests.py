@@ -99,10 +99,15 @@ class Requests:
         del self._waiting[number], self._calls[request.id]
         return request.id
 
-    def take_only(self, kinds: Collection[Kind]) -> Request | None:
-        """The one request of these kinds that waits, if it is the only one."""
+    def kind_of(self, number: int | None) -> Kind | None:
+        """The kind of the request with this number; None if none waits that has it."""
+        request = None if number is None else self._waiting.get(number)
+        return None if request is None else request.kind
+
+    def only(self, kinds: Collection[Kind]) -> int | None:
+        """The number of the one request of these kinds that waits; None if there are several, or none."""
         numbers = [number for number, request in self._waiting.items() if request.kind in kinds]
-        return self.take(numbers[0]) if len(numbers) == 1 else None
+        return numbers[0] if len(numbers) == 1 else None
 
     def take_call(self, call_id: str) -> int | None:
         """The number of a call, which then waits no more."""

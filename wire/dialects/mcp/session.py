@@ -101,7 +101,7 @@ class McpSession:
         replies: list[bytes] = []
         for each in jsonrpc.read(line):
             found, reply = (
-                self._take(each, now) if isinstance(each, jsonrpc.Incoming) else self._take_unreadable(each, line)
+                self._take(each, now) if isinstance(each, jsonrpc.Incoming) else self._take_unreadable(each, line, now)
             )
             messages += found
             replies.append(reply)
@@ -116,7 +116,7 @@ class McpSession:
                 return said.reply_to(message.method, written)
             return self._on_notification(message.method, message, now), b""
         if message.result is UNSET and message.error is UNSET:
-            return self._on_neither(message)
+            return self._on_neither(message, now)
         written = message.written_id
         if not written:
             return self._on_nameless(message, now)
@@ -139,7 +139,8 @@ class McpSession:
             return (response,), b""  # type: ignore[return-value]
         if kind is Kind.PING:
             return (frames.Pong(request.id),), b""
-        if kind is Kind.OPENING or kind is Kind.DISCOVER:
+        if kind in _OPENINGS:
+            self.due_at = None
             return self._handshake.answered(message)
         if kind is Kind.TOOLS or kind is Kind.PROMPTS:
             failure = message.failure
@@ -181,13 +182,19 @@ class McpSession:
         return () if method in said.NOT_NEEDED else (frames.UnknownFrame(one_line(method, QUOTED)),)
 
     def _on_nameless(self, message: Incoming, now: float) -> Received:
-        """An error without an id: the server could not read a request. It is the answer if only one waits."""
+        """An error without an id: if the server could not read a request, it answers the only one that waits."""
         if message.jsonrpc is None or not message.failure:
             return (frames.Malformed("an answer without an id"),), b""
-        request = self._requests.take_only(self._awaited)
-        if request is None:
-            text = one_line(error_text(value_of(message.failure)), REASON_LIMIT)
+        error = value_of(message.failure)
+        number = self._requests.only(self._awaited)
+        is_answer = isinstance(error, dict) and error.get("code") == jsonrpc.PARSE_ERROR
+        text = one_line(error_text(error), REASON_LIMIT)
+        if number is None or not is_answer:
             return (Remarked(f"an error that answers nothing: {text}"),), b""
+        if not self._handshake.is_over:
+            return self._fail(number, text, now)
+        request = self._requests.take(number)
+        assert request is not None
         return self._on_answer(request, message, now)
 
     @property
@@ -195,10 +202,10 @@ class McpSession:
         """The kinds of requests that an answer without an id may be for."""
         return _CALLS if self._handshake.is_over else _OPENINGS
 
-    def _on_neither(self, message: Incoming) -> Received:
+    def _on_neither(self, message: Incoming, now: float) -> Received:
         why = "neither a method nor a result nor an error"
-        request = self._requests.take(number_of(message.written_id)) if message.jsonrpc is not None else None
-        return ((frames.Malformed(why),), b"") if request is None else self._fail(request, why)
+        number = number_of(message.written_id) if message.jsonrpc == "2.0" else None
+        return self._fail(number, why, now, frames.Malformed(why))
 
     def _on_unexpected(self, written_id: bytes) -> Sequence[Message]:
         shown = one_line(written_id.decode("utf-8", "replace"), QUOTED)
@@ -206,22 +213,22 @@ class McpSession:
 
     # --- what cannot be read ------------------------------------------------------------------------------
 
-    def receive_oversize(self, dropped: Oversize, now: float) -> Received:  # noqa: ARG002
+    def receive_oversize(self, dropped: Oversize, now: float) -> Received:
         named = jsonrpc.named(dropped.prefix, dropped.suffix)
         what = "an answer" if named.is_answer else "a message" if named.method else "a line"
         why = f"{what} of {dropped.size} bytes is over the limit of {dropped.limit} bytes; dropped"
-        return self._lost(why, named, "line")
+        return self._lost(why, named, "line", now)
 
-    def _take_unreadable(self, each: Unreadable, line: Line) -> Received:
+    def _take_unreadable(self, each: Unreadable, line: Line, now: float) -> Received:
         if not self._handshake.is_over:
             if _HEADER.match(line):
                 self.trouble = _HEADERS
             elif not self.trouble:
                 shown = one_line(bytes(line[: 4 * QUOTED]).decode("utf-8", "replace"), QUOTED)
                 self.trouble = f"its stdout has lines that are no messages of MCP, the first one {shown!r}"
-        return self._lost(each.reason, each.named, None)
+        return self._lost(each.reason, each.named, None, now)
 
-    def _lost(self, why: str, named: Named, kind: str | None) -> Received:
+    def _lost(self, why: str, named: Named, kind: str | None, now: float) -> Received:
         """What is lost with a message that could not be read: an answer fails its request, a request is answered."""
         if self._handshake.phase is Phase.UNUSABLE:
             return _NOTHING
@@ -229,21 +236,24 @@ class McpSession:
             found, reply = said.reply_to(named.method, named.id) if named.id else ((), b"")
             return (frames.Malformed(why, named.method), *found), reply
         if named.is_answer:
-            request = self._requests.take(number_of(named.id)) if named.id else self._requests.take_only(self._awaited)
-            if request is not None:
-                return self._fail(request, why)
-            kind = "answer"
+            number = number_of(named.id) if named.id else self._requests.only(self._awaited)
+            return self._fail(number, why, now, frames.Malformed(why, "answer"))
         return (frames.Malformed(why, kind),), b""
 
-    def _fail(self, request: Request, why: str) -> Received:
-        """Ends a request whose answer could not be read."""
+    def _fail(self, number: int | None, why: str, now: float, other: Message | None = None) -> Received:
+        """Ends a request whose answer could not be read. `other` is the message if no request has the number."""
+        if self._requests.kind_of(number) in _OPENINGS:
+            self._handshake.failed(why, now)
+            self.due_at = self._handshake.due_at
+            return () if other is None else (other,), b""
+        request = self._requests.take(number)
+        if request is None:
+            return () if other is None else (other,), b""
         kind = request.kind
         if kind in _CALLS:
             return (frames.Malformed(why, kind.value, request.id),), b""
         if kind is Kind.PING:
             return (frames.Pong(request.id),), b""
-        if kind is Kind.OPENING or kind is Kind.DISCOVER:
-            return self._handshake.failed(why)
         if kind is Kind.TOOLS or kind is Kind.PROMPTS:
             messages = self._lists.failed(kind, why)
             self.due_at = self._lists.due_at
@@ -253,6 +263,9 @@ class McpSession:
     # --- what the host says -------------------------------------------------------------------------------
 
     def on_time(self, now: float) -> Received:
+        if not self._handshake.is_over:
+            self.due_at = None
+            return self._handshake.on_time(now)
         received = self._lists.on_time(now)
         self.due_at = self._lists.due_at
         return received

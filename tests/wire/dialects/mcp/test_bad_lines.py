@@ -78,7 +78,9 @@ def test_an_answer_that_cannot_be_read_fails_its_call_at_once(broken: bytes, id_
 
 
 def test_a_broken_answer_to_initialize_ends_the_server_by_name():
-    (gone,) = Talk().hear(b'{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":NaN}}\n')
+    talk = Talk()
+    talk.hear(b'{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":NaN}}\n')
+    (gone,) = talk.wait_until_due()
     assert isinstance(gone, Unusable)
     assert "bad answer to initialize" in gone.reason
 
@@ -135,7 +137,9 @@ def test_an_overlong_answer_is_named_from_either_end(line: bytes):
 
 
 def test_an_overlong_answer_to_another_request_ends_that():
-    (gone,) = Talk().hear(b'{"jsonrpc":"2.0","id":1,"result":"%b"}\n' % (b"x" * ANSWER))
+    talk = Talk()
+    talk.hear(b'{"jsonrpc":"2.0","id":1,"result":"%b"}\n' % (b"x" * ANSWER))
+    (gone,) = talk.wait_until_due()
     assert isinstance(gone, Unusable)
     talk = Talk()
     talk.answer("initialize", initialized())

@@ -109,6 +109,9 @@ def test_an_error_without_an_id_is_the_answer_to_the_only_call():
     talk.call("8")
     talk.call("9")
     assert isinstance(talk.hear(said)[0], Remarked), "it may be meant for either"
+    talk.session.cancel("8", "")
+    said["error"] = {"code": -32600, "message": "Invalid request"}
+    assert isinstance(talk.hear(said)[0], Remarked), "it may be meant for a notification"
     # A line of a log is no answer.
     talk.hear({"jsonrpc": "2.0", "id": talk.id_of("tools/call"), "result": {}})
     assert isinstance(talk.hear({"level": "error", "error": {"code": 5}})[0], frames.Malformed)

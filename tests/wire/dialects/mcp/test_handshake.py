@@ -7,6 +7,7 @@ import pytest
 from tests.support.mcp_talk import MODERN, Talk, discovered, initialized, opened, text_result, tool
 from wire import frames
 from wire.dialects.base import Instructions, Unusable
+from wire.dialects.mcp.handshake import BAD_ANSWER_S
 from wire.dialects.mcp.versions import INSTRUCTIONS_LIMIT, LEGACY
 
 META = {
@@ -125,9 +126,20 @@ def test_another_error_may_pass():
     assert "MCP error -32603: database is locked" in gone.reason
 
 
-def test_an_error_of_a_server_that_could_not_read_the_id_is_the_answer():
-    said = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
-    assert "Parse error" in unusable(Talk().hear(said)).reason
+def test_a_server_that_cannot_read_initialize_is_given_up_soon():
+    talk = Talk()
+    assert talk.hear({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}) == []
+    assert "Parse error" in unusable(talk.wait_until_due()).reason
+    assert talk.now == BAD_ANSWER_S
+
+
+def test_what_only_looks_like_the_answer_does_not_count():
+    talk = Talk()
+    talk.hear(b'{"jsonrpc":"2.0","id":1}\n{"jsonrpc":"2.0","id":1,"result":\n')
+    assert isinstance(talk.answer("initialize", initialized())[0], frames.Hello)
+    talk.answer("tools/list", {"tools": []})
+    talk.answer("prompts/list", {"prompts": []})
+    assert talk.session.due_at is None
 
 
 @pytest.mark.parametrize("silent", [True, False])

@@ -20,7 +20,7 @@ ANSWER_S = 30.0
 PAGES = 100
 OFFERS = 500
 """Tools, or prompts, of one server."""
-ELEMENTS = 5_000
+ELEMENTS = 2_000
 """Elements of one list, those included that are not wanted or not usable."""
 LIST_BYTES = 8 * 1024 * 1024
 """Bytes of all pages of one list."""
