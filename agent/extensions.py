@@ -75,7 +75,8 @@ def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloa
     unloaded = ""
     for skipped in discovery.skipped:
         if skipped.is_error:
-            unloaded = unloaded or f"{skipped.name}: {skipped.reason}"
+            if skipped.entry is None:  # an MCP server guards nothing
+                unloaded = unloaded or f"{skipped.name}: {skipped.reason}"
             notices.report(skipped.name, "failed", skipped.reason)
             notices.say(f"zot: {skipped.line}")
     if discovery.found:

@@ -45,6 +45,7 @@ def pages() -> dict[str, str]:
         "rpc-messages.md": _structs("wire/rpc/messages.py", "The messages of a conversation", base="Block"),
         "sessions.md": _structs("wire/rpc/sessions.py", "Sessions as JSON", base=None),
         "batch-task.md": _structs("wire/batch/task.py", "Tasks of a batch", base=None, defaults=True),
+        "mcp-file.md": _structs("wire/settings/mcp_server.py", "Files of MCP servers", base=None, defaults=True),
         "manifest.md": _structs("wire/manifest.py", "The manifest, extension.json", base=None, defaults=True),
     }
 
@@ -251,11 +252,19 @@ def _struct(node: ast.ClassDef, aliases: dict[str, ast.expr], *, defaults: bool)
             kind = _kind(item.annotation, aliases)
             if meaning.startswith("Absent"):
                 kind = kind.replace(_KINDS["None"], _KINDS["msgspec.UnsetType"])
-            rows.append(f"| `{item.target.id}` | {kind} |{default} {_cell(meaning)} |\n")
+            rows.append(f"| `{_written(item)}` | {kind} |{default} {_cell(meaning)} |\n")
     if rows:
         head = "| field | type | default | meaning |\n|---|---|---|---|\n"
         text += "\n" + (head if defaults else "| field | type | meaning |\n|---|---|---|\n") + "".join(rows)
     return text
+
+
+def _written(item: ast.AnnAssign) -> str:
+    """The name of a field in JSON."""
+    named = (
+        [word.value for word in item.value.keywords if word.arg == "name"] if isinstance(item.value, ast.Call) else []
+    )
+    return str(ast.literal_eval(named[0])) if named else ast.unparse(item.target)
 
 
 def _default(value: ast.expr | None) -> str:
@@ -263,7 +272,8 @@ def _default(value: ast.expr | None) -> str:
     if value is None:
         return "required"
     if isinstance(value, ast.Call):
-        return "`{}`"
+        given = [word.value for word in value.keywords if word.arg == "default"]
+        return _default(given[0]) if given else "`{}`"
     found = ast.literal_eval(value)
     return "absent" if found is None else f"`{json.dumps(found)}`"
 

@@ -19,6 +19,7 @@ from wire.batch.outcome import Outcome
 from wire.batch.task import Task
 from wire.manifest import Manifest
 from wire.rpc import ext_lines, requests, responses, sessions
+from wire.settings.mcp_server import McpFormat
 from wire.settings.models_file import ModelsFile
 
 FOLDER = Path(__file__).with_name("schemas")
@@ -29,6 +30,7 @@ def definitions() -> dict[str, tuple[Any, str]]:
     """The type and the title of every published schema, by its name."""
     found: dict[str, tuple[Any, str]] = {
         "manifest": (Manifest, "extension.json"),
+        "mcp": (McpFormat, ".mcp.json and mcp.json: MCP servers"),
         "models": (ModelsFile, "models.json: the user's models and providers"),
     }
     for direction, union in (("from-extension", frames.FromExtension), ("from-host", frames.FromHost)):

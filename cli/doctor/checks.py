@@ -224,8 +224,8 @@ def _extensions(discovery: Discovery) -> Iterator[Check]:
         if skipped.untrusted is not None:
             yield Check("extensions", Level.WARN, f"{skipped.name}: {skipped.reason}", f"zot ext trust {skipped.name}")
         elif skipped.is_error:
-            where = "" if skipped.entry is not None else f"{skipped.folder}: "
-            yield Check("extensions", Level.FAIL, f"{where}{skipped.reason}", "correct or remove it")
+            said = f"{skipped.folder}: {skipped.reason}" if skipped.entry is None else skipped.line
+            yield Check("extensions", Level.FAIL, said, "correct or remove it")
     env = child_environment()
     for extension in discovery.found:
         try:

@@ -115,3 +115,4 @@ __all__ = [
     "envelope",
     "second_look",
 ]
+from msgspec import Raw as Raw

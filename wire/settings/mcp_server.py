@@ -1,4 +1,8 @@
-"""The fields of one MCP server in `.mcp.json` and `$ZOT_HOME/mcp.json`, and the name that it gets. Pure."""
+"""The fields of an MCP server in `.mcp.json` and `$ZOT_HOME/mcp.json`.
+
+What holds for the files, and for trust, is in [MCP servers](../mcp.md). Other fields are ignored and named; a near miss
+of one that changes what a server may do is an error of its entry.
+"""
 
 from __future__ import annotations
 

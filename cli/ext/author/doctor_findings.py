@@ -11,6 +11,7 @@ from cli.ext.author.start_facts import Facts
 from supervisor.harness.checkup import Force
 from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.process.stop_policy import Patience
+from wire.dialects.table import ZOT
 from wire.manifest import FILE, all_faults
 
 if TYPE_CHECKING:
@@ -80,7 +81,10 @@ def judge(result: CheckupResult, program: ProgramFacts) -> list[DoctorFinding]:
 
 
 def _unknown_fields(result: CheckupResult) -> Iterator[DoctorFinding]:
-    if remark := result.found.manifest.remark:
+    remark = result.found.manifest.remark
+    if remark and result.found.entry is not None:
+        yield DoctorFinding(Level.WARN, "entry", remark, "zot schema mcp has all fields")
+    elif remark:
         yield DoctorFinding(
             Level.WARN, "manifest", remark, "correct or remove it: zot ext schema manifest has all fields"
         )
@@ -107,7 +111,7 @@ def _start(facts: Facts) -> Iterator[DoctorFinding]:
     elif result.ready_s > SLOW_S:
         advice = "import and connect when the first call comes: runs wait for extensions that are not ready"
         yield DoctorFinding(Level.WARN, "ready", f"it takes {result.ready_s:.1f} s to be ready", advice)
-    if result.hello_name != name:
+    if result.hello_name != name and result.found.manifest.dialect == ZOT:
         message = f"it says hello as {result.hello_name!r}; its manifest, which counts, says {name!r}"
         yield DoctorFinding(Level.WARN, "name", message, "say the same name in both")
 
@@ -189,9 +193,10 @@ def _orderly_end(result: CheckupResult) -> Iterator[DoctorFinding]:
     elif not result.has_acked:
         what = "when its stdin was closed" if result.force is Force.CLOSED_STDIN else "without a shutdown_ack"
         message = f"it ended after {took}, {what}"
-        yield DoctorFinding(
-            Level.OK, "shutdown", message, "answer shutdown with shutdown_ack, so that nobody has to wait"
-        )
+        advice = "answer shutdown with shutdown_ack, so that nobody has to wait"
+        if result.found.manifest.dialect != ZOT:
+            message, advice = f"it ended after {took}", ""
+        yield DoctorFinding(Level.OK, "shutdown", message, advice)
     else:
         yield DoctorFinding(Level.OK, "shutdown", f"answered; ended after {took} with status 0")
 
@@ -199,7 +204,7 @@ def _orderly_end(result: CheckupResult) -> Iterator[DoctorFinding]:
 def _environment(result: CheckupResult) -> Iterator[DoctorFinding]:
     if asked := result.found.manifest.env:
         yield DoctorFinding(Level.OK, "env", f"asks for {', '.join(asked)}")
-    if result.missing_env:
+    if result.missing_env and result.found.entry is None:  # an MCP server of a file has defaults for them
         message = f"not set here: {', '.join(result.missing_env)}"
         yield DoctorFinding(Level.WARN, "env", message, "export it before zot is started")
 

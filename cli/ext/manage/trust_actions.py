@@ -92,6 +92,8 @@ class _TrustActions:
         self._as_json = as_json
         self._config: Config = load_config(home)
         self._failed = False
+        self._faulty: dict[str, str] = {}
+        """The MCP servers that cannot be started, by name, and why."""
 
     # --- the choice --------------------------------------------------------------------------------------------
 
@@ -131,6 +133,8 @@ class _TrustActions:
         for skipped in unusable:
             if skipped.folder.name == what:
                 raise UnableError(f"{skipped.folder}: {skipped.reason}")
+        if what in self._faulty:
+            raise UnableError(self._faulty[what])
         if Path(what).is_dir():
             return self._at(Path(what))
         raise UnknownError(no_such("extension", what, sorted({extension.manifest.name for extension in known})))
@@ -165,13 +169,16 @@ class _TrustActions:
         found, faults = [], []
         for each in servers_in(file, scope, McpFiles(self._project)):
             if isinstance(each, Skipped):
+                self._faulty[each.name] = each.line
                 faults += [each.line] if each.is_error else []
                 continue
             made = expanded(each, os.environ)
             if isinstance(made, Found):
                 found.append(made)
-            elif each.manifest.is_enabled:
-                faults.append(f"MCP server {each.manifest.name}: {file}: {made}")
+                continue
+            line = self._faulty[each.manifest.name] = f"MCP server {each.manifest.name}: {file}: {made}"
+            if each.manifest.is_enabled:
+                faults.append(line)
         for line in faults if complain else ():
             self._failed = True
             _complain(line)

@@ -13,7 +13,7 @@ from agent.options import RunRequest
 from agent.request_checks import UsageError
 from cli.duration import limit_from
 from supervisor.cleanup.host_record import HostRecord, open_record
-from supervisor.discovery.discover import Found, Scope, discover, read_manifest
+from supervisor.discovery.discover import Found, McpFiles, Scope, discover, read_manifest
 from supervisor.discovery.trust_store import TrustError, TrustStore
 from supervisor.discovery.withheld import untold
 from supervisor.harness.script import ScriptError, parse_script
@@ -25,6 +25,8 @@ from tests.fuzz import seeds
 from tests.fuzz.prompt import without_fsync
 from tests.fuzz.target import Target
 from wire.manifest import Manifest, ManifestError, all_faults, parse_manifest
+from wire.settings.mcp_file import McpFileError, parse_mcp
+from wire.settings.mcp_switch import switched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,6 +37,12 @@ CONFIG = {
     "limits": {"rss_mb": 200, "action": "restart"}, "env_policy": "inherit", "env_allow": ["LANG"],
     "env_grant": {"desk": ["JIRA_TOKEN"]}, "theme": "dark",
 }  # fmt: skip
+MCP_FILES = (
+    b'{"mcpServers": {"one": {"command": "${BIN:-node}", "args": ["s.js", "${HOME}"], "env": {"A": "${env:B}", "N":'
+    b' 1}, "cwd": "${workspaceFolder}", "timeout": 9000, "includeTools": ["a"], "limits": {"rss_mb": 5}}}}',
+    b'{ // one\n"servers": {"a.b/c": {"type": "stdio", "command": "x", "disabled": true, "restart": {"max": 2},}, /**/\n'
+    b' "h": {"type": "http", "url": "https://x"}},}',
+)
 A_SIZE = {"extensions": [{"name": "x", "place": "/x", "tools": 2, "tokens": 700}]}
 DURATIONS = (b"30", b"1.5", b"500ms", b"90s", b"5m", b"2h", b"1h30m", b"1d", b"1d2h3m4s5ms", b".5", b"1e3")
 
@@ -51,6 +59,28 @@ def manifests(_folder: Path) -> Iterator[Callable[[bytes], None]]:
         else:
             assert not all_faults(data), "no fault in what is not refused"
             assert manifest.remark is not None
+
+    yield take
+
+
+@contextmanager
+def mcp_files(folder: Path) -> Iterator[Callable[[bytes], None]]:
+    """A project's file of MCP servers: each becomes an extension or a fault, and can be switched off and on."""
+    file = folder / ".mcp.json"
+
+    def take(data: bytes) -> None:
+        file.write_bytes(data)
+        found = discover((), folder, None, None, McpFiles(folder))
+        assert all(skipped.line for skipped in found.skipped)
+        try:
+            entries = parse_mcp(data).entries
+        except McpFileError:
+            assert not found.found
+            return
+        for entry in entries:
+            after = switched(data, entry.key, on=False)
+            assert after is not None
+            assert entry.name not in [one.name for one in parse_mcp(after).entries if one.server.is_enabled]
 
     yield take
 
@@ -209,6 +239,7 @@ def durations(_folder: Path) -> Iterator[Callable[[bytes], None]]:
 
 TARGETS = (
     Target("manifests", lambda: list(seeds.manifests()), manifests, 2000),
+    Target("mcp_files", lambda: list(MCP_FILES), mcp_files, 1500),
     Target("settings", lambda: [seeds.as_line(CONFIG), b"{}"], settings, 1500),
     Target("trust_files", trust_files, trust, 700, 0.2),
     Target("withheld_files", lambda: [seeds.as_line({"told": {"x": ["GITHUB_TOKEN"], "y": []}})], withheld, 1500),

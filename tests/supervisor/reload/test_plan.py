@@ -60,3 +60,31 @@ def test_each_extension_gets_one_plan(fates: list[str], new: int):
     for (_, plan), fate in zip(plans, fates, strict=False):
         assert type(plan) is kinds[fate]
     assert all(type(plan) in (Start, Skip) for _, plan in plans[len(fates) :])
+
+
+def server(tmp_path: Path, name: str = "s", **fields: Any) -> Found:
+    file = tmp_path / ".mcp.json"
+    return Found(tmp_path, manifest(name, **fields), Scope.PROJECT, entry=file, workspace=tmp_path)
+
+
+def test_a_server_of_a_file_is_replaced_as_its_entry_is_now(tmp_path: Path):
+    old, new = server(tmp_path), server(tmp_path, exec="y")
+    assert plan_one(KnownExtension(old), new) == Replace(new)
+    assert isinstance(plan_one(KnownExtension(old), server(tmp_path, enabled=False)), Stop)
+    assert plan_one(KnownExtension(old), ManifestError("bad")) == Keep("bad")
+
+
+def test_servers_of_one_file_are_told_apart(tmp_path: Path):
+    one, two, file = server(tmp_path, "one"), server(tmp_path, "two"), tmp_path / ".mcp.json"
+    running = [KnownExtension(one), KnownExtension(two)]
+    bad = Skipped(file / "two", "bad", entry=file)
+    assert plan_all(running, Discovery((one,), (bad,))) == [("one", Replace(one)), ("two", Keep("bad"))]
+    assert plan_all(running, Discovery((one,), ())) == [("one", Replace(one)), ("two", Stop(f"it is not in {file}"))]
+
+
+def test_a_file_that_cannot_be_read_stops_no_server(tmp_path: Path):
+    file = tmp_path / ".mcp.json"
+    whole = Skipped(file, f"{file}:1:2: this is no JSON", entry=file)
+    plans = dict(plan_all([KnownExtension(server(tmp_path))], Discovery((), (whole,))))
+    assert plans["s"] == Keep(whole.reason)
+    assert plans[".mcp.json"] == Skip(whole.reason)
