@@ -140,7 +140,7 @@ def write_entry(name: str, fields: dict[str, Any], scope: McpScope, *, force: bo
 
 
 def _advice(name: str, fields: dict[str, Any], scope: McpScope, path: Path) -> list[str]:
-    from cli.mcp.hiding import is_literal_secret
+    from cli.mcp.reading.hiding import is_literal_secret
     from supervisor.home.config import load_config
     from supervisor.home.zot_home import zot_home
     from wire.settings.mcp_server import server_name

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     import typer
 
-    from cli.mcp.entries import Listed
-    from cli.mcp.states import Standing
+    from cli.mcp.reading.entries import Listed
+    from cli.mcp.reading.states import Standing
     from supervisor.home.config import Config
     from supervisor.monitoring.definition_sizes import DefinitionSize
 
@@ -45,8 +45,8 @@ def mcp_get(name: ServerName, scope: OnlyScope = None, as_json: Json = False) ->
     """
 
     def run() -> int:
-        from cli.mcp.entries import named, read_entries
-        from cli.mcp.states import standings
+        from cli.mcp.reading.entries import named, read_entries
+        from cli.mcp.reading.states import standings
         from supervisor.home.config import load_config
         from supervisor.home.zot_home import zot_home
         from supervisor.monitoring.definition_sizes import key_of, read_sizes
@@ -118,7 +118,7 @@ def _lines(
 
 def _env(each: Listed, config: Config) -> dict[str, str]:
     """Its variables as they are written."""
-    from cli.mcp.hiding import hidden_value
+    from cli.mcp.reading.hiding import hidden_value
 
     assert each.entry is not None
     return {name: hidden_value(name, str(value), config) for name, value in each.entry.server.env.items()}
@@ -126,7 +126,7 @@ def _env(each: Listed, config: Config) -> dict[str, str]:
 
 def _variables(each: Listed, config: Config) -> dict[str, str | None]:
     """What each variable in its texts becomes; None if it is not set."""
-    from cli.mcp.hiding import HIDDEN
+    from cli.mcp.reading.hiding import HIDDEN
     from supervisor.discovery.environment import is_secret
 
     assert each.entry is not None

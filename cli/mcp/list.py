@@ -19,8 +19,8 @@ from cli.parameters import Json
 if TYPE_CHECKING:
     import typer
 
-    from cli.mcp.entries import Listed
-    from cli.mcp.states import Standing
+    from cli.mcp.reading.entries import Listed
+    from cli.mcp.reading.states import Standing
     from supervisor.home.config import Config
     from supervisor.monitoring.definition_sizes import DefinitionSize
 
@@ -54,8 +54,8 @@ def mcp_list(as_json: Json = False) -> None:
 
 
 def _run(*, as_json: bool) -> int:
-    from cli.mcp.entries import read_entries
-    from cli.mcp.states import standings
+    from cli.mcp.reading.entries import read_entries
+    from cli.mcp.reading.states import standings
     from supervisor.home.config import load_config
     from supervisor.home.zot_home import zot_home
     from supervisor.monitoring.definition_sizes import key_of, read_sizes
@@ -94,7 +94,7 @@ def _print_table(found: list[tuple[Listed, Standing, DefinitionSize | None]], co
 
 def command_line(each: Listed, config: Config) -> str:
     """The command line as it is written, without secrets; empty for a faulty entry."""
-    from cli.mcp.hiding import hidden_arguments
+    from cli.mcp.reading.hiding import hidden_arguments
 
     if each.entry is None:
         return ""
@@ -103,7 +103,7 @@ def command_line(each: Listed, config: Config) -> str:
 
 def record(each: Listed, standing: Standing, size: DefinitionSize | None, config: Config) -> dict[str, Any]:
     """The object of one entry."""
-    from cli.mcp.hiding import hidden_arguments
+    from cli.mcp.reading.hiding import hidden_arguments
 
     server = None if each.entry is None else each.entry.server
     return {

@@ -35,8 +35,8 @@ def mcp_remove(name: ServerName, scope: OnlyScope = None, as_json: Json = False)
     """
 
     def run() -> int:
-        from cli.mcp.entries import named, read_entries
         from cli.mcp.file_edit import take_out
+        from cli.mcp.reading.entries import named, read_entries
         from supervisor.home.zot_home import zot_home
 
         entries = read_entries(Path.cwd(), zot_home(), os.environ)

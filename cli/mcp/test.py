@@ -21,8 +21,8 @@ from wire.text import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cli.mcp.entries import Listed
     from cli.mcp.probe import Call, Probe
+    from cli.mcp.reading.entries import Listed
     from supervisor.discovery.discover import Found
 
 WIDTH = 13
@@ -109,8 +109,8 @@ def _arguments(text: str) -> bytes:
 
 def _startable(name: str, scope: Any, project: Path, home: Path) -> Found:
     """The server as a run would start it. Raises `CommandLineError` and `McpError`."""
-    from cli.mcp.entries import named, read_entries
-    from cli.mcp.states import distrust, found_of
+    from cli.mcp.reading.entries import named, read_entries
+    from cli.mcp.reading.states import distrust, found_of
 
     entries = read_entries(project, home, os.environ)
     if entries.faults and not entries.found:

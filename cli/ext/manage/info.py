@@ -65,7 +65,7 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, as_json: bool)
     extension = find_installed(name, folders, project=where[0], everywhere=where[1])
     details = read_details(extension, folders.home, load_config(folders.home), os.environ)
     hosts = running_hosts(extension.name)
-    size = read_sizes(folders.home).get(key_of(extension.name, extension.entry or extension.folder))
+    size = read_sizes(folders.home).get(key_of(extension.name, extension.folder))
     if as_json:
         print_json(_record(details, size, hosts))
     else:

@@ -101,7 +101,7 @@ def _row(extension: Installed, home: Path, sizes: Sizes, trouble: str) -> tuple[
 def _size(extension: Installed, sizes: Sizes) -> DefinitionSize | None:
     from supervisor.monitoring.definition_sizes import key_of
 
-    return sizes.get(key_of(extension.name, extension.entry or extension.folder))
+    return sizes.get(key_of(extension.name, extension.folder))
 
 
 def _trusted(extension: Installed, home: Path) -> str | None:

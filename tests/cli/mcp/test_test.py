@@ -108,3 +108,12 @@ def test_the_figures_of_a_run_are_in_json(zot, server):
     kept = json.loads((zot.home / "definitions.json").read_text())["extensions"]
     assert [(one["name"], one["tools"]) for one in kept] == [("small", 2)]
     assert kept[0]["place"] == str(zot.home / "mcp.json" / "small")
+
+
+def test_what_was_seen_is_in_the_lists_of_extensions_too(zot, server):
+    write(zot.home / "mcp.json", small=entry(server))
+    (tested,) = run(zot, "mcp", "test", "small", "--json").json_lines
+    (listed,) = run(zot, "ext", "list", "--json").json_lines
+    (told,) = run(zot, "ext", "info", "small", "--json").json_lines
+    for known in (listed, told):
+        assert (known["tools"], known["definition_tokens"]) == (2, tested["definition_tokens"])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cli.mcp.entries import Listed
+    from cli.mcp.reading.entries import Listed
     from supervisor.discovery.discover import Found
 
 
@@ -40,7 +40,9 @@ def standings(found: Sequence[Listed], project: Path, home: Path) -> list[Standi
     for scope, kind in ((McpScope.project, Scope.PROJECT), (McpScope.user, Scope.GLOBAL)):
         for extension in installed(ExtensionFolders(project, home), (kind,)):
             manifest = extension.manifest
-            if manifest is not None and manifest.is_enabled and (kind is Scope.GLOBAL or is_trusted(extension, home)):
+            if extension.entry is not None or manifest is None or not manifest.is_enabled:
+                continue
+            if kind is Scope.GLOBAL or is_trusted(extension, home):
                 taken.setdefault(manifest.name, str(extension.folder))
         for each in found:
             if each.scope is scope:
