@@ -17,7 +17,9 @@ from agent.model.provider import ProviderUnavailable
 from agent.prompt_result import PromptResult
 from agent.run import compaction
 from agent.run.budget import Budget, Spending, refusal
+from agent.run.error_hook import ErrorHook
 from agent.run.run import Run
+from agent.run.session_hooks import SessionHooks
 from agent.run.slash_commands import SlashCommands
 from agent.run.steering import Steering
 from agent.run.summarizer import Summarizer
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from supervisor.discovery.discover import Skipped
     from supervisor.loop.loop import Loop
     from supervisor.loop.timestamp import Timestamp
+    from wire.frames import SessionEnd
 
 
 class Engine:
@@ -101,6 +104,7 @@ class Engine:
             host=HostInfo(version, self.provider_name, options.model, options.cwd),
             logs=options.home / "logs",
             strict_guards=options.strict_guards,
+            allow_asked=options.allow_asked or options.config.allow_asked,
             owns_process=owns_process,
             limits=options.limits,
             runtime_folder=runtime_dir(options.home),
@@ -111,6 +115,8 @@ class Engine:
             on_note=notices.note,
             on_show=on_show,
         )
+        self._hooks = SessionHooks(self.supervisor, "startup" if self.session.resumed is msgspec.UNSET else "resume")
+        self.session.on_leave = self._hooks.leave
         self.reloader = starting.make_reloader(options, self.supervisor)
         self.toolbox = Toolbox(
             loop,
@@ -151,7 +157,10 @@ class Engine:
             answer = commands.run(command)
             if answer.prompt is None:
                 self._needs_all_extensions = False
-                return PromptResult(answer.status, answer.reason, answer.text, has_answer=answer.status is Status.OK)
+                is_done = answer.status is Status.OK
+                return PromptResult(
+                    answer.status, answer.reason, answer.text, has_answer=is_done, error_context="user_input"
+                )
             text = answer.prompt
         if isinstance(self._provider, ProviderUnavailable):
             return PromptResult(self._provider.status, self._provider.reason)
@@ -172,15 +181,17 @@ class Engine:
             conversation=self.conversation,
             abort=abort,
             steering=steering,
+            session=self._hooks,
             say=lambda line: self._notices.say(f"zot: {line}"),
         )
         try:
             end = run.prompt(text, images)
         finally:
             steering.close()
+        self._hooks.said = run.text or self._hooks.said
         return PromptResult(
-            end.status, end.reason, run.text, run.steps, run.usage,
-            answer=run.answer, has_answer=end.has_answer, may_pass=end.may_pass,
+            end.status, end.reason, run.text, run.steps, run.usage, answer=run.answer, has_answer=end.has_answer,
+            may_pass=end.may_pass, error_context=end.error_context,
         )  # fmt: skip
 
     def steer(self, text: str, images: tuple[Image, ...] = ()) -> None:
@@ -211,6 +222,24 @@ class Engine:
         summary = summarizer.run(older, kept, instructions)
         is_done = summary.status is Status.OK
         return PromptResult(summary.status, summary.reason, summary.text, 0, calls.usage, has_answer=is_done)
+
+    def report_error(self, ran: PromptResult, abort: Abort) -> None:
+        """Tells the guards of errors of one that they have not been asked about. Nothing can be done about it."""
+        if ran.error_context != "model_call":
+            ErrorHook(self.supervisor, abort).ask(ran.reason, ran.error_context, recoverable=False)
+
+    def end_session(self, reason: SessionEnd, error: str, abort: Abort) -> None:
+        """Asks the guards of a session's end, once, and keeps their summary. A run that is aborted waits for them for
+        a short time only, and not at all if it is to end at once."""
+        if abort.at_once:
+            return
+        self._hooks.end(
+            reason,
+            error,
+            self.conversation.summarize,
+            is_aborted=abort.requested,
+            give_up=lambda: abort.at_once,
+        )
 
     def warm_up(self) -> None:
         """Has the model ready for a request that may come, also if its process has ended."""

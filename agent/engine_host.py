@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from agent.transcript import ToolResult
     from supervisor.loop.loop import Loop
     from supervisor.loop.timestamp import Timestamp
+    from wire.frames import SessionEnd
+
+
+ENDS: dict[Status, SessionEnd] = {Status.OK: "complete", Status.INTERRUPTED: "abort", Status.TIMEOUT: "timeout"}
+"""Why a session ends; with any other status because of an error."""
+ABORTED = (Status.INTERRUPTED, Status.TIMEOUT)
 
 
 class EngineHost:
@@ -112,6 +118,8 @@ class EngineHost:
         for number, line in enumerate(ran.reason.splitlines()):
             self.notices.say(f"     {line}" if number else f"zot: {line}")
         self.event_writer.emit(events.Error(ran.reason))
+        if ran.status not in ABORTED:
+            self.engine.report_error(ran, self._abort)
         self.engine.supervisor.tell(frames.Event("error", error=ran.reason))
 
     def result(self, ran: PromptResult, duration_s: float) -> events.Result:
@@ -129,6 +137,11 @@ class EngineHost:
         )
 
     # --- the end ------------------------------------------------------------------------------------------
+
+    def end_session(self, status: Status, error: str = "", *, by_client: bool = False) -> None:
+        """Asks the guards of the session's end, if it has begun. `by_client`: the client has gone."""
+        reason = "user_exit" if by_client else ENDS.get(status, "error")
+        self.engine.end_session(reason, error if reason == "error" else "", self._abort)
 
     def stop(self) -> None:
         """Stops the engine; at once if the abort says so."""

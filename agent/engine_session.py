@@ -9,8 +9,8 @@ import msgspec
 
 from agent.run import cost
 from agent.run.conversation import Conversation
-from agent.sessions.file import SessionFile
-from agent.sessions.load import load
+from agent.sessions.file import SessionFile, append_summary
+from agent.sessions.load import SessionError, load
 from agent.sessions.opening import open_session
 from agent.sessions.remove import prune
 from agent.sessions.rows import Meta
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from agent.sessions.load import Loaded
     from agent.sessions.opening import Opened
     from agent.transcript import Message
+    from wire.frames import SessionSource
 
 
 class EngineSession:
@@ -47,6 +48,9 @@ class EngineSession:
         self._model = options.model
         self._say = say
         self._name = os.urandom(8).hex()
+        self.on_leave: Callable[[Callable[[str], None], SessionSource], None] = lambda _keep, _then: None
+        """Called before another session takes the place of this one: with a function that keeps a summary with the
+        session that is left, even later, and with how the next one begins."""
         self.conversation = Conversation(spending=spending)
         self.resumed: int | msgspec.UnsetType = msgspec.UNSET
         """How many messages the run began with, if it goes on with a session."""
@@ -75,6 +79,7 @@ class EngineSession:
         """Begins a new conversation, with these messages. Where sessions are kept, it gets a file of its own, whose
         use of the model begins at nothing, and the file of the conversation before stays; without files the use of
         the model goes on."""
+        self._leave("new")
         if self.conversation.path is None:
             self.conversation.replace(messages)
             return
@@ -91,8 +96,21 @@ class EngineSession:
         opened = open_session(path, home=self._home, cwd=self._cwd, fork=fork)
         for line in opened.remarks(self._cwd):
             self._say(line)
+        self._leave("resume")
         self._go_on(opened)
         return opened.loaded
+
+    def _leave(self, then: SessionSource) -> None:
+        path = self.conversation.path if self.conversation.is_on_disk else None
+
+        def keep(summary: str) -> None:
+            if path is not None:
+                try:
+                    append_summary(path, summary)
+                except SessionError as error:
+                    self._say(f"the summary of a session is not kept: {error}")
+
+        self.on_leave(keep, then)
 
     def _go_on(self, session: Opened) -> None:
         file, loaded = session.file, session.loaded

@@ -95,6 +95,7 @@ class Headless:
                 host.abandon()
                 raise
             host.report_trouble(ran)
+            host.end_session(ran.status, ran.reason)
             host.stop()
             result = self._result(ran)
             self.has_answer, self.may_pass = ran.has_answer, ran.may_pass

@@ -49,6 +49,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     watch: bool = False
     """Whether extensions are reloaded when their files change."""
     strict_guards: bool = False
+    allow_asked: bool = False
+    """Whether what a guard wants a person to decide is allowed, since there is nobody to ask."""
     stream_before_guards: bool = False
     cwd: str | None = None
     max_steps: int | None = None

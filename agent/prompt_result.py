@@ -11,6 +11,7 @@ from agent.run import cost
 if TYPE_CHECKING:
     from wire import events
     from wire.exit_codes import Status
+    from wire.frames import ErrorContext
 
 
 class PromptResult(msgspec.Struct, frozen=True):
@@ -29,3 +30,5 @@ class PromptResult(msgspec.Struct, frozen=True):
     an error, but not the text of a turn before a failure."""
     may_pass: bool = False
     """Whether the failure of a request to the model may not come again when the same is done once more."""
+    error_context: ErrorContext = "system"
+    """Where the error comes from. About a `model_call` the guards of errors have been asked."""

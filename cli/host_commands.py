@@ -54,6 +54,9 @@ def host(
     strict_guards: Annotated[
         bool, typer.Option("--strict-guards", help="A guard that gives no verdict (crash, timeout) denies.")
     ] = False,
+    allow_asked: Annotated[
+        bool, typer.Option("--allow-asked", help="Allow what a guard wants a person to decide, instead of refusing it.")
+    ] = False,
     stats: Annotated[
         str | None,
         typer.Option(
@@ -100,6 +103,7 @@ def host(
             discover=not no_ext,
             cwd=cwd,
             strict_guards=strict_guards,
+            allow_asked=allow_asked,
             stats_file=stats,
             metrics_file=metrics,
             stats_interval_s=stats_interval,

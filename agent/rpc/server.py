@@ -127,6 +127,7 @@ class RpcServer:
                 host.abandon()
                 raise
             self._stdin.stop()
+            host.end_session(self._status(failed), self._ending.reason, by_client=not self._ending.requested)
             host.stop()
             self._requests.reloads.give_up("the server is ending")
             status = self._status(failed)

@@ -122,6 +122,17 @@ class Conversation:
         if self._session is not None:
             self._session.compaction(messages)
 
+    def take_back(self, count: int) -> None:
+        """Takes back the messages after the first `count`. A file keeps them, too."""
+        if len(self.transcript) > count:
+            self.compact(self.transcript[:count])
+            self.fill = Fill()
+
+    def summarize(self, summary: str) -> None:
+        """Keeps a summary with the session, for people. The model does not see it."""
+        if self._session is not None:
+            self._session.summary(summary)
+
     def measure(self, usage: Mapping[str, int]) -> None:
         """Notes what the provider counted for a request and its reply, which is the last message."""
         self.fill = auto_compaction.counted(usage, len(self.transcript))

@@ -8,12 +8,15 @@ import msgspec
 
 from agent.answers.attempts import Attempts, Stage
 from agent.images.limits import UnfitImageError
+from agent.run.error_hook import ErrorHook
+from agent.run.session_hooks import SessionHooks
 from agent.run.steering import Steering
 from agent.run.summarizer import AutoCompactor
 from agent.run.turn.guarded_text import judged
 from agent.run.turn.model_call import ModelCalls
 from agent.run.turn.turn import PromptEnd, Turns
 from agent.run.user_messages import UserMessages
+from wire import events
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
@@ -27,7 +30,9 @@ if TYPE_CHECKING:
     from agent.tools.toolbox import Toolbox
     from agent.transcript import Image
     from supervisor.supervisor import Supervisor
-    from wire import events
+
+RETRY_PAUSE_S = 0.5
+"""Seconds before the first retry that a guard of errors wants; twice as long before each further one."""
 
 
 class Run:
@@ -44,16 +49,26 @@ class Run:
         conversation: Conversation,
         abort: Abort,
         steering: Steering | None = None,
+        session: SessionHooks | None = None,
         say: Callable[[str], None] = lambda _line: None,
     ) -> None:
-        """`say` gets lines for a person, about compactions."""
+        """`say` gets lines for a person, about compactions. Prompts of one session share `session`."""
         self.options = options
         """May be replaced while the prompt runs; the next request to the model is made with the new ones."""
         self.steps = 0
         self._conversation = conversation
+        self._clock = supervisor.loop.clock
         self._abort = abort
+        self._event_writer = event_writer
+        self._errors = ErrorHook(supervisor, abort)
         self._messages = UserMessages(
-            supervisor, toolbox, event_writer, conversation, abort, Steering() if steering is None else steering
+            supervisor,
+            toolbox,
+            event_writer,
+            conversation,
+            abort,
+            Steering() if steering is None else steering,
+            SessionHooks(supervisor, "startup") if session is None else session,
         )
         self._model_calls = ModelCalls(provider, event_writer, conversation, abort)
         self._turns = Turns(supervisor, toolbox, self._model_calls, event_writer, conversation, abort)
@@ -94,7 +109,7 @@ class Run:
         try:
             judgement = self._messages.begin(text, images)
         except UnfitImageError as error:
-            end = PromptEnd(Status.ERROR, str(error))
+            end = PromptEnd(Status.ERROR, str(error), error_context="user_input")
         else:
             if not judgement.is_blocked:
                 return None
@@ -106,12 +121,31 @@ class Run:
     def _take_turns(self) -> PromptEnd:
         while (stop := self._before_turn()) is None:
             self.steps += 1
-            end = self._turns.take(self.steps, self.options)
-            if end is not None and end.is_too_long:
-                end = self._take_again(end)
+            end = self._take_turn()
+            tries = 0
+            while end is not None and end.error_context == "model_call" and self._is_retried(end, tries):
+                tries += 1
+                self._turns.take_back_reply()
+                end = self._turns.aborted() if self._abort.requested else self._take_turn()
             if end is not None and (end := self._after_last_turn(end)) is not None:
                 return end
         return stop
+
+    def _take_turn(self) -> PromptEnd | None:
+        end = self._turns.take(self.steps, self.options)
+        return self._take_again(end) if end is not None and end.is_too_long else end
+
+    def _is_retried(self, failed: PromptEnd, tries: int) -> bool:
+        """Asks the guards of errors about a failed request. Whether it is made again, after `tries` retries; by then
+        the pause before it is over."""
+        handling = self._errors.ask(failed.reason, "model_call", recoverable=failed.can_retry)
+        if handling.retries <= tries or self._budget_used_up() is not None:
+            return False
+        pause_s = RETRY_PAUSE_S * 2**tries
+        why = f"guard {handling.guard} says so"
+        self._event_writer.emit(events.Retry(tries + 2, handling.retries + 1, pause_s, why, None))
+        self._event_writer.wait(lambda: False, self._clock() + pause_s)
+        return True
 
     def _before_turn(self) -> PromptEnd | None:
         """Makes the conversation ready for the next request. Returns the end of the prompt if there is none."""

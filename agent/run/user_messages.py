@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from agent.abort import Abort
     from agent.output.event_writer import EventWriter
     from agent.run.conversation import Conversation
+    from agent.run.session_hooks import SessionHooks
     from agent.run.steering import Steering
     from agent.tools.toolbox import Toolbox
     from supervisor.calls.verdict import Judgement
@@ -30,6 +31,7 @@ class UserMessages:
         conversation: Conversation,
         abort: Abort,
         steering: Steering,
+        session: SessionHooks,
     ) -> None:
         self._supervisor = supervisor
         self._toolbox = toolbox
@@ -37,6 +39,7 @@ class UserMessages:
         self._conversation = conversation
         self._abort = abort
         self._steering = steering
+        self._session = session
 
     @property
     def has_waiting(self) -> bool:
@@ -48,6 +51,9 @@ class UserMessages:
         conversation. Raises `UnfitImageError`."""
         images = self._toolbox.fit_message(images, self._event_writer.wait)
         message, judgement = self._judged(text, images)
+        if not judgement.is_blocked:
+            started = self._session.start(text_of(message.content))
+            message = with_context(message, started, judgement.additional_context)
         self._show(message)
         if not judgement.is_blocked:
             self._append(message)
@@ -67,6 +73,7 @@ class UserMessages:
             if self._abort.is_requested():
                 return False
             if not judgement.is_blocked:
+                message = with_context(message, judgement.additional_context)
                 self._show(message)
                 self._append(message)
                 is_any_delivered = True
@@ -89,3 +96,9 @@ class UserMessages:
     def _append(self, message: Message) -> None:
         self._conversation.append(message)
         self._supervisor.tell(frames.Event("user_prompt", text=text_of(message.content)))
+
+
+def with_context(message: Message, *contexts: str) -> Message:
+    """The message with what guards add for the model: each context is a text behind what the user wrote."""
+    added = tuple(Text(context) for context in contexts if context)
+    return Message(message.role, (*message.content, *added), message.time) if added else message

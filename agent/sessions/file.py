@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from agent.sessions import rows
 from agent.sessions.load import CHUNK, SessionError, load_from
 from agent.sessions.places import folder_of, unfinished
+from agent.sessions.rows import Meta
 from supervisor.home.zot_home import private_folder
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from agent.sessions.load import Loaded
     from agent.sessions.reading.source import Source
-    from agent.sessions.rows import Meta
     from agent.transcript import Message
     from wire.events import Totals
 
@@ -142,6 +142,11 @@ class SessionFile:
         """Writes that these messages take the place of all before."""
         self._append(rows.compaction_line(messages))
 
+    def summary(self, text: str) -> None:
+        """Writes a summary of the session. Without a file there is nothing to sum up."""
+        if self._state is State.OPEN:
+            self._append(rows.summary_line(text))
+
     def begun_by(self, version: str) -> None:
         """Notes the version of the program, unless the file is there already."""
         if self._state is State.NEW:
@@ -229,6 +234,24 @@ class SessionFile:
             os.ftruncate(self._fd, size)
             raise
         self._size = os.fstat(self._fd).st_size
+
+
+def append_summary(path: Path, text: str) -> None:
+    """Writes a summary into a session that nobody writes to now. Raises `SessionBusyError` and `SessionError`."""
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise SessionError(f"{path}: cannot be opened for writing: {error.strerror}") from None
+    file = SessionFile(path, Meta(), fd)
+    try:
+        _lock(fd, path)
+        file._size = os.fstat(fd).st_size
+        file._ends_in_line = not file._size or os.pread(fd, 1, file._size - 1) == b"\n"
+        file.summary(text)
+    finally:
+        file.close()
+    if file.error is not None:
+        raise SessionError(file.error)
 
 
 def write_file(target: Path, pieces: Iterable[bytes]) -> None:

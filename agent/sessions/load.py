@@ -11,7 +11,7 @@ import msgspec
 
 from agent.sessions.measured import Measured, Meter
 from agent.sessions.repair import added_at_end, repaired
-from agent.sessions.rows import Compaction, Meta, Other, Rename, Row, Unreadable, read_row
+from agent.sessions.rows import Compaction, Meta, Other, Rename, Row, Summary, Unreadable, read_row
 from agent.transcript import Message, Text
 from wire.events import Totals
 
@@ -151,7 +151,7 @@ class _Reader:
                 self.meter.lost()
                 if len(self.faults) < FAULTS_SHOWN:
                     self.faults.append(Fault(number, reason))
-            case Other():
+            case Summary() | Other():
                 pass
 
     def _take_message(self, message: Message) -> None:

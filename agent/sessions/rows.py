@@ -1,8 +1,8 @@
 """The lines of a session file: zot's format, one JSON object per line. Pure.
 
-Rows are `meta` (the first line; a later one overrides it), `message`, `usage`, `rename` and `compaction`, whose
-messages take the place of all before it; a zot that does not know `compaction` reads all messages. Content blocks have
-no type tag: readers tell them apart by their fields. A row that cannot be read is a value that says why.
+Rows are `meta` (the first line; a later one overrides it), `message`, `usage`, `rename`, `summary` and `compaction`,
+whose messages take the place of all before it; a zot that does not know `compaction` reads all messages. Content
+blocks have no type tag: readers tell them apart by their fields. A row that cannot be read is a value that says why.
 """
 
 from __future__ import annotations
@@ -60,6 +60,12 @@ class Rename(msgspec.Struct, frozen=True):
     title: str
 
 
+class Summary(msgspec.Struct, frozen=True):
+    """What a guard has made of the session at its end. The model does not see it."""
+
+    text: str
+
+
 class Compaction(msgspec.Struct, frozen=True):
     messages: tuple[Message, ...]
 
@@ -74,7 +80,7 @@ class Unreadable(msgspec.Struct, frozen=True):
     reason: str
 
 
-Row = Meta | Message | Totals | Rename | Compaction | Other | Unreadable
+Row = Meta | Message | Totals | Rename | Summary | Compaction | Other | Unreadable
 
 # --- to a file ----------------------------------------------------------------------------------------------
 
@@ -105,6 +111,11 @@ def usage_line(cumulative: Totals) -> bytes:
 def compaction_line(messages: Iterable[Message]) -> bytes:
     """All messages of the conversation from now on, the summary first."""
     return _line({"type": "compaction", "messages": [_message(message) for message in messages if message.content]})
+
+
+def summary_line(text: str) -> bytes:
+    """The row of a summary of the session so far; a later one counts more."""
+    return _line({"type": "summary", "summary": text})
 
 
 def _line(row: Json) -> bytes:
@@ -239,6 +250,9 @@ def _read_row(line: bytes) -> Row:
         case "rename":
             title = _any.decode(line).get("title")
             return Rename(title if isinstance(title, str) else "")
+        case "summary":
+            text = _any.decode(line).get("summary")
+            return Summary(text if isinstance(text, str) else "")
         case "compaction":
             given = _compaction_row.decode(line).messages or ()
             return Compaction(tuple(_read_message(message) for message in given if message.role in ROLES))

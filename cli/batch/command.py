@@ -14,6 +14,7 @@ from cli.batch.completion import redo_words, task_files
 from cli.choices import CommandLineError
 from cli.duration import METAVAR as DURATION
 from cli.run.flags import (
+    AllowAsked,
     ApiKey,
     ApiKeyFile,
     AppendSystemPrompt,
@@ -184,6 +185,7 @@ def batch(
     extension_wait: ExtensionWait = None,
     trust_project: TrustProject = False,
     strict_guards: StrictGuards = False,
+    allow_asked: AllowAsked = False,
     with_skills: WithSkills = False,
     no_skills: NoSkills = False,
     no_context_files: NoContextFiles = False,

@@ -12,6 +12,7 @@ from cli.duration import METAVAR
 from cli.help.completion import session_paths, sessions
 from cli.root_group import LITERAL, RootGroup
 from cli.run.flags import (
+    AllowAsked,
     ApiKey,
     ApiKeyFile,
     AppendSystemPrompt,
@@ -118,6 +119,7 @@ def root(
         bool, typer.Option("--watch", help="Reload an extension when its files change.", rich_help_panel=_TOOLS)
     ] = False,
     strict_guards: StrictGuards = False,
+    allow_asked: AllowAsked = False,
     stream_before_guards: Annotated[
         bool,
         typer.Option(

@@ -151,6 +151,14 @@ StrictGuards = Annotated[
         "--strict-guards", help="A guard that gives no verdict (crash, timeout) denies.", rich_help_panel=_TOOLS
     ),
 ]
+AllowAsked = Annotated[
+    bool,
+    typer.Option(
+        "--allow-asked",
+        help="Allow what a guard wants a person to decide. Without it that is refused: nobody is asked.",
+        rich_help_panel=_TOOLS,
+    ),
+]
 WithSkills = Annotated[
     bool,
     typer.Option(

@@ -35,6 +35,7 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "--trust-project": ("trust_project", "switch"),
     "--watch": ("watch", "switch"),
     "--strict-guards": ("strict_guards", "switch"),
+    "--allow-asked": ("allow_asked", "switch"),
     "--stream-before-guards": ("stream_before_guards", "switch"),
     "--with-skills": ("with_skills", "switch"),
     "--with-skill": ("with_skills", "switch"),

@@ -44,6 +44,10 @@ def lines_of(history: History, *, full: bool, style: bool) -> Iterator[str]:
         yield f"a fork of {shown(info.parent)}, after its message {info.fork_point}"
     if faults := fault_text(history):
         yield page.styled(RED, faults)
+    if history.summary:
+        yield ""
+        yield page.styled(BOLD, "summary")
+        yield from printable(visible(history.summary)).split("\n")
     for step in history.steps():
         yield ""
         if isinstance(step, Compacted):

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         ext_wait: float
         trust_project: bool
         strict_guards: bool
+        allow_asked: bool
         with_skills: bool
         no_skill: bool
         no_context_files: bool
@@ -86,6 +87,7 @@ FLAGS = {
     "ext_wait": SECONDS,
     "trust_project": SWITCH,
     "strict_guards": SWITCH,
+    "allow_asked": SWITCH,
     "with_skills": SWITCH,
     "no_skill": SWITCH,
     "no_context_files": SWITCH,

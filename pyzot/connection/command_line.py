@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         trust_project: bool
         watch: bool
         strict_guards: bool
+        allow_asked: bool
         stream_before_guards: bool
         cwd: Place
         """Default: the working directory of this process when the runtime starts."""
@@ -86,6 +87,7 @@ FLAGS = {
     "trust_project": SWITCH,
     "watch": SWITCH,
     "strict_guards": SWITCH,
+    "allow_asked": SWITCH,
     "stream_before_guards": SWITCH,
     "with_skills": SWITCH,
     "no_skill": SWITCH,

@@ -37,6 +37,8 @@ class Config(msgspec.Struct, frozen=True, dict=True):
     auto_compact_threshold: Annotated[int, msgspec.Meta(ge=0, le=100)] | None = None
     """The percent of the model's window at which a conversation is compacted before its next request; 0: only after a
     request that was too long. `--auto-compact` and `--no-auto-compact` count more. Default: 85."""
+    allow_asked: bool = False
+    """Whether what a guard wants a person to decide is allowed, as with `--allow-asked`. Default: it is refused."""
     limits: Limits = msgspec.field(default_factory=Limits)
     """Limits for extensions whose manifests set none, with the fields of `limits` in a manifest. Default: no limits."""
     secrets: tuple[str, ...] = ()
@@ -65,6 +67,7 @@ ZOTS = words(
 )
 """The fields of zot. Those that are no fields of `Config` have no meaning here."""
 _OTHER_WORDS = {
+    "allow_asked": "allowask askallowed allowasking",
     "limits": "limit resourcelimits extensionlimits",
     "secrets": "secret withhold",
     "env_policy": "environmentpolicy envmode",

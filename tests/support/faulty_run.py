@@ -36,14 +36,17 @@ ECHO: Call = ("echo", {"text": "still here"})
 
 
 class ScriptedProvider:
-    """Each turn calls the next batch of tools; when there are no more, it answers."""
+    """Each turn calls the next batch of tools; when there are no more, it answers. Before that come `failures`: the
+    last lines of requests that fail, each after the text "half"."""
 
     name = "scripted"
     is_ready = True
     error = None
 
-    def __init__(self, batches: Sequence[Sequence[Call]]) -> None:
+    def __init__(self, batches: Sequence[Sequence[Call]], failures: Sequence[dict[str, Any]] = ()) -> None:
         self._batches = list(batches)
+        self._failures = list(failures)
+        self._failed = 0
         self.requests: list[dict[str, Any]] = []
         self.may_answer: Callable[[int], bool] = lambda _turn: True
         """Whether the model may end this turn; it is asked again after every pass of the loop."""
@@ -53,7 +56,10 @@ class ScriptedProvider:
 
     def request(self, params: dict[str, Any]) -> Stream:
         self.requests.append(json.loads(json.dumps(params)))
-        turn = len(self.requests)
+        if self._failures:
+            self._failed += 1
+            return Stream([{"type": "text_delta", "delta": "half"}, self._failures.pop(0)])
+        turn = len(self.requests) - self._failed
         usage = {"input": 1, "output": 1, "cache_read": 0, "cache_write": 0}
         calls = self._batches[turn - 1] if turn <= len(self._batches) else ()
         content: list[dict[str, Any]] = [
@@ -139,6 +145,7 @@ def observe(
     healthy_first: bool = True,
     hold: Mapping[int, Callable[[Supervisor], bool]] | None = None,
     home: Path | None = None,
+    failures: Sequence[dict[str, Any]] = (),
     **asked: Any,
 ) -> Observed:
     """Runs a prompt with the bad extensions beside the healthy one. `hold` gives conditions by turn: the model says
@@ -157,7 +164,7 @@ def observe(
             **{"timeout": PATIENCE_S, **asked},
         )
     )
-    provider = ScriptedProvider(batches)
+    provider = ScriptedProvider(batches, failures)
     records: list[events.Record] = []
     with open(place / "stderr", "w+b") as stderr:
         started = time.monotonic()

@@ -106,3 +106,5 @@ class Export(Facts, frozen=True, kw_only=True):
     """The first ones."""
     fault_count: int
     """Lines that could not be read, all of them."""
+    summary: str = ""
+    """What an extension has made of the session at its end; empty if none has."""

@@ -49,6 +49,8 @@ class Digests:
             "output_schema": _path(request.run.output_schema),
             "images": request.run.images,
         }
+        if request.run.allow_asked:  # only then, so that digests are those of versions without this flag
+            self._flags["allow_asked"] = True
         if named := request.run.mcp_configs:
             self._flags["mcp_configs"] = self._files["mcp_configs"] = named
         self._settings: dict[tuple[str, ...], bytes] = {}

@@ -8,8 +8,9 @@ import msgspec
 from msgspec import Raw
 
 from agent.output import event_content
+from agent.run.error_hook import ErrorHook
 from agent.tools.extension_result import failed, parts_of, within_bounds
-from agent.transcript import Image, Text, ToolResult
+from agent.transcript import Image, Text, ToolResult, text_of
 from supervisor.registry.call_arguments import unfit
 from wire import events, frames
 from wire.lenient_json import raw_json
@@ -33,7 +34,10 @@ FULL = f"the results of this turn have reached {RESULTS_CHARACTERS} characters"
 
 
 class ToolCalls:
-    """Runs calls. Every call gets a result; after an abort or a guard's refusal, the result says so."""
+    """Runs calls. Every call gets a result; after an abort or a guard's refusal, the result says so.
+
+    If a call fails, the guards of errors may have it tried again, or the prompt ended: `ended` then says why.
+    """
 
     def __init__(self, supervisor: Supervisor, toolbox: Toolbox, event_writer: EventWriter, abort: Abort) -> None:
         self._supervisor = supervisor
@@ -42,6 +46,11 @@ class ToolCalls:
         self._abort = abort
         self._left = 0
         """Characters that the further results of this turn may have."""
+        self._errors = ErrorHook(supervisor, abort)
+        self._contexts: dict[str, str] = {}
+        """What guards add to the results of calls that run, by the call's id."""
+        self.ended = ""
+        """Why a guard has ended the prompt; "" if none has."""
 
     def announce(self, call: ToolCall) -> None:
         """Tells readers and observers what the model wants to call."""
@@ -56,7 +65,8 @@ class ToolCalls:
         self._left = RESULTS_CHARACTERS
         for group in side_by_side(calls, self._toolbox.is_read_only):
             for call, ran in zip(group, self._run_group(group), strict=True):
-                result = self._fitted(self._judge_result(call, ran))
+                context = self._contexts.pop(call.id, "")
+                result = self._fitted(self._judge_result(call, ran, context))
                 results.append(result)
                 self._event_writer.emit(
                     events.ToolResult(
@@ -70,12 +80,28 @@ class ToolCalls:
         judged = [(call, self._admit(call)) for call in group]
         admitted = [(call, args) for call, args in judged if isinstance(args, bytes)]
         ran = iter(self._toolbox.run_beside(admitted, self._event_writer.wait, self._abort) if admitted else ())
-        return [next(ran) if isinstance(args, bytes) else args for _, args in judged]
+        return [self._retried(call, args, next(ran)) if isinstance(args, bytes) else args for call, args in judged]
+
+    def _retried(self, call: ToolCall, args: bytes, result: ToolResult) -> ToolResult:
+        """The result of the last try. As long as a call fails, the guards of errors are asked about it."""
+        tries = 0
+        while result.is_error and not self._abort.requested and not self.ended:
+            error = text_of(result.content)
+            handling = self._errors.ask(error, "tool_execution", recoverable=True, tool_id=call.id, tool=call.name)
+            if handling.kind == "abort":
+                self.ended = f"guard {handling.guard} ends the prompt after an error of {call.name}: {error}"
+            if handling.retries <= tries:
+                break
+            tries += 1
+            result = self._toolbox.run(call, args, self._event_writer.wait, self._abort)
+        return result
 
     def _admit(self, call: ToolCall) -> bytes | ToolResult:
         """The arguments to run the call with, or the result that says why it is not run."""
         if self._abort.is_requested():
             return self._aborted(call)
+        if self.ended:
+            return failed(call.id, f"not run: {self.ended}")
         if self._left <= 0:
             return failed(call.id, f"not run: {FULL}; call it again")
         if not self._toolbox.knows(call.name):
@@ -91,27 +117,29 @@ class ToolCalls:
             return self._aborted(call)
         if judgement.is_blocked:
             return failed(call.id, judgement.reason)
+        self._contexts[call.id] = judgement.additional_context
         if judgement.args is None:
             return call.args
         reason = unfit(judgement.args)
         return judgement.args if reason is None else failed(call.id, f"rewritten by a guard: {reason}")
 
-    def _judge_result(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """The result that the model, readers and observers get. After an abort the guards are not asked, so a result
-        that a guard wants to see is withheld."""
+    def _judge_result(self, call: ToolCall, result: ToolResult, context: str) -> ToolResult:
+        """The result that the model, readers and observers get; `context` and what guards add now stand behind it.
+        After an abort the guards are not asked, so a result that a guard wants to see is withheld."""
         if not self._supervisor.may_guard("tool_result"):
-            return result
+            return with_context(result, context)
         if self._abort.requested:
             return self._aborted(call)
         judgement = self._supervisor.intercept(_result_event(call, result))
         if judgement.is_blocked:
             return failed(call.id, judgement.reason)
         if (changed := judgement.result) is None:
-            return result
+            return with_context(result, context, judgement.additional_context)
         parts, is_bad = parts_of(changed.content, f"guards/{call.name}")
         is_error = result.is_error if changed.is_error is None else changed.is_error
         rewritten = ToolResult(call.id, within_bounds(parts) or (Text(""),), is_error or is_bad)
-        return self._toolbox.fit_images(call, rewritten, self._event_writer.wait)
+        fitted = self._toolbox.fit_images(call, rewritten, self._event_writer.wait)
+        return with_context(fitted, context, judgement.additional_context)
 
     def _extension_of(self, call: ToolCall) -> str | msgspec.UnsetType:
         return self._toolbox.extension_of(call.name) or msgspec.UNSET
@@ -126,6 +154,12 @@ class ToolCalls:
 
     def _aborted(self, call: ToolCall) -> ToolResult:
         return failed(call.id, f"aborted: {self._abort.reason}")
+
+
+def with_context(result: ToolResult, *contexts: str) -> ToolResult:
+    """The result with what guards add for the model: each context is a text behind it."""
+    added = tuple(Text(context) for context in contexts if context)
+    return ToolResult(result.call_id, (*result.content, *added), result.is_error) if added else result
 
 
 def side_by_side(calls: Sequence[ToolCall], is_read_only: Callable[[str], bool]) -> list[list[ToolCall]]:

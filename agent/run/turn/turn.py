@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agent.run.turn.model_call import ModelCalls
     from agent.tools.toolbox import Toolbox
     from supervisor.supervisor import Supervisor
+    from wire.frames import ErrorContext
 
 
 class PromptEnd(msgspec.Struct, frozen=True):
@@ -38,6 +39,10 @@ class PromptEnd(msgspec.Struct, frozen=True):
     """Whether the request was too long, and has to be shorter to be made again."""
     may_pass: bool = False
     """Whether the failure of a request may not come again, as in `ModelReply`."""
+    error_context: ErrorContext = "system"
+    """Where the error comes from, if it ended with one. The guards of errors have been asked about a `model_call`."""
+    can_retry: bool = False
+    """Whether the request failed in such a way that it can be made once more."""
 
 
 class Turns:
@@ -92,11 +97,16 @@ class Turns:
         self._end(reply.stop, reply.error if reply.stop != "length" else "")
         if reply.tool_calls:
             self._conversation.append(Message("tool", self._tool_calls.run(reply.tool_calls), now()))
+            if self._tool_calls.ended and not self._abort.requested:
+                return PromptEnd(Status.BLOCKED, self._tool_calls.ended)
             return self.aborted() if self._abort.requested else None
         if reply.status is not Status.OK:
             has_answer = reply.is_complete and blocked is None and bool(text_of(reply.kept))
             is_too_long = reply.is_too_long and blocked is None
-            return PromptEnd(reply.status, reply.error, has_answer, is_too_long, reply.may_pass)
+            can_retry = not reply.is_complete and not is_too_long and reply.status is not Status.AUTHENTICATION
+            return PromptEnd(
+                reply.status, reply.error, has_answer, is_too_long, reply.may_pass, "model_call", can_retry
+            )
         if blocked is not None:
             return PromptEnd(Status.BLOCKED, blocked)
         return PromptEnd(Status.OK, has_answer=True)
@@ -104,6 +114,11 @@ class Turns:
     def forget_reply(self) -> None:
         """Takes back the text of the last reply, which is no part of the conversation any more."""
         self.text = self._text_before
+
+    def take_back_reply(self) -> None:
+        """Forgets the last reply, which broke off, as if it had not been asked for."""
+        self._conversation.take_back(self._messages_asked)
+        self.forget_reply()
 
     def aborted(self) -> PromptEnd:
         """Ends the turn, or the prompt between two turns, because of an abort."""

@@ -87,6 +87,8 @@ class _Page:
         yield f"<header>\n<h1>{title}</h1>\n<dl>\n{''.join(self._facts())}</dl>\n"
         if faults := fault_text(self._history):
             yield f'<p class="note">{_text(faults)}.</p>\n'
+        if summary := self._history.summary:
+            yield f"<h2>Summary</h2>\n{_verbatim('text', summary)}"
         yield "</header>\n"
         for step in self._history.steps():
             if isinstance(step, Compacted):

@@ -25,6 +25,7 @@ def export_record(history: History) -> sessions.Export:
     return sessions.Export(
         **_facts(history.info),
         version=valid_text(history.version),
+        summary=valid_text(history.summary),
         messages=shown(history.messages, full=True),
         compactions=tuple(
             sessions.Compacted(after=each.after, messages=shown(each.messages, full=True))

@@ -110,6 +110,9 @@ def _head(history: History) -> Iterator[str]:
     yield "\n".join(f"- {name}: {_on_a_line(value)}" for name, value in rows if value)
     if faults := fault_text(history):
         yield f"> {faults}."
+    if history.summary:
+        yield "## Summary"
+        yield contained(visible(history.summary))
 
 
 def _at(message: Message) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.sessions.load import BYTE_ORDER_MARK, FAULTS_SHOWN, Fault, Lines, SessionError
-from agent.sessions.rows import Compaction, Meta, Row, Unreadable, read_row
+from agent.sessions.rows import Compaction, Meta, Row, Summary, Unreadable, read_row
 from agent.sessions.store import SessionInfo, describe
 from agent.transcript import Message, ToolCall
 
@@ -37,6 +37,8 @@ class History(msgspec.Struct, frozen=True):
     faults: tuple[Fault, ...]
     """The first lines that were left out."""
     fault_count: int
+    summary: str = ""
+    """What a guard has made of the session at its end; the last one counts."""
 
     def steps(self) -> Iterator[tuple[int, Message] | Compacted]:
         """The messages with their numbers, from 1, and the compactions, in order."""
@@ -60,7 +62,7 @@ def tool_names(messages: tuple[Message, ...]) -> dict[str, str]:
 def read_history(path: Path) -> History:
     """The whole session. Raises `SessionError` for a file that cannot be read or is no session."""
     info = describe(path)
-    version = ""
+    version, summary = "", ""
     messages: list[Message] = []
     compactions: list[Compacted] = []
     faults: list[Fault] = []
@@ -71,13 +73,15 @@ def read_history(path: Path) -> History:
                 messages.append(row)
             case Compaction(kept):
                 compactions.append(Compacted(len(messages), tuple(message for message in kept if message.content)))
+            case Summary(text):
+                summary = text
             case Meta():
                 version = row.version or version
             case Unreadable(reason):
                 fault_count += 1
                 if len(faults) < FAULTS_SHOWN:
                     faults.append(Fault(number, reason))
-    return History(info, version, tuple(messages), tuple(compactions), tuple(faults), fault_count)
+    return History(info, version, tuple(messages), tuple(compactions), tuple(faults), fault_count, summary)
 
 
 def rows_of(path: Path) -> Iterator[tuple[int, Row]]:

@@ -1,0 +1,89 @@
+"""Asks the guards of a session's start and of its end, each once for a session."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from wire import frames
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.calls.request import InFlight
+    from supervisor.calls.verdict import Judgement
+    from supervisor.supervisor import Supervisor
+    from wire.frames import SessionEnd, SessionSource
+
+ABORTED_S = 2.0
+"""Seconds that the guards of the end have together, once the run is aborted. Else each has its own timeout."""
+
+
+class State(Enum):
+    NEW = "new"
+    """No prompt has begun."""
+    BEGUN = "begun"
+    ENDED = "ended"
+
+
+class SessionHooks:
+    """A session begins with its first prompt that no guard has refused. One that never began has no end."""
+
+    def __init__(self, supervisor: Supervisor, source: SessionSource) -> None:
+        self.said = ""
+        """The last message of the session that readers saw."""
+        self._supervisor = supervisor
+        self._source = source
+        self._state = State.NEW
+        self._open = 0
+        """Questions about sessions that were left, which have no answer yet."""
+
+    def start(self, prompt: str) -> str:
+        """Asks, with the first prompt, and returns the context that guards add for the model; "" after that."""
+        if self._state is not State.NEW:
+            return ""
+        self._state = State.BEGUN
+        if not self._supervisor.guards.of("session_start"):
+            return ""
+        judgement = self._supervisor.intercept(frames.Event("session_start", source=self._source, text=prompt or None))
+        return judgement.additional_context
+
+    def leave(self, keep: Callable[[str], None], then: SessionSource) -> None:
+        """Another session takes the place of this one. Does not wait; `keep` gets a summary, if there is one."""
+        if self._state is State.BEGUN:
+            self._ask("user_exit", "", keep)
+        self._state, self._source, self.said = State.NEW, then, ""
+
+    def end(
+        self,
+        reason: SessionEnd,
+        error: str,
+        keep: Callable[[str], None],
+        *,
+        is_aborted: bool,
+        give_up: Callable[[], bool],
+    ) -> None:
+        """Asks, and waits for the answers, those about sessions that were left among them; no longer than until
+        `give_up` holds."""
+        asked = self._ask(reason, error, keep) if self._state is State.BEGUN else None
+        self._state = State.ENDED
+        if not self._open:
+            return
+        loop = self._supervisor.loop
+        deadline = loop.clock() + ABORTED_S if is_aborted else None
+        loop.run_until(lambda: not self._open or give_up(), deadline)
+        if asked is not None:
+            asked.cancel("the run ends")
+
+    def _ask(self, reason: SessionEnd, error: str, keep: Callable[[str], None]) -> InFlight | None:
+        if not self._supervisor.guards.of("session_end"):
+            return None
+        self._open += 1
+
+        def judged(judgement: Judgement) -> None:
+            self._open -= 1
+            if judgement.session_summary:
+                keep(judgement.session_summary)
+
+        event = frames.Event("session_end", reason=reason, text=self.said or None, error=error or None)
+        return self._supervisor.begin_intercept(event, judged)
