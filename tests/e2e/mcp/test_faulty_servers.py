@@ -76,7 +76,7 @@ EXPECTED = {
     "endless-empty-pages": Seen(said="it has more than 100 pages"),
     "fails-on-second-page": Seen(said="tools/list: MCP error -32603: no second page; going on with 1 tool"),
     "many-tools": Seen(500, "it has more than 500 tools; the first 500 are used"),
-    "wordy-tools": Seen(41),
+    "wordy-tools": Seen(41, "the definitions of its 41 tools take about"),
     "list-is-no-list": Seen(0, "tools is null, not a list; going on without tools", None),
     "list-fails": Seen(0, "tools/list: MCP error -32603: cannot list; going on without tools", None),
     "never-lists": Seen(0, answer=None),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 from tests.support.extension_folder import extension, folder
-from tests.support.mcp_servers import server_folder
+from tests.support.mcp_servers import server_argv, server_folder
 from tests.support.messages_server import text_reply, tool_reply
 from wire.events import Extension, ToolResult
 from wire.exit_codes import Status
@@ -37,11 +38,25 @@ def folders(place):
         yield folder(place, name, [sys.executable, "-I", "-S", "-c", SAY, name], timeouts=TIMES)
     yield extension(place, "dies_in_call", timeouts=TIMES, restart=STAYS_DOWN)
     yield extension(place, "silent", timeouts=NEVER)
-    yield server_folder(place, "reference", "reference.py --early --pings 5000 --changes 4", timeouts=TIMES)
-    yield server_folder(place, "modern", "reference.py --era modern --pages 3", timeouts=TIMES)
     yield server_folder(place, "shell", "reference.sh", timeouts=TIMES)
-    yield server_folder(place, "leaves", "faulty.py exits-in-call", timeouts=TIMES, restart=STAYS_DOWN)
-    yield server_folder(place, "mute", "faulty.py never-answers", timeouts=NEVER)
+
+
+def servers_file(place):
+    """A file of servers as users have them."""
+    entries = {
+        "reference": entry("reference.py --early --pings 5000 --changes 4"),
+        "modern": entry("reference.py --era modern --pages 3"),
+        "leaves": entry("faulty.py exits-in-call", restart=STAYS_DOWN),
+        "mute": entry("faulty.py never-answers", timeouts=NEVER),
+    }
+    file = place / "servers.json"
+    file.write_text(json.dumps({"mcpServers": entries}))
+    return file
+
+
+def entry(server, **fields):
+    command, *args = server_argv(server)
+    return {"command": command, "args": args, "timeouts": TIMES, **fields}
 
 
 def test_each_costs_itself_alone(zot, server):
@@ -54,6 +69,7 @@ def test_each_costs_itself_alone(zot, server):
         text_reply("Done."),
     )
     flags = [word for path in folders(zot.folder) for word in ("-e", path)]
+    flags += ["--mcp-config", servers_file(zot.folder)]
     outcome = zot.run("--json", "--base-url", server.base_url, *flags, "go", env={"COLOUR_SCHEME": "dark"}).check(
         Status.OK
     )

@@ -60,7 +60,10 @@ def test_each_is_ready_and_its_tools_answer(host, tmp_path):
 
     for name in NAMES:
         assert host.cost(name).junk_lines == 0, host.log(name)
-        assert [text for kind, text in host.said_of(name) if kind != "note"] == []
+    said = {name: [text for _, text in host.said_of(name)] for name in NAMES}
+    (left_out,) = said.pop("everything")
+    assert "'simulate-research-query' is left out: it can only be called as a task" in left_out
+    assert set(map(len, said.values())) == {0}, said
 
 
 def test_they_end_with_their_input(host):
