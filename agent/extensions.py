@@ -105,15 +105,17 @@ def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloa
 
 def settle(options: Options, supervisor: Supervisor, provider: Provider | None, abort: Abort) -> None:
     """Waits for the extensions before the first request: for `extension_wait`, by default until the model is ready, at
-    least `LEAST_S` and at most `SETTLE_S`, and for `SETTLE_S` without a provider. The dialect of an extension
-    may say longer. Guards need no longer wait here: a verdict waits for guards that are still starting."""
+    least `LEAST_S` and at most `SETTLE_S`, and for `SETTLE_S` without a provider. Extensions of slow dialects, such as
+    MCP servers, are first waited for as long as their dialect says. Guards need no longer wait here: a verdict waits
+    for guards that are still starting."""
     now = supervisor.loop.clock()
-    slow = max((dialect_named(each.manifest.dialect).settle_s for each in supervisor.extensions), default=0.0)
     if options.extension_wait is not None:
         supervisor.settle(now + options.extension_wait, abort.is_requested)
-    elif slow:
-        supervisor.settle(now + slow, abort.is_requested)
-    elif provider is None or provider.is_ready:
+        return
+    waits = {each: dialect_named(each.manifest.dialect).settle_s for each in supervisor.extensions}
+    if slow := [each for each, wait_s in waits.items() if wait_s]:
+        supervisor.settle(now + max(waits.values()), lambda: abort.requested or all(each.is_settled for each in slow))
+    if provider is None or provider.is_ready:
         supervisor.settle(now + SETTLE_S, abort.is_requested)
     elif not supervisor.settle(now + LEAST_S, abort.is_requested):
         supervisor.settle(now + SETTLE_S, lambda: provider.is_ready or abort.requested)

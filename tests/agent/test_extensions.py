@@ -10,20 +10,27 @@ import pytest
 from agent import extensions
 from agent.abort import Abort
 from agent.options import LEAST_S, SETTLE_S
+from wire.manifest import Manifest
+
+
+class StartingExtension:
+    def __init__(self, dialect: str) -> None:
+        self.manifest = Manifest("x", "x", dialect=dialect)
 
 
 @pytest.mark.parametrize(
-    ("is_settled", "model_is_ready", "asked", "waits"),
+    ("dialects", "is_settled", "model_is_ready", "asked", "waits"),
     [
-        (False, False, None, [LEAST_S, SETTLE_S]),
-        (True, False, None, [LEAST_S]),
-        (False, True, None, [SETTLE_S]),
-        (False, False, 0.0, [0.0]),
-        (False, True, 9.0, [9.0]),
+        (["zot"], False, False, None, [LEAST_S, SETTLE_S]),
+        (["zot"], True, False, None, [LEAST_S]),
+        (["zot"], False, True, None, [SETTLE_S]),
+        (["zot", "mcp"], False, False, None, [5.0, LEAST_S, SETTLE_S]),
+        (["zot", "mcp"], False, False, 0.0, [0.0]),
+        (["zot"], False, True, 9.0, [9.0]),
     ],
-    ids=["still starting", "all are ready", "a replayed run", "no wait", "a longer wait"],
+    ids=["still starting", "all are ready", "a replayed run", "an MCP server", "no wait", "a longer wait"],
 )
-def test_how_long_the_first_request_waits_for_extensions(is_settled, model_is_ready, asked, waits):
+def test_how_long_the_first_request_waits_for_extensions(dialects, is_settled, model_is_ready, asked, waits):
     """However soon the model is ready: an extension that needs half a second is in the first request."""
     deadlines: list[float] = []
 
@@ -31,7 +38,11 @@ def test_how_long_the_first_request_waits_for_extensions(is_settled, model_is_re
         deadlines.append(deadline - 100.0)
         return is_settled
 
-    supervisor: Any = SimpleNamespace(loop=SimpleNamespace(clock=lambda: 100.0), settle=settle)
+    supervisor: Any = SimpleNamespace(
+        loop=SimpleNamespace(clock=lambda: 100.0),
+        settle=settle,
+        extensions=[StartingExtension(dialect) for dialect in dialects],
+    )
     extensions.settle(
         cast("Any", SimpleNamespace(extension_wait=asked)),
         supervisor,
