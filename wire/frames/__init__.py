@@ -115,4 +115,3 @@ __all__ = [
     "envelope",
     "second_look",
 ]
-from msgspec import Raw as Raw
