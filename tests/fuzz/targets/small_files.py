@@ -40,7 +40,7 @@ CONFIG = {
 MCP_FILES = (
     b'{"mcpServers": {"one": {"command": "${BIN:-node}", "args": ["s.js", "${HOME}"], "env": {"A": "${env:B}", "N":'
     b' 1}, "cwd": "${workspaceFolder}", "timeout": 9000, "includeTools": ["a"], "limits": {"rss_mb": 5}}}}',
-    b'{ // one\n"servers": {"a.b/c": {"type": "stdio", "command": "x", "disabled": true, "restart": {"max": 2},}, /**/\n'
+    b'{ // one\n"servers": {"a.b/c": {"type": "stdio", "command": "x", "disabled": true, "restart": {"max": 2},},\n'
     b' "h": {"type": "http", "url": "https://x"}},}',
 )
 A_SIZE = {"extensions": [{"name": "x", "place": "/x", "tools": 2, "tokens": 700}]}
