@@ -21,7 +21,7 @@ VERSION = 1
 RUN_FIELDS = (
     "provider", "model", "base_url", "system_prompt", "append_system_prompt", "reasoning", "replay", "tools",
     "extensions", "discover", "trust_project", "strict_guards", "cwd", "max_steps", "max_cost_usd", "max_tokens",
-    "timeout", "output_schema", "images", "skills", "user_skills", "context_files", "auto_compact", "mcp_configs",
+    "timeout", "output_schema", "images", "skills", "user_skills", "context_files", "auto_compact",
 )  # fmt: skip
 """The flags that change what a run does. No credential is among them, and nothing that is only about what is kept or
 shown of it."""
@@ -49,17 +49,11 @@ class Digests:
             "output_schema": _path(request.run.output_schema),
             "images": request.run.images,
         }
-<<<<<<< HEAD
-        if request.run.allow_asked:  # only then, so that digests are those of versions without this flag
+        # These count only if they are given, so that digests are those of versions without these flags.
+        if request.run.allow_asked:
             self._flags["allow_asked"] = True
         if named := request.run.mcp_configs:
             self._flags["mcp_configs"] = self._files["mcp_configs"] = named
-=======
-        if request.run.mcp_configs:
-            self._files["mcp_configs"] = request.run.mcp_configs
-        else:
-            del self._flags["mcp_configs"]  # digests of batches without it stay what they were
->>>>>>> origin/mcpconfig15
         self._settings: dict[tuple[str, ...], bytes] = {}
         self.settings = hashlib.sha256(self._settings_without(())).hexdigest()[:SIGNS]
         """Of all flags that change a run."""
