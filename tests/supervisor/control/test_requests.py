@@ -57,7 +57,7 @@ def test_registered_lists_tools_and_commands(client):
                 "read_only": True,
                 "idempotent": False,
             },
-        ],  # fmt: skip
+        ],
         "commands": [{"name": "hello", "description": "Greets.", "extension": "beta"}],
         "is_complete": True,
     }
