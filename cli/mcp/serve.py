@@ -72,7 +72,8 @@ def serve(
 ) -> None:
     """Serve the tools of extensions to an MCP client, such as Claude Code, Codex or an editor.
 
-    The client starts this command and talks to it on stdin and stdout; messages go to stderr. Each extension is a
+    The client starts this command (claude mcp add zot -- zot mcp serve -q) and talks to it on stdin and stdout;
+    messages go to stderr. Each extension is a
     supervised process, as in zot host: limited, accounted, started again after a crash. Guards judge every call and its
     result. Slash commands are prompts. The agent's built-in tools are not served. zot ps, zot top and zot ext stats
     show the server.
@@ -85,11 +86,9 @@ def serve(
     9 without a required extension; 130 stopped at once.
 
     Examples:
-        zot mcp serve                                  the installed extensions, and this project's trusted ones
-        zot mcp serve --no-ext -e ./weather -e ./guard one extension, and a guard that judges its calls
-        zot mcp serve --host .                         those of the zot host in this folder, shared by all clients
-        claude mcp add zot -- zot mcp serve -q         for Claude Code
-        codex mcp add zot -- zot mcp serve -q          for Codex
+        zot mcp serve                         the installed extensions, and the project's trusted ones
+        zot mcp serve --no-ext -e ./weather   one extension alone
+        zot mcp serve -q --host .             those of the zot host in this folder
     """
     from cli.mcp.serving.flags import Serving
 

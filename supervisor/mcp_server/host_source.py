@@ -183,13 +183,12 @@ class HostSource:
                 self.on_log(log_levels.of_notice(kind), name, message)
             case events.ExtNotify(extension=name, level=level, message=message):
                 self.on_log(log_levels.of_note(level), name, message)
-            case control.ErrorReply(id=None, message=message):
-                self._give_up(f"host {self._pid}: {message}")
             case _:
+                # An event that the host does not take, as one that stops, is answered without an id: nothing is lost.
                 self._answered(getattr(reply, "id", ""), reply)
 
-    def _answered(self, id_: str, reply: control.Reply) -> None:
-        if (done := self._waiting.pop(id_, None)) is not None:
+    def _answered(self, id_: str | None, reply: control.Reply) -> None:
+        if id_ is not None and (done := self._waiting.pop(id_, None)) is not None:
             done(reply)
 
     @property

@@ -36,6 +36,9 @@ GAIN_S = 0.3
 LOSS_S = 5.0
 """Seconds after which a loss is told: an extension that is started again has its tools back by then. Also the shortest
 time between two changes that are told."""
+STUCK_S = 60.0
+"""Seconds after which a client that takes nothing, while too much waits for it, is given up."""
+STUCK = f"the client does not read: it has taken nothing for {STUCK_S:g} s"
 NOT_READING = "the client does not read: more than {} MiB wait for it"
 
 
@@ -55,6 +58,9 @@ class Input(Protocol):
 
 class Output(Protocol):
     """What carries lines to the client, without waiting."""
+
+    stuck_since: float | None
+    """While bytes wait: when the client last took some, on the loop's clock."""
 
     @property
     def queued(self) -> int:
@@ -110,11 +116,10 @@ class McpServer:
                 self._carry_out(self._session.receive_oversize(line))
             else:
                 self._carry_out(self._session.receive(line))
-            self._look_for_room()
 
     def _look_for_room(self) -> None:
-        """While too much waits for the client, reads nothing more of it."""
-        if self.phase is not Phase.SERVING or self._room_timer is not None:
+        """While too much waits for the client, reads nothing more of it; ends if it takes nothing for long."""
+        if self.phase is Phase.ENDED or self._room_timer is not None:
             return
         if self._output.is_full:
             self._input.pause()
@@ -122,6 +127,10 @@ class McpServer:
 
     def _look_again(self) -> None:
         self._room_timer = None
+        since = self._output.stuck_since
+        if since is not None and self._loop.clock() - since >= STUCK_S and self._output.is_full:
+            self._give_up(STUCK, is_fault=True)
+            return
         if not self._output.is_full:
             self._input.resume()
         self._look_for_room()
@@ -151,6 +160,7 @@ class McpServer:
                         self._commands.pop(key, None)
                         under_way.cancel(reason)
         self._look_for_rest()
+        self._look_for_room()
 
     def _call(self, order: Call) -> None:
         key = order.key

@@ -12,7 +12,7 @@ def send(**frame):
 
 
 send(type="hello", name="workbench", capabilities=["cancel"])
-for tool in ("say", "count", "draw", "die", "hang", "grow"):
+for tool in ("say", "count", "draw", "die", "hang", "grow", "swell"):
     send(type="register_tool", name=tool, schema={"type": "object"}, timeout_s=0.5 if tool == "hang" else 30)
 send(type="register_tool", name="wait", schema={"type": "object"}, read_only=True)
 send(type="register_command", name="plan", description="Plans.")
@@ -26,7 +26,7 @@ for line in sys.stdin:
         with open(sys.argv[1], "a", encoding="utf-8") as file:
             file.write(frame["reason"] + "\n")
     if frame["type"] == "command_invoked":
-        send(type="command_response", id=frame["id"], action="prompt", prompt="plan " + frame["args"])
+        send(type="command_response", id=frame["id"], action="prompt", prompt="plan " + frame.get("args", ""))
     if frame["type"] != "tool_call":
         continue
     content = [{"type": "text", "text": frame["args"].get("text", "")}]
@@ -42,6 +42,8 @@ for line in sys.stdin:
         case "draw":
             odd = {"type": "image", "mime_type": "image/png", "data": "AAAA"}
             content = [{"type": "image", "mime_type": "image/png", "data": PNG}, odd]
+        case "swell":
+            content = [{"type": "text", "text": "x" * (5 << 20)}]
         case "grow":
             send(type="notify", level="warn", message="one more tool")
             send(type="register_tool", name="grown", schema={"type": "object"})

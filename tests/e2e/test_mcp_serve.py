@@ -71,7 +71,7 @@ def check_crash(client: McpClient) -> None:
 
 def test_a_client_of_its_own_extensions(zot, folders):
     with McpClient(zot, *flags(folders, "--stats", "use.stats")) as client:
-        assert client.tools() == ["say", "count", "draw", "die", "hang", "grow", "wait"]
+        assert client.tools() == ["say", "count", "draw", "die", "hang", "grow", "swell", "wait"]
         assert [each["name"] for each in client.ask("prompts/list")["prompts"]] == ["plan"]
         check_guards(client)
         check_calls(client, zot.folder / "cancels")
@@ -100,7 +100,7 @@ def test_two_clients_of_one_host(zot, folders):
         one = McpClient(zot, "--host", str(host.pid))
         two = McpClient(zot, "--host", ".", is_modern=True)
         with one, two:
-            assert one.tools() == two.tools() == ["say", "count", "draw", "die", "hang", "grow", "wait"]
+            assert one.tools() == two.tools() == ["say", "count", "draw", "die", "hang", "grow", "swell", "wait"]
             check_guards(one)
             check_guards(two)
             check_calls(one, zot.folder / "cancels")
@@ -169,6 +169,16 @@ def test_a_client_that_is_gone_ends_it(zot, folders):
     assert (outcome.status, outcome.leftovers) == (0, [])
 
 
+def test_a_client_that_does_not_read_is_not_waited_for(zot, folders):
+    """More answers than the server keeps: it ends, stops its extensions, and says why."""
+    with McpClient(zot, *flags(folders)) as client:
+        for _ in range(20):
+            client.begin("tools/call", {"name": "swell"})
+        status = client.running.process.wait(60)
+    assert status == 1
+    assert "the client does not read: more than 64 MiB wait for it" in client.running.errors()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -198,7 +208,7 @@ def test_the_official_client(zot, folders, mode):
     assert ran.returncode == 0, ran.stderr
     said = json.loads(ran.stdout)
     assert said["version"] == ("2026-07-28" if mode == "auto" else "2025-11-25")
-    assert said["tools"] == ["say", "count", "draw", "die", "hang", "grow", "wait"]
+    assert said["tools"] == ["say", "count", "draw", "die", "hang", "grow", "swell", "wait"]
     assert said["prompts"] == ["plan"]
     assert said["say"] == [False, ["hi"]]
     assert said["forbidden"] == [True, ["refused by the guard gatekeeper: that word is not said here"]]

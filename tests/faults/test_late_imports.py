@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import signal
 import sys
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
 
 from supervisor.control.client import HostError
+from supervisor.mcp_server.messages import Code
 from tests.support.everything_served import Lines, everything, use_everything
+from tests.support.extension_folder import extension
 from tests.support.hosting import Hosted, hosting
 from tests.support.late_imports import PROGRAM, late_imports
+from tests.support.mcp_client import McpClient
 from tests.support.replay_script import Script, ok
 from tests.support.zot_process import ROOT, wait_until
 from wire import control
@@ -61,6 +65,29 @@ def test_a_host_without_extensions_has_imported_what_the_first_one_needs(zot: Zo
             host.call("all_say", "HELLO")
         host.client.ask(control.StopHost("s"), control.Ok)
         assert host.running.finish().status == 0
+    assert late_imports(report) == {}
+
+
+@pytest.mark.parametrize("is_of_a_running_host", [False, True])
+def test_an_mcp_server_imports_nothing_while_it_serves(zot: Zot, report: Path, is_of_a_running_host: bool) -> None:
+    made = [extension(zot.folder, "workbench", zot.folder / "cancels"), extension(zot.folder, "gatekeeper")]
+    with ExitStack() as stack:
+        flags: list[str | Path] = ["--no-ext", "-e", made[0], "-e", made[1]]
+        if is_of_a_running_host:
+            flags = ["--host", str(stack.enter_context(hosting(zot, *made)).pid)]
+        client = stack.enter_context(McpClient(zot, *flags))
+        assert client.tools()[0] == "say"
+        texts = {text: client.call("say", text=text)[1] for text in ("hi", "loud", "draft", "secret", "forbidden")}
+        assert [text for text, is_error in texts.items() if is_error] == ["secret", "forbidden"]
+        assert client.ask("tools/call", {"name": "sax"})["code"] == Code.INVALID_PARAMS
+        assert client.ask("prompts/get", {"name": "plam"})["code"] == Code.INVALID_PARAMS
+        assert client.ask("tools/call", {"name": "draw"})["isError"] is False
+        client.send([{"id": "x", "method": "ping"}, 7])
+        waits = client.begin("tools/call", {"name": "wait"})
+        client.send({"method": "notifications/cancelled", "params": {"requestId": waits}})
+        assert client.ask("prompts/get", {"name": "plan"})["messages"]
+        assert client.call("die")[1]
+        assert client.finish().status == 0
     assert late_imports(report) == {}
 
 

@@ -34,6 +34,8 @@ class FakeTool:
     name: str
     description: str = "Does it."
     schema: dict[str, Any] = field(default_factory=lambda: {"type": "object"})
+    read_only: bool = True
+    retry: bool = False
 
 
 @dataclass
@@ -77,7 +79,10 @@ class FakeServed:
         self.reloads: list[tuple[str | None, Any]] = []
         self.told: list[frames.Event] = []
         self.asked: list[FakeAsked] = []
-        self.registrations = self
+        self.registrations = self.guards = self
+        self.on_change: list[Callable[[], None]] = []
+        self.on_start_over: list[Callable[[], None]] = []
+        self.is_settled = True
         self.stats_file = None
         self.padding = ""
 

@@ -48,8 +48,18 @@ def test_registered_lists_tools_and_commands(client):
     assert client.ask(type="registered", id="r") == {
         "type": "registrations",
         "id": "r",
-        "tools": [{"name": "echo", "description": "Does it.", "schema": {"type": "object"}, "extension": "alpha"}],
+        "tools": [
+            {
+                "name": "echo",
+                "description": "Does it.",
+                "schema": {"type": "object"},
+                "extension": "alpha",
+                "read_only": True,
+                "idempotent": False,
+            },
+        ],
         "commands": [{"name": "hello", "description": "Greets.", "extension": "beta"}],
+        "is_complete": True,
     }
 
 
@@ -92,7 +102,7 @@ def test_a_command_is_answered_with_what_it_displays(serving, client):
     ("judgement", "reply"),
     [
         (Judgement(), {}),
-        (Judgement(blocked_by="guard", reason="no"), {"block": True, "reason": "no"}),
+        (Judgement(blocked_by="guard", reason="no"), {"block": True, "reason": "no", "blocked_by": "guard"}),
         (Judgement(args=b'{"path": "b"}'), {"modified_args": {"path": "b"}}),
         (Judgement(text="***"), {"replace_text": "***"}),
     ],

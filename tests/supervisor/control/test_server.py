@@ -20,6 +20,21 @@ def test_a_client_that_watches_gets_stats_and_notices(serving, client):
     assert client.ask(type="info", id="last")["id"] == "last"
 
 
+def test_a_client_that_watches_registrations_is_told_of_changes_together(serving, client):
+    other = serving.client()
+    client.ask(type="watch", id="w", registrations=True)
+    other.ask(type="watch", id="w", notices=True)
+    (changed,) = serving.served.on_change
+    (start_over,) = serving.served.on_start_over
+    for _ in range(100):
+        changed()
+        start_over()
+    assert client.replies(1) == [{"type": "registrations_changed"}]
+    client.ask(type="watch", id="off")
+    changed()
+    assert client.ask(type="info", id="last")["id"] == other.ask(type="info", id="last")["id"] == "last"
+
+
 def test_a_run_shows_itself_and_refuses_calls(tmp_path):
     with Serving(tmp_path / "run", kind="run") as serving:
         client = serving.client()

@@ -11,7 +11,7 @@ from supervisor.calls.verdict import UNTOUCHED
 from supervisor.loop.loop import Loop
 from supervisor.mcp_server.messages import Code
 from supervisor.mcp_server.offer import Offer
-from supervisor.mcp_server.server import DRAIN_S, GAIN_S, LOSS_S, OUTBOX_LIMIT, McpServer, Phase
+from supervisor.mcp_server.server import DRAIN_S, GAIN_S, LOSS_S, OUTBOX_LIMIT, STUCK_S, McpServer, Phase
 from supervisor.mcp_server.session import Session
 from wire import frames
 from wire.control import CommandInfo, ToolInfo
@@ -86,6 +86,7 @@ class Pipes:
     def __init__(self) -> None:
         self.queued = 0
         self.is_full = False
+        self.stuck_since: float | None = None
         self.is_paused = False
         self.lines: list[Any] = []
 
@@ -259,6 +260,18 @@ def test_a_slow_client_is_not_read_and_misses_what_is_not_vital(served: Served):
     assert not served.pipes.is_paused
     served.source.on_log("error", "x", "kept")
     assert [line["params"]["data"] for line in served.said()] == ["kept"]
+
+
+@pytest.mark.parametrize("is_read_at_last", [False, True])
+def test_a_client_that_takes_nothing_for_long_is_given_up(served: Served, is_read_at_last: bool):
+    served.pipes.is_full, served.pipes.stuck_since = True, served.now
+    served.send("ping")
+    served.passes(STUCK_S / 2)
+    assert served.ends == []
+    if is_read_at_last:
+        served.pipes.stuck_since = served.now
+    served.passes(STUCK_S / 2 + 1)
+    assert [is_fault for _, is_fault in served.ends] == ([] if is_read_at_last else [True])
 
 
 def test_a_client_that_does_not_read_ends_the_server(served: Served):

@@ -1,4 +1,4 @@
-"""What a session answers, line by line, in both eras."""
+"""What a session answers, line by line: the sessions that begin with `initialize`."""
 
 from __future__ import annotations
 
@@ -10,60 +10,11 @@ import pytest
 from supervisor.mcp_server.eras import LEGACY_VERSIONS, Era
 from supervisor.mcp_server.messages import BATCH_LIMIT, Code
 from supervisor.mcp_server.offer import Offer
-from supervisor.mcp_server.orders import Abandon, Call, Invoke, Order, Say
-from supervisor.mcp_server.session import REQUESTS_LIMIT, Session
+from supervisor.mcp_server.orders import Abandon, Call, Invoke, Say
+from supervisor.mcp_server.session import REQUESTS_LIMIT
+from tests.support.mcp_session import ECHO, INITIALIZE, OFFER, PLAN, WIPE, Client, text_result
 from wire import frames
-from wire.control import CommandInfo, ToolInfo
 from wire.framing import Oversize
-
-ECHO = ToolInfo("echo", "Returns its text.", {"properties": {}}, "echo", read_only=True)
-WIPE = ToolInfo("wipe", "Wipes.", {"type": "object"}, "wiper", idempotent=True)
-PLAN = CommandInfo("plan", "Plans.", "planner")
-OFFER = Offer((ECHO, WIPE), (PLAN,))
-VERSION = "io.modelcontextprotocol/protocolVersion"
-MODERN = {VERSION: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
-INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-
-
-class Client:
-    """A session and what it has said to its client."""
-
-    def __init__(self, offer: Offer | None = OFFER) -> None:
-        self.session = Session("9.9", lambda: "what it is")
-        self.orders: list[Order] = []
-        if offer is not None:
-            self.take(self.session.offered(offer))
-
-    def take(self, orders: list[Order]) -> list[Any]:
-        """Keeps the work that is ordered; returns the lines for the client, decoded."""
-        self.orders += [order for order in orders if not isinstance(order, Say)]
-        lines = [order.line for order in orders if isinstance(order, Say)]
-        assert all(line.endswith(b"\n") and line.count(b"\n") == 1 for line in lines)
-        return [json.loads(line) for line in lines]
-
-    def send(self, *messages: Any) -> list[Any]:
-        return [
-            said
-            for message in messages
-            for said in self.take(
-                self.session.receive(message if isinstance(message, bytes) else json.dumps(message).encode())
-            )
-        ]
-
-    def ask(self, method: str, params: Any = None, id_: Any = 1) -> Any:
-        """The only answer to a request."""
-        message = {"jsonrpc": "2.0", "id": id_, "method": method}
-        (said,) = self.send(message if params is None else {**message, "params": params})
-        assert said["id"] == id_
-        return said.get("result", said.get("error"))
-
-    def modern(self, method: str, params: Any = None, id_: Any = 1, **meta: Any) -> Any:
-        return self.ask(method, {**(params or {}), "_meta": {**MODERN, **meta}}, id_)
-
-    def begin(self, method: str, params: Any, id_: Any = 1) -> Any:
-        """Sends a request that is not answered yet; returns its key."""
-        assert self.send({"jsonrpc": "2.0", "id": id_, "method": method, "params": params}) == []
-        return self.orders[-1].key if self.orders else None
 
 
 @pytest.fixture
@@ -76,13 +27,6 @@ def legacy(client: Client) -> Client:
     client.ask("initialize", INITIALIZE, 0)
     client.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
     return client
-
-
-def text_result(text: str, **fields: Any) -> frames.ToolResult:
-    return frames.ToolResult("x", [frames.ContentBlock("text", text=text)], **fields)
-
-
-# --- the legacy era -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("asked", [*LEGACY_VERSIONS, "2099-01-01", "1.0", ""])
@@ -371,80 +315,3 @@ def test_the_end_answers_all_that_is_under_way():
     assert (call["id"], call["result"]["isError"], call["result"]["content"][0]["text"]) == ("call", True, "because")
     assert (prompt["id"], prompt["error"]["message"]) == ("prompt", "because")
     assert client.session.end("because") == []
-
-
-# --- the modern era ---------------------------------------------------------------------------------------------
-
-
-def test_discover(client: Client):
-    result = client.modern("server/discover")
-    assert (result["resultType"], result["instructions"]) == ("complete", "what it is")
-    assert result["supportedVersions"] == ["2026-07-28", *LEGACY_VERSIONS]
-    assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "zot"
-    assert (result["ttlMs"], result["cacheScope"]) == (0, "private")
-    assert client.session.era is Era.MODERN
-
-
-def test_modern_results_say_that_they_are_complete(client: Client):
-    lists = [client.modern("tools/list"), client.modern("prompts/list")]
-    assert [each["resultType"] for each in lists] == ["complete"] * 2
-    assert all(each["ttlMs"] == 0 for each in lists)
-    key = client.begin("tools/call", {"name": "echo", "_meta": MODERN})
-    (said,) = client.take(client.session.called(key, text_result("hi")))
-    assert (said["result"]["resultType"], said["result"]["isError"]) == ("complete", False)
-
-
-def test_an_unknown_version_names_those_that_are_served(client: Client):
-    error = client.ask("server/discover", {"_meta": {VERSION: "2030-01-01"}})
-    assert error["code"] == Code.UNSUPPORTED_VERSION
-    assert error["data"] == {"supported": ["2026-07-28", *LEGACY_VERSIONS], "requested": "2030-01-01"}
-    assert client.session.era is Era.OPEN
-
-
-def test_a_modern_client_has_no_ping_and_must_say_its_version(client: Client):
-    client.modern("server/discover")
-    assert client.modern("ping")["code"] == Code.METHOD_NOT_FOUND
-    assert client.modern("logging/setLevel", {"level": "info"})["code"] == Code.METHOD_NOT_FOUND
-    assert client.ask("tools/list")["code"] == Code.INVALID_PARAMS
-
-
-def test_a_client_that_only_asked_may_still_initialize(client: Client):
-    client.modern("server/discover")
-    assert client.ask("initialize", INITIALIZE)["protocolVersion"] == "2025-11-25"
-    assert "resultType" not in client.ask("tools/list")
-
-
-def test_a_subscription_gets_changes_until_the_end(client: Client):
-    asked = {"notifications": {"toolsListChanged": True, "resourcesListChanged": True}, "_meta": MODERN}
-    (said,) = client.send({"id": "s", "method": "subscriptions/listen", "params": asked})
-    assert said["method"] == "notifications/subscriptions/acknowledged"
-    meta = {"io.modelcontextprotocol/subscriptionId": "s"}
-    assert said["params"] == {"notifications": {"toolsListChanged": True}, "_meta": meta}
-    assert client.session.is_idle, "it is no request that waits"
-    (said,) = client.take(client.session.offered(Offer()))
-    assert (said["method"], said["params"]) == ("notifications/tools/list_changed", {"_meta": meta})
-    (said,) = client.take(client.session.end("because"))
-    assert (said["id"], said["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"]) == ("s", "s")
-
-
-def test_a_cancelled_subscription_is_over(client: Client):
-    client.send(
-        {
-            "id": "s",
-            "method": "subscriptions/listen",
-            "params": {"notifications": {"toolsListChanged": True}, "_meta": MODERN},
-        }
-    )
-    client.send({"method": "notifications/cancelled", "params": {"requestId": "s"}})
-    assert client.take(client.session.offered(Offer())) == []
-    assert client.orders == []
-
-
-def test_modern_log_messages_come_while_a_request_wants_them(client: Client):
-    assert client.session.logged("error", "echo", "said") == []
-    level = {"io.modelcontextprotocol/logLevel": "warning"}
-    key = client.begin("tools/call", {"name": "echo", "_meta": {**MODERN, **level}})
-    assert client.session.logged("info", "echo", "said") == []
-    assert len(client.session.logged("error", "echo", "said")) == 1
-    client.session.called(key, text_result("x"))
-    assert client.session.logged("error", "echo", "said") == []
