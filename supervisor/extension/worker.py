@@ -215,10 +215,18 @@ class Worker(Reception):
             self.restart_timer(again_at, lambda: self._await_ready(latest))
             return
         if found is Readiness.LATE:
-            self._owner.log.add(f"no ready within {self.timeouts.ready:g} s of the hello; going on without it")
+            self._tell_late()
         else:
             self._owner.log.add("no ready frame; taken as ready after 250 ms of silence")
         self._become_ready(found)
+
+    def _tell_late(self) -> None:
+        """Where silence counts as ready, many programs never say it. Elsewhere something is missing."""
+        within = f"within {self.timeouts.ready:g} s of the hello"
+        if self._is_ready_by_silence:
+            self._owner.log.add(f"no ready {within}; going on without it")
+        else:
+            self._notices.warn("ready", f"has not listed all that it offers {within}; going on with what it has listed")
 
     def _on_ready(self, _frame: frames.Ready) -> None:
         self._become_ready(Readiness.SAID)

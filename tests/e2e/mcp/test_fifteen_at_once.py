@@ -27,7 +27,7 @@ for line in sys.stdin:
         break
 """
 SERVERS = ("reference", "modern", "shell")
-TIMES = {"hello": 30, "ready": 30}
+AWAITED = {"required": True, "timeouts": {"hello": 30, "ready": 30}}
 NEVER = {"hello": 300, "ready": 300}
 """Of what never says a word: a run does not wait that long."""
 STAYS_DOWN = {"policy": "temporary"}
@@ -35,10 +35,10 @@ STAYS_DOWN = {"policy": "temporary"}
 
 def folders(place):
     for name in SOUND:
-        yield folder(place, name, [sys.executable, "-I", "-S", "-c", SAY, name], timeouts=TIMES)
-    yield extension(place, "dies_in_call", timeouts=TIMES, restart=STAYS_DOWN)
+        yield folder(place, name, [sys.executable, "-I", "-S", "-c", SAY, name], **AWAITED)
+    yield extension(place, "dies_in_call", **AWAITED, restart=STAYS_DOWN)
     yield extension(place, "silent", timeouts=NEVER)
-    yield server_folder(place, "shell", "reference.sh", timeouts=TIMES)
+    yield server_folder(place, "shell", "reference.sh", **AWAITED)
 
 
 def servers_file(place):
@@ -47,7 +47,7 @@ def servers_file(place):
         "reference": entry("reference.py --early --pings 5000 --changes 4"),
         "modern": entry("reference.py --era modern --pages 3"),
         "leaves": entry("faulty.py exits-in-call", restart=STAYS_DOWN),
-        "mute": entry("faulty.py never-answers", timeouts=NEVER),
+        "mute": entry("faulty.py never-answers", timeouts=NEVER, required=False),
     }
     file = place / "servers.json"
     file.write_text(json.dumps({"mcpServers": entries}))
@@ -56,7 +56,7 @@ def servers_file(place):
 
 def entry(server, **fields):
     command, *args = server_argv(server)
-    return {"command": command, "args": args, "timeouts": TIMES, **fields}
+    return {"command": command, "args": args, **AWAITED, **fields}
 
 
 def test_each_costs_itself_alone(zot, server):

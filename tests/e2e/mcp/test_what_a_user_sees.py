@@ -21,7 +21,7 @@ def servers_file(zot, **servers):
     return file
 
 
-SHORT = {"timeouts": {"hello": 0.5}}
+SHORT = {"timeouts": {"hello": 2.5}}
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,9 @@ SHORT = {"timeouts": {"hello": 0.5}}
 )
 def test_the_cause_is_in_one_line_and_the_run_goes_on(zot, server, fault, fields, words):
     server.add(text_reply("Done."))
-    file = servers_file(zot, bad=(server_argv(f"faulty.py {fault}"), fields), good=(server_argv("reference.sh"), {}))
+    file = servers_file(
+        zot, bad=(server_argv(f"faulty.py {fault}"), fields), good=(server_argv("reference.sh"), {"required": True})
+    )
     outcome = zot.run("--base-url", server.base_url, "--mcp-config", file, "-p", "go")
     assert (outcome.status, outcome.text, outcome.leftovers) == (0, "Done.\n", [])
     (line,) = [line for line in outcome.warnings if words in line]

@@ -237,7 +237,9 @@ class McpSession:
             return (frames.Malformed(why, named.method), *found), reply
         if named.is_answer:
             number = number_of(named.id) if named.id else self._requests.only(self._awaited)
-            return self._fail(number, why, now, frames.Malformed(why, "answer"))
+            return self._fail(
+                number, why, now, frames.Malformed(f"an answer to nothing that was asked: {why}", "answer")
+            )
         return (frames.Malformed(why, kind),), b""
 
     def _fail(self, number: int | None, why: str, now: float, other: Message | None = None) -> Received:
