@@ -47,7 +47,7 @@ class Timeouts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$(?!\n)"
 Variable = Annotated[str, msgspec.Meta(pattern=VARIABLE_PATTERN)]
 EnvPolicy = Literal["inherit", "minimal"]
-DialectName = Annotated[str, msgspec.Meta(pattern=rf"^({'|'.join(MODULES)})$(?!\n)")]
+DialectName = Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(MODULES)})]
 
 ExitCode = Annotated[int, msgspec.Meta(ge=0, le=255)]
 
@@ -264,6 +264,8 @@ def parse_manifest(text: bytes) -> Manifest:
         raise _error(f"parse manifest: {where}{what}{quoted}", text) from None
     if twice := repeated(text, VOCABULARY.guarding):
         raise _error(f"manifest: {_twice(twice)}", text)
+    if manifest.dialect not in MODULES:
+        raise _error(f"manifest: {_no_dialect()}", text)
     unknown = VOCABULARY.unknown(fields)
     for each in unknown:
         if each.is_near_miss:
@@ -292,6 +294,8 @@ def all_faults(text: bytes) -> list[Fault]:
     found = [fault(each.place, _near_miss(each)) for each in VOCABULARY.unknown(fields) if each.is_near_miss]
     if twice := repeated(text, VOCABULARY.guarding):
         found.append(fault(twice, _twice(twice)))
+    if isinstance(name := fields.get("dialect"), str) and name not in MODULES:
+        found.append(fault("dialect", _no_dialect()))
     while True:
         try:
             msgspec.convert(fields, Manifest)
@@ -345,8 +349,7 @@ def _explained(error: msgspec.ValidationError, text: bytes) -> str:
     fault = str(error)
     if "matching regex" in fault:
         path = fault_path(fault)
-        rules = {"name": _NAME_RULE, "dialect": f"dialect: none of {', '.join(MODULES)}"}
-        return rules.get(path, f"{path}: not the name of a variable")
+        return _NAME_RULE if path == "name" else f"{path}: not the name of a variable"
     said = explain(Manifest, fault)
     if said == "exec is required":
         others = [name for name in msgspec.json.decode(text) if letters(name) in _EXECS]
@@ -356,6 +359,10 @@ def _explained(error: msgspec.ValidationError, text: bytes) -> str:
 
 def _near_miss(each: UnknownField) -> str:
     return f"{each.place}: no such field; {each.hint} It is not started: such a slip would change what it may do"
+
+
+def _no_dialect() -> str:
+    return f"dialect: none of {', '.join(MODULES)}"
 
 
 def _twice(name: str) -> str:
