@@ -40,9 +40,7 @@ def modules(monkeypatch):
 @pytest.mark.parametrize("name", table.MODULES)
 def test_each_dialect_offers_what_the_contract_names(name):
     dialect = table.dialect_named(name)
-    offered = {member for member in Session.__annotations__} | {
-        member for member in vars(Session) if not member.startswith("_")
-    }
+    offered = {*Session.__annotations__, *(member for member in vars(Session) if not member.startswith("_"))}
     session = dialect.session(Setup("desk", "1.2", 1024))
     assert [member for member in offered if not hasattr(session, member)] == []
     assert dialect.guardable <= HOOK_POINTS
