@@ -51,10 +51,9 @@ def test_an_extension_in_sh_offers_answers_guards_and_stops(host):
     judged = host.ask(**bash)
     assert (judged.blocked_by, judged.reason) == ("disk", "it would format a disk")
     assert host.ask().blocked_by is None
-    pid = host.extension("disk").pid
     host.stop()
     assert host.state("disk") is State.EXITED
-    assert f"{pid}" and "ended: exit 0" in host.log("disk"), "the end of its input is enough"
+    assert "ended: exit 0" in host.log("disk"), "the end of its input is enough"
 
 
 def test_without_its_entry_in_the_table_the_manifest_is_refused():
@@ -88,7 +87,8 @@ def test_the_page_names_all_that_a_dialect_and_a_session_have():
 def test_the_table_of_dialects_is_that_of_the_code(name):
     dialect = table.dialect_named(name)
     column = ["zot", "mcp"].index(name) + 1
-    rows = {cells[0]: cells[column] for cells in re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)}
+    table_rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
+    rows = {cells[0]: cells[column] for cells in table_rows}
     assert set(re.findall(r"`(\w+)`", rows["guards"])) == dialect.guardable
     assert set(re.findall(r"`(\w+)`", rows["observes"])) == dialect.observable
     assert rows["hello within"] == f"{dialect.hello_s:g} s; {dialect.launcher_hello_s:g} s behind a launcher"
