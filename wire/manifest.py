@@ -9,7 +9,7 @@ start, by `zot ext doctor` and by `zot ext install`. A near miss of `on_failure`
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -18,6 +18,9 @@ from wire.field_errors import explain, fault_path, fault_steps
 from wire.lenient_json import UNREADABLE, Place, fault_of, place_at, places, repeated
 from wire.suggest import letters
 from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FILE = "extension.json"
 _UNFIT = r"\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069/\\"
@@ -47,7 +50,7 @@ class Timeouts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$(?!\n)"
 Variable = Annotated[str, msgspec.Meta(pattern=VARIABLE_PATTERN)]
 EnvPolicy = Literal["inherit", "minimal"]
-DialectName = Annotated[str, msgspec.Meta(pattern=rf"^({'|'.join(MODULES)})$(?!\n)")]
+DialectName = Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(MODULES)})]
 
 ExitCode = Annotated[int, msgspec.Meta(ge=0, le=255)]
 
@@ -262,8 +265,8 @@ def parse_manifest(text: bytes) -> Manifest:
         where = "" if place is None else f"{FILE}:{place.line}:{place.column}: "
         quoted = "" if place is None or not place.quoted else f" (the line: {place.quoted})"
         raise _error(f"parse manifest: {where}{what}{quoted}", text) from None
-    if twice := repeated(text, VOCABULARY.guarding):
-        raise _error(f"manifest: {_twice(twice)}", text)
+    for _path, message in _outside_of_types(fields, text):
+        raise _error(f"manifest: {message}", text)
     unknown = VOCABULARY.unknown(fields)
     for each in unknown:
         if each.is_near_miss:
@@ -290,8 +293,7 @@ def all_faults(text: bytes) -> list[Fault]:
         return Fault(message, place_at(text, where[path]) if path in where else None)
 
     found = [fault(each.place, _near_miss(each)) for each in VOCABULARY.unknown(fields) if each.is_near_miss]
-    if twice := repeated(text, VOCABULARY.guarding):
-        found.append(fault(twice, _twice(twice)))
+    found += [fault(path, message) for path, message in _outside_of_types(fields, text)]
     while True:
         try:
             msgspec.convert(fields, Manifest)
@@ -306,6 +308,14 @@ def all_faults(text: bytes) -> list[Fault]:
     if not found and (refusal := _refusal(text)) is not None:
         found.append(fault(fault_path(str(refusal)), _explained(refusal, text)))
     return sorted(found, key=lambda each: (each.place is not None, each.place and each.place[:2]))
+
+
+def _outside_of_types(fields: dict[str, Any], text: bytes) -> Iterator[tuple[str, str]]:
+    """The place and the message of each fault that no decoder sees."""
+    if twice := repeated(text, VOCABULARY.guarding):
+        yield twice, f"{twice} is there twice, and only one of them would count; remove the other"
+    if isinstance(name := fields.get("dialect"), str) and name not in MODULES:
+        yield "dialect", f"dialect: none of {', '.join(MODULES)}"
 
 
 def _refusal(text: bytes) -> msgspec.ValidationError | None:
@@ -345,8 +355,7 @@ def _explained(error: msgspec.ValidationError, text: bytes) -> str:
     fault = str(error)
     if "matching regex" in fault:
         path = fault_path(fault)
-        rules = {"name": _NAME_RULE, "dialect": f"dialect: none of {', '.join(MODULES)}"}
-        return rules.get(path, f"{path}: not the name of a variable")
+        return _NAME_RULE if path == "name" else f"{path}: not the name of a variable"
     said = explain(Manifest, fault)
     if said == "exec is required":
         others = [name for name in msgspec.json.decode(text) if letters(name) in _EXECS]
@@ -356,10 +365,6 @@ def _explained(error: msgspec.ValidationError, text: bytes) -> str:
 
 def _near_miss(each: UnknownField) -> str:
     return f"{each.place}: no such field; {each.hint} It is not started: such a slip would change what it may do"
-
-
-def _twice(name: str) -> str:
-    return f"{name} is there twice, and only one of them would count; remove the other"
 
 
 def _error(line: str, text: bytes) -> ManifestError:

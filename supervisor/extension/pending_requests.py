@@ -248,8 +248,10 @@ class PendingRequests:
                 return
 
     def _send_cancel(self, call_id: str, pending: Pending, reason: str) -> None:
-        if pending.what is not None and self._accepts_cancel and self.state.is_up:
-            self.write(self._session.cancel(call_id, reason))
+        if pending.what is None or not self._accepts_cancel or not self.state.is_up:
+            return
+        if frame := self._session.cancel(call_id, reason):
+            self.write(frame)
 
     def _fail_pending(self, failure: Failure, reason: str) -> None:
         failed = list(self.pending.values())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from supervisor.accounting.rates import TreeUse
 from supervisor.extension.connection.reception import Reception
 from supervisor.extension.crash_cause.last_words import LastWords
-from supervisor.extension.handshake import NO_NAME, Readiness, no_hello, not_hello, readiness
+from supervisor.extension.handshake import JUNK, NO_NAME, Readiness, no_hello, not_hello, readiness
 from supervisor.extension.lifecycle import State, Trigger, advance
 from supervisor.extension.restart import Cause, WorkerEnding
 from supervisor.loop.future import Failure
@@ -189,7 +189,7 @@ class Worker(Reception):
             self.give_up(refusal, Cause.UNSTARTABLE)
             return
         if hello.name != self._owner.name:
-            self._owner.log.add(f"says hello as {hello.name[:80]!r}; known here by its manifest's name")
+            self._owner.log.add(f"calls itself {hello.name[:80]!r}; known here by its manifest's name")
         self.said_hello = hello
         self.can_ping = "ping" in (hello.capabilities or ())
         self._accepts_cancel = "cancel" in (hello.capabilities or ())
@@ -203,7 +203,7 @@ class Worker(Reception):
         self._await_ready(greeted + self.timeouts.ready)
 
     def _on_too_early(self, frame: Message) -> None:
-        self.give_up(not_hello(str(frame.__struct_config__.tag)), Cause.REFUSED)
+        self.give_up(not_hello(str(frame.__struct_config__.tag or type(frame).__name__)), Cause.REFUSED)
 
     def _await_ready(self, latest: float) -> None:
         """Waits for `ready`, for 250 ms of silence after the hello, or for the deadline, whichever is first."""
@@ -217,14 +217,14 @@ class Worker(Reception):
         if found is Readiness.LATE:
             self._tell_late()
         else:
-            self._owner.log.add("no ready frame; taken as ready after 250 ms of silence")
+            self._owner.log.add("has not said that it is ready; taken as ready after 250 ms of silence")
         self._become_ready(found)
 
     def _tell_late(self) -> None:
         """Where silence counts as ready, many programs never say it. Elsewhere something is missing."""
-        within = f"within {self.timeouts.ready:g} s of the hello"
+        within = f"within {self.timeouts.ready:g} s of its hello"
         if self._is_ready_by_silence:
-            self._owner.log.add(f"no ready {within}; going on without it")
+            self._owner.log.add(f"not ready {within}; going on without it")
         else:
             self._notices.warn("ready", f"has not listed all that it offers {within}; going on with what it has listed")
 
@@ -274,7 +274,7 @@ class Worker(Reception):
         self._acked = True
 
     def _on_unknown(self, frame: frames.UnknownFrame) -> None:
-        self._notices.remark(f"unknown frame type {frame.type[:80]!r}; ignored")
+        self._notices.remark(f"unknown message {frame.type[:80]!r}; ignored")
 
     def _on_warned(self, warned: Warned) -> None:
         self._notices.warn(warned.key, warned.text)
@@ -295,11 +295,9 @@ class Worker(Reception):
             return
         self.account.junk_lines += 1
         if frame.type is None and frame.id is None:
-            self._notices.remark(f"not a frame: {frame.reason}")
+            self._notices.remark(f"not a message: {frame.reason}")
             if not self._notices.has_warned("junk"):
-                self._notices.warn(
-                    "junk", "writes lines that are not frames to its stdout; they are skipped and counted"
-                )
+                self._notices.warn("junk", JUNK)
         elif not self._fail_for_bad_frame(frame):
             self._notices.warn("frame", f"{frame.reason}; ignored")
 

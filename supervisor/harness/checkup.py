@@ -57,11 +57,13 @@ class CheckupResult:
     version: str | None = None
     capabilities: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
+    definition_tokens: int = 0
+    """About so many tokens the model is sent for its tools."""
     commands: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     intercepts: tuple[str, ...] = ()
     warnings: list[str] = field(default_factory=list)
-    """Registrations that a host leaves out or changes, and why."""
+    """Registrations that a host leaves out or changes, and why; and what its dialect warns of."""
     remarks: list[str] = field(default_factory=list)
     junk: int = 0
     """Number of lines on stdout that are no frames."""
@@ -208,6 +210,7 @@ def _force_of(process: RecordedProcess, teardown: Teardown) -> Force:
 def _read_registrations(process: RecordedProcess, result: CheckupResult) -> None:
     registry = process.registry
     result.tools = tuple(registry.tools)
+    result.definition_tokens = sum(tool.tokens for tool in registry.tools.values())
     result.commands = tuple(registry.commands)
     result.events = tuple(sorted(registry.observes))
     result.intercepts = tuple(sorted(registry.guards))

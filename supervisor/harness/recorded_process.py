@@ -19,7 +19,7 @@ from supervisor.harness.messages import HOST, host_info
 from supervisor.harness.script import Side
 from supervisor.registry.worker_registry import Registry
 from wire import frames
-from wire.dialects.base import Setup
+from wire.dialects.base import Setup, Warned
 from wire.dialects.table import dialect_named
 from wire.framing import DEFAULT_FRAME_LIMIT, Line, Oversize
 from wire.lenient_json import UNREADABLE
@@ -126,7 +126,7 @@ class RecordedProcess(ProcessWorker):
         self.greeting = 0
         """How many of the lines of `heard` belong to the handshake."""
         self.warnings: dict[str, str] = {}
-        """Registrations that a host leaves out or changes, and why."""
+        """Registrations that a host leaves out or changes, and why; and what its dialect warns of."""
         self.remarks: list[str] = []
         self.ready_at: float | None = None
         self.ended_at: float | None = None
@@ -175,7 +175,7 @@ class RecordedProcess(ProcessWorker):
         if not super().write(frame):
             return False
         for line in frame.splitlines():
-            said = RecordedLine(Side.HOST, msgspec.json.decode(line), self._clock())
+            said = RecordedLine(Side.HOST, object_in(line), self._clock(), text=_cut(line))
             if self.asked_at is None and said.type == "shutdown":
                 self.asked_at = said.at
             self._note(said)
@@ -199,6 +199,9 @@ class RecordedProcess(ProcessWorker):
             self._on_said(said)
 
     # --- the owner ----------------------------------------------------------------------------------------
+
+    def _on_warned(self, warned: Warned) -> None:
+        self._on_warning(warned.key, warned.text)
 
     def _on_warning(self, key: str, text: str) -> None:
         self.warnings.setdefault(key, text)
@@ -267,13 +270,18 @@ def understood(line: Line | Oversize, messages: Sequence[Message], now: float) -
     fault = judged.reason if isinstance(judged, frames.Malformed) else ""
     if isinstance(line, Oversize):
         return RecordedLine(Side.EXTENSION, None, now, fault, _cut(line.prefix), judged)
-    try:
-        frame = msgspec.json.decode(bytes(line).decode("utf-8", "replace"))
-    except UNREADABLE:
-        frame = None
-    if not isinstance(frame, dict):
+    if (frame := object_in(line)) is None:
         return RecordedLine(Side.EXTENSION, None, now, fault or "not a JSON object", _cut(line), judged)
     return RecordedLine(Side.EXTENSION, frame, now, fault, "", judged)
+
+
+def object_in(line: Line) -> dict[str, Any] | None:
+    """The JSON object that a line is; None if it is none, as in other dialects."""
+    try:
+        value = msgspec.json.decode(bytes(line).decode("utf-8", "replace"))
+    except UNREADABLE:
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _cut(line: Line) -> str:

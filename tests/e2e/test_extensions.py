@@ -120,7 +120,7 @@ def test_a_guard_that_is_slow_to_start_still_judges_the_first_call(zot, server):
     [
         ("dies_in_call", "die", "it ended (exit 7)", "something terrible happened"),
         ("killed_in_call", "die", "it ended (signal SIGKILL)", "signal SIGKILL"),
-        ("junk_between", "echo", None, "lines that are not frames"),
+        ("junk_between", "echo", None, "lines that are not messages"),
         ("huge_line", "huge", "is over the limit", "is over the limit"),
         ("ignores_shutdown", "echo", None, None),
         ("stderr_flood", "echo", None, None),

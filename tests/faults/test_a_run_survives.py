@@ -41,7 +41,7 @@ NO_FAULT = ("its tool 'echo' is hidden", "ready after the first request", "still
 DIE: tuple[Call, ...] = (("die", {}), ("die", {}))
 ROWS = [
     Row("silent", "said no hello within 1 s", state="backoff"),
-    Row("junk_first", "lines that are not frames to its stdout"),
+    Row("junk_first", "lines that are not messages to its stdout"),
     Row("exits_before_hello", 'exited before its hello (exit 3): "exits_before_hello: cannot find', state="backoff"),
     Row("first_frame_not_hello", "register_tool", state="backoff"),
     Row("dies_in_call", 'ended (exit 7) with 1 call pending: "', DIE, ("(exit 7)", "(exit 7)"), state="backoff"),
@@ -61,7 +61,7 @@ ROWS = [
         ("timeout waiting for answers_late/late", ""),
     ),
     Row("huge_line", "20971", (("huge", {}), ("huge", {})), ("over the limit of 6291456 bytes", "small")),
-    Row("junk_between", "lines that are not frames to its stdout"),
+    Row("junk_between", "lines that are not messages to its stdout"),
     Row("wrong_types", "register_tool"),
     Row("ignores_shutdown", ""),
     Row("slow_register", ""),

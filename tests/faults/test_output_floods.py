@@ -157,5 +157,5 @@ def test_an_intercept_is_judged_while_another_drips_and_a_third_floods(tmp_path:
     assert [is_error for _, is_error in answers] == [False, True, False, True, False]
     assert not seen.lines_about("guard")
     assert seen.lines_about("flooding") == [
-        "zot: extension flooding: writes lines that are not frames to its stdout; they are skipped and counted"
+        "zot: extension flooding: writes lines that are not messages to its stdout; they are skipped and counted"
     ]

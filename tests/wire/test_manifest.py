@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.any_message import JSON
+from wire.dialects.table import MODULES
 from wire.lenient_json import places
 from wire.manifest import VOCABULARY, Limits, Manifest, ManifestError, Restart, Timeouts, all_faults, parse_manifest
 from wire.schema import generate
@@ -156,7 +157,8 @@ def test_any_object_gives_a_manifest_or_one_line(fields: dict):
 ROOT = Path(__file__).parents[2]
 
 
-def test_no_example_no_scaffold_and_no_manifest_of_the_documents_has_a_remark():
+def test_no_example_no_scaffold_and_no_manifest_of_the_documents_has_a_remark(monkeypatch):
+    monkeypatch.setitem(MODULES, "tab", "examples.dialect.tab_dialect")
     texts = [path.read_bytes() for path in ROOT.glob("examples/**/extension.json")]
     assert len(texts) >= 10
     for page in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md", *(ROOT / "examples").rglob("*.md")]:

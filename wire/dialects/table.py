@@ -19,6 +19,13 @@ MODULES = {
 """The module of each dialect. Its `DIALECT` is the dialect."""
 
 
+def add(name: str, module: str) -> None:
+    """Adds a dialect to the table of this process, before anything names it. Raises `ValueError` if the name has
+    another module."""
+    if MODULES.setdefault(name, module) != module:
+        raise ValueError(f"the dialect {name} is that of {MODULES[name]}")
+
+
 def dialect_named(name: str) -> Dialect:
     """Returns the dialect. Raises `KeyError`."""
     found: Dialect = import_module(MODULES[name]).DIALECT

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cli.ext.author.no_start_rules import NO_START, carriage_return, rebuild
 from cli.ext.author.stderr_advice import advice_for
+from wire.dialects.table import ZOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cli.ext.author.start_facts import Advice, Facts
 
+_IF_MCP = 'for an MCP server write "dialect": "mcp" into extension.json'
 _DOWNLOADERS = frozenset({"npx", "pnpx", "bunx", "uvx", "pipx", "uv"})
 
 
@@ -135,26 +137,36 @@ def _calls_run(top: ast.AST) -> bool:
 
 def _other_protocol(facts: Facts) -> Advice | None:
     first = facts.result.first_junk
+    if facts.dialect != ZOT:
+        if re.match(r'\{\s*"type":\s*"hello"', first):
+            return ("it speaks zot's own protocol", 'leave "dialect" out of extension.json')
+        return None
     if first.lower().startswith("content-length"):
         return (
             "it speaks with Content-Length headers, as language servers do",
             "zot's protocol is one JSON object per line: zot ext schema hello",
         )
     if '"jsonrpc"' in first:
-        return ("it speaks JSON-RPC, as MCP servers do", "zot's protocol is another: zot ext schema hello")
+        return ("it speaks JSON-RPC, as MCP servers do", _IF_MCP)
     return None
 
 
 def _prints(facts: Facts) -> Advice | None:
-    if not facts.result.first_junk or facts.has_crashed:
+    first = facts.result.first_junk
+    if not first or facts.has_crashed:
         return None
-    message = f"it printed what is no frame: {facts.result.first_junk}"
-    return (message, "print to stderr: stdout is for frames only, and hello is the first of them")
+    if facts.dialect != ZOT:
+        message = f"it printed what is no message of its protocol: {first}"
+        return (message, "see whether it needs an argument, or logs to stdout: that is for messages only")
+    return (
+        f"it printed what is no frame: {first}",
+        "print to stderr: stdout is for frames only, and hello is the first of them",
+    )
 
 
 def _late_hello(facts: Facts) -> Advice | None:
     """It had said hello, but nobody saw it before it was stopped."""
-    if facts.code is not None or facts.result.hello_name is None:
+    if facts.code is not None or facts.result.hello_name is None or facts.dialect != ZOT:
         return None
     advice = "flush stdout after each line"
     if facts.program.language == "python":
@@ -174,7 +186,12 @@ def _needs_input(facts: Facts) -> Advice | None:
     if program.language == "go" and program.exec == "go":
         advice = facts.there("go build -o main .") + ', and "exec": "./main"'
         return ("go run compiles before each start", advice)
-    return ("", "say hello as the first line on stdout, without being asked, and flush it")
+    if facts.dialect != ZOT:
+        return (
+            "",
+            "see whether it serves on stdio, and what it needs for that; if it is only slow, raise timeouts.hello",
+        )
+    return ("", f"say hello as the first line on stdout, without being asked, and flush it; {_IF_MCP}")
 
 
 def _ended_early(facts: Facts) -> Advice | None:
@@ -182,11 +199,13 @@ def _ended_early(facts: Facts) -> Advice | None:
         return None
     if facts.uses_sdk:
         return None
+    if facts.dialect != ZOT:
+        return ("", "see whether it serves on stdio, and what arguments it needs for that")
     return ("", "say hello first, then read stdin until it ends; zot ext new makes a small one that does")
 
 
 def _wrong_hello(facts: Facts) -> Advice | None:
-    if not facts.result.lines or facts.has_crashed:
+    if facts.dialect != ZOT or not facts.result.lines or facts.has_crashed:
         return None
     return ("", 'the first line must be {"type":"hello","name":"…"}: zot ext schema hello has all its fields')
 

@@ -3,55 +3,32 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cli.doctor.checks import Level
+from cli.doctor.finding import SLOW_S, DoctorFinding, some
+from cli.ext.author import other_dialects
 from cli.ext.author.diagnosis import why_no_hello, why_no_start, will_not_travel
 from cli.ext.author.start_facts import Facts
 from supervisor.harness.checkup import Force
 from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.process.stop_policy import Patience
+from supervisor.registry.definition_size import too_large
 from wire.dialects.table import ZOT
 from wire.manifest import FILE, all_faults
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from cli.ext.author.diagnosis import Diagnosis
     from supervisor.harness.checkup import CheckupResult
     from supervisor.harness.program_facts import ProgramFacts
-    from wire.lenient_json import Place
     from wire.manifest import Fault
 
-SLOW_S = 2.0
-"""Seconds from the start of the process to ready. A run delays its first request until extensions are ready."""
 TALKATIVE = 1000
 """Lines on stdout without a request from the host. So many are a finding."""
 STDERR_SHOWN = 8
 """Last lines of stderr that are shown when a start fails."""
-FAULTS_NAMED = 3
-"""The most faults of one kind that are named; the others are counted."""
-
-
-class DoctorFinding(NamedTuple):
-    """One finding about an extension. `advice` says what to do; it may be empty."""
-
-    level: Level
-    topic: str
-    message: str
-    advice: str = ""
-    rule: str = ""
-    """The rule of the diagnosis that gave the advice: a short name for programs."""
-    place: Place | None = None
-    """Where in the manifest the fault is."""
-    lines: tuple[str, ...] = ()
-    """Lines that are shown below, as they are: the faulty line of the manifest, or the last lines of stderr."""
-
-
-def worst(findings: Sequence[DoctorFinding]) -> Level:
-    """The worst level of the findings; OK without findings."""
-    order = list(Level)
-    return max((finding.level for finding in findings), key=order.index, default=Level.OK)
 
 
 def judge_manifest(text: bytes) -> list[DoctorFinding]:
@@ -100,6 +77,9 @@ def _start(facts: Facts) -> Iterator[DoctorFinding]:
     if result.phase is HandshakePhase.FAILED:
         yield _failure("handshake", result.failure, result, why_no_hello(facts))
         return
+    if not _speaks_zot(result):
+        yield from other_dialects.ready(result)
+        return
     assert result.ready_s is not None
     name = result.found.manifest.name
     yield DoctorFinding(Level.OK, "ready", f"after {result.ready_s * 1000:.0f} ms")
@@ -111,7 +91,7 @@ def _start(facts: Facts) -> Iterator[DoctorFinding]:
     elif result.ready_s > SLOW_S:
         advice = "import and connect when the first call comes: runs wait for extensions that are not ready"
         yield DoctorFinding(Level.WARN, "ready", f"it takes {result.ready_s:.1f} s to be ready", advice)
-    if result.hello_name != name and result.found.manifest.dialect == ZOT:
+    if result.hello_name != name:
         message = f"it says hello as {result.hello_name!r}; its manifest, which counts, says {name!r}"
         yield DoctorFinding(Level.WARN, "name", message, "say the same name in both")
 
@@ -127,6 +107,10 @@ def _registrations(result: CheckupResult) -> Iterator[DoctorFinding]:
     if result.phase is HandshakePhase.FAILED or result.spawn_error:
         return
     yield DoctorFinding(Level.OK, "offers", offers(result))
+    yield from _size(result)
+    if not _speaks_zot(result):
+        yield from other_dialects.registrations(result)
+        return
     for text in result.warnings:
         yield DoctorFinding(
             Level.FAIL, "register", text, "zot ext schema register_tool shows what a registration may be"
@@ -134,16 +118,33 @@ def _registrations(result: CheckupResult) -> Iterator[DoctorFinding]:
     for text in result.remarks:
         yield DoctorFinding(Level.WARN, "register", text)
     if result.bad_frames:
-        message = _some(result.bad_frames)
+        message = some(result.bad_frames)
         yield DoctorFinding(
             Level.FAIL, "frames", message, "zot ext schema frame.from-extension shows the fields of all frames"
         )
     if result.unknown_frames:
-        message = f"frames that no host knows: {_some(result.unknown_frames)}; they are ignored"
+        message = f"frames that no host knows: {some(result.unknown_frames)}; they are ignored"
         yield DoctorFinding(Level.WARN, "frames", message, "zot ext schema lists the frames that there are")
 
 
+def _size(result: CheckupResult) -> Iterator[DoctorFinding]:
+    tokens = result.definition_tokens
+    if message := too_large(len(result.tools), tokens):
+        yield DoctorFinding(Level.WARN, "size", message, "zot ext info says which limits and filters it has")
+    elif result.tools and not _speaks_zot(result):
+        yield DoctorFinding(Level.OK, "size", f"about {tokens:,} tokens of each request")
+
+
+def _speaks_zot(result: CheckupResult) -> bool:
+    return result.found.manifest.dialect == ZOT
+
+
 def _stdout(result: CheckupResult) -> Iterator[DoctorFinding]:
+    if result.lines >= TALKATIVE:
+        message = f"it said more than {TALKATIVE} lines although nobody asked"
+        yield DoctorFinding(Level.WARN, "stdout", message, "say what has changed only")
+    if not _speaks_zot(result):
+        return
     if result.junk:
         lines = "1 line is" if result.junk == 1 else f"{result.junk} lines are"
         message = f"{lines} not frames; the first: {result.first_junk}"
@@ -151,12 +152,14 @@ def _stdout(result: CheckupResult) -> Iterator[DoctorFinding]:
     if result.is_mute and result.phase is not HandshakePhase.FAILED:
         message = "it closed its stdout, and can answer nothing"
         yield DoctorFinding(Level.FAIL, "stdout", message, "keep it open until shutdown")
-    if result.lines >= TALKATIVE:
-        message = f"it said more than {TALKATIVE} lines although nobody asked"
-        yield DoctorFinding(Level.WARN, "stdout", message, "say what has changed only")
 
 
 def _end(result: CheckupResult) -> Iterator[DoctorFinding]:
+    if not _speaks_zot(result) and not result.spawn_error:
+        if result.phase is not HandshakePhase.FAILED:
+            yield from other_dialects.end(result)
+        yield from _left(result)
+        return
     if result.spawn_error or result.force is Force.NOTHING:
         if result.phase is not HandshakePhase.FAILED and not result.spawn_error:
             message = f"it ended ({result.exit}) right after the handshake"
@@ -172,6 +175,10 @@ def _end(result: CheckupResult) -> Iterator[DoctorFinding]:
         yield DoctorFinding(Level.FAIL, "shutdown", message, advice)
     else:
         yield from _orderly_end(result)
+    yield from _left(result)
+
+
+def _left(result: CheckupResult) -> Iterator[DoctorFinding]:
     if result.left:
         left = "1 process of its own was" if result.left == 1 else f"{result.left} processes of its own were"
         message = f"{left} still running after its end"
@@ -194,8 +201,6 @@ def _orderly_end(result: CheckupResult) -> Iterator[DoctorFinding]:
         what = "when its stdin was closed" if result.force is Force.CLOSED_STDIN else "without a shutdown_ack"
         message = f"it ended after {took}, {what}"
         advice = "answer shutdown with shutdown_ack, so that nobody has to wait"
-        if result.found.manifest.dialect != ZOT:
-            message, advice = f"it ended after {took}", ""
         yield DoctorFinding(Level.OK, "shutdown", message, advice)
     else:
         yield DoctorFinding(Level.OK, "shutdown", f"answered; ended after {took} with status 0")
@@ -222,8 +227,3 @@ def offers(result: CheckupResult) -> str:
         if names
     ]
     return "; ".join(said) or "nothing"
-
-
-def _some(texts: Sequence[str]) -> str:
-    more = f" and {len(texts) - FAULTS_NAMED} more" if len(texts) > FAULTS_NAMED else ""
-    return "; ".join(dict.fromkeys(texts[:FAULTS_NAMED])) + more

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.doctor.checks import Level
-from cli.ext.author.doctor_findings import DoctorFinding, judge, judge_manifest, worst
+from cli.doctor.finding import DoctorFinding, worst
+from cli.ext.author.doctor_findings import judge, judge_manifest
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import (
     MANIFEST,
@@ -245,10 +246,12 @@ def _record(report: Report) -> dict[str, Any]:
     if (result := report.result) is not None:
         record |= {
             "scope": result.found.scope.label,
+            "dialect": result.found.manifest.dialect,
             "ready_ms": None if result.ready_s is None else round(result.ready_s * 1000, 1),
             "ready": result.phase.value,
             "hello": {"name": result.hello_name, "version": result.version, "capabilities": list(result.capabilities)},
             "tools": list(result.tools),
+            "definition_tokens": result.definition_tokens,
             "commands": list(result.commands),
             "events": list(result.events),
             "intercept": list(result.intercepts),

@@ -17,7 +17,7 @@ from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.new_answers import rewrite
 from supervisor.harness.recording import recording
 from supervisor.harness.script import Script, ScriptError, read_script
-from supervisor.harness.script_runner import collect, found_in, play, record
+from supervisor.harness.script_runner import collect, found_in, other_dialect, play, record
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
@@ -77,13 +77,7 @@ def run_test(request: ScriptsRequest) -> int:
 def _prepare(request: ScriptsRequest) -> tuple[Found, list[Script]]:
     if not isfinite(request.wait_s):
         raise _UsageError(f"--wait {request.wait_s}: not a number of seconds")
-    folder = Path(request.path)
-    if folder.is_file():
-        raise _UsageError(f"{request.path} is a file; name the extension's folder first: zot ext test PATH SCRIPT")
-    try:
-        found = found_in(folder)
-    except ManifestError as error:
-        raise _UsageError(f"{request.path}: {error}") from None
+    found = _found(request.path)
     if request.record is not None:
         if request.update:
             raise _UsageError("choose one of --update and --record: the first changes SCRIPT, the second makes another")
@@ -91,15 +85,27 @@ def _prepare(request: ScriptsRequest) -> tuple[Found, list[Script]]:
             raise _UsageError("--record needs exactly one SCRIPT, with the host's lines")
         if os.path.lexists(request.record):
             raise _UsageError(f"--record {request.record}: there is such a file already")
-    paths = [Path(name) for name in request.scripts] or default_scripts(folder)
+    paths = [Path(name) for name in request.scripts] or default_scripts(Path(request.path))
     if request.update and not paths:
         raise _UsageError(
-            f"--update needs a script, and there is none in {folder / 'tests'}; write the host's lines first"
+            f"--update needs a script, and there is none in {Path(request.path, 'tests')}; write the host's lines first"
         )
     scripts = [read_script(path) for path in paths]
     if request.cwd and (having := next((script for script in scripts if script.about.project is not None), None)):
         raise _UsageError(f"--cwd: {having.name} brings its own project; leave --cwd out")
     return found, scripts
+
+
+def _found(path: str) -> Found:
+    if Path(path).is_file():
+        raise _UsageError(f"{path} is a file; name the extension's folder first: zot ext test PATH SCRIPT")
+    try:
+        found = found_in(path)
+    except ManifestError as error:
+        raise _UsageError(f"{path}: {error}") from None
+    if why := other_dialect(found, path):
+        raise _UsageError(why)
+    return found
 
 
 def default_scripts(folder: Path) -> list[Path]:

@@ -24,6 +24,10 @@ class Facts:
         return None if self.result.exit is None or self.ended_by_us else self.result.exit.code
 
     @property
+    def dialect(self) -> str:
+        return self.result.found.manifest.dialect
+
+    @property
     def ended_by_us(self) -> bool:
         return "within" in self.result.failure
 

@@ -18,7 +18,7 @@ from supervisor.harness.messages import answer_to
 from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.harness.recording import recording_of
 from supervisor.harness.script import Side
-from supervisor.harness.script_runner import ended_badly, found_in
+from supervisor.harness.script_runner import ended_badly, found_in, other_dialect
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from supervisor.process.child import EXIT_FOLLOWS_S, SpawnError
@@ -71,6 +71,8 @@ def _prepare(request: DriveRequest) -> tuple[Found, Path]:
         found = found_in(request.path)
     except ManifestError as error:
         raise _UsageError(f"{request.path}: {error}") from None
+    if why := other_dialect(found, request.path):
+        raise _UsageError(why)
     cwd = Path(request.cwd or ".").absolute()
     if not cwd.is_dir():
         raise _UsageError(f"--cwd {request.cwd}: no such folder")

@@ -51,7 +51,7 @@ def test_junk_before_hello_is_skipped(host: Host):
     host.add("junk_first")
     host.start()
     assert only_line(host, "junk_first") == (
-        "writes lines that are not frames to its stdout; they are skipped and counted"
+        "writes lines that are not messages to its stdout; they are skipped and counted"
     )
     assert host.cost("junk_first").junk_lines == 4
     assert host.extension("junk_first").state is State.READY
@@ -84,7 +84,7 @@ def test_a_hello_by_another_name_is_noted_in_the_log(host: Host):
     host.write("known", 'send(type="hello", name="n" * 200_000)\nsend(type="ready")\nfor _ in frames(): pass')
     host.start()
     assert host.said_of("known") == []
-    assert "says hello as 'nnn" in host.log("known")
+    assert "calls itself 'nnn" in host.log("known")
     assert len(host.log("known")) < 1000
 
 
@@ -144,7 +144,7 @@ def test_endless_chatter_does_not_put_off_ready(host: Host):
         host.add("chatty_never_ready", name=f"chatty{number}", timeouts={"ready": 0.6})
     _, seconds = host.timed(host.start)
     assert 0.5 <= seconds < 3
-    assert "no ready within 0.6 s of the hello; going on without it" in host.log("chatty0")
+    assert "not ready within 0.6 s of its hello; going on without it" in host.log("chatty0")
 
 
 def test_slow_registrations_are_merged_late(host: Host):

@@ -50,8 +50,8 @@ def test_junk_between_frames_is_skipped(host: Host):
     answer = host.call_of("junk_between", "echo", text="through")
     assert answer.frame.content[0].text == "through"
     assert host.cost("junk_between").junk_lines == 3 * 4
-    junk = [line for _, line in host.said_of("junk_between") if "not frames" in line]
-    assert junk == ["writes lines that are not frames to its stdout; they are skipped and counted"]
+    junk = [line for _, line in host.said_of("junk_between") if "not messages" in line]
+    assert junk == ["writes lines that are not messages to its stdout; they are skipped and counted"]
 
 
 ANSWERS = {

@@ -50,7 +50,7 @@ def not_executable(stage: Stage) -> str:
     return stage.answered("-e", made).stderr
 
 
-@situation("zot: extension …: writes lines that are not frames to its stdout; they are skipped and counted")
+@situation("zot: extension …: writes lines that are not messages to its stdout; they are skipped and counted")
 def prints(stage: Stage) -> str:
     return stage.answered("--ext-wait", "20", "-e", stage.extension("junk_between")).stderr
 

@@ -1,4 +1,4 @@
-"""The dialect that a manifest names, and the defaults that it brings."""
+"""The table of dialects: the one that a manifest names, the defaults that it brings, and how one is added."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from wire.dialects import table
+from wire.dialects.base import HOOK_POINTS, Session, Setup
 from wire.manifest import ManifestError, all_faults, parse_manifest
 
 
@@ -26,3 +28,33 @@ def test_an_unknown_dialect_is_refused_with_the_known_ones(name: str):
     with pytest.raises(ManifestError, match="dialect: none of zot, mcp"):
         parse_manifest(text)
     assert [fault.message for fault in all_faults(text)] == ["dialect: none of zot, mcp"]
+
+
+@pytest.fixture
+def modules(monkeypatch):
+    monkeypatch.setattr(table, "MODULES", known := dict(table.MODULES))
+    monkeypatch.setattr("wire.manifest.MODULES", known)
+    return known
+
+
+@pytest.mark.parametrize("name", table.MODULES)
+def test_each_dialect_offers_what_the_contract_names(name):
+    dialect = table.dialect_named(name)
+    offered = {*Session.__annotations__, *(member for member in vars(Session) if not member.startswith("_"))}
+    session = dialect.session(Setup("desk", "1.2", 1024))
+    assert [member for member in offered if not hasattr(session, member)] == []
+    assert dialect.guardable <= HOOK_POINTS
+    assert parse_manifest(b'{"name":"a","exec":"x","dialect":"%b"}' % name.encode()).dialect == name
+
+
+def test_a_dialect_that_is_added_may_be_named_in_manifests(modules):
+    table.add("copy", "wire.dialects.zot")
+    table.add("copy", "wire.dialects.zot")
+    assert table.dialect_named("copy") is table.dialect_named("zot")
+    assert parse_manifest(b'{"name":"a","exec":"x","dialect":"copy"}').dialect == "copy"
+
+
+def test_a_name_is_not_taken_from_a_dialect_that_has_it(modules):
+    with pytest.raises(ValueError, match=r"the dialect zot is that of wire\.dialects\.zot"):
+        table.add("zot", "elsewhere")
+    assert modules["zot"] == "wire.dialects.zot"

@@ -53,6 +53,7 @@ _HEADERS = (
     "it writes Content-Length headers, as language servers do, but an MCP server reads and writes one JSON object on "
     "each line"
 )
+_SILENT = "it has not answered initialize"
 _CALLS = frozenset({Kind.CALL, Kind.COMMAND})
 _OPENINGS = frozenset({Kind.OPENING, Kind.DISCOVER})
 _CHANGES = {"notifications/tools/list_changed": Kind.TOOLS, "notifications/prompts/list_changed": Kind.PROMPTS}
@@ -72,7 +73,7 @@ class McpSession:
         self._ping: int | None = None
         self.opening = self._handshake.opening()
         self.due_at: float | None = None
-        self.trouble = ""
+        self.trouble = _SILENT
 
     @property
     def spoken(self) -> str:
@@ -223,7 +224,7 @@ class McpSession:
         if not self._handshake.is_over:
             if _HEADER.match(line):
                 self.trouble = _HEADERS
-            elif not self.trouble:
+            elif self.trouble is _SILENT:
                 shown = one_line(bytes(line[: 4 * QUOTED]).decode("utf-8", "replace"), QUOTED)
                 self.trouble = f"its stdout has lines that are no messages of MCP, the first one {shown!r}"
         return self._lost(each.reason, each.named, None, now)

@@ -21,7 +21,7 @@ from tests.support.extension_folder import folder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cli.ext.author.doctor_findings import DoctorFinding
+    from cli.doctor.finding import DoctorFinding
 
 
 def diagnose(cases: Sequence[Broken], parent: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, DoctorFinding]:
