@@ -10,7 +10,7 @@ import msgspec
 
 from benchmarks.programs.faults import FLOODER, fault_at
 from benchmarks.workshop import CHILDREN, PROGRAMS, Workshop
-from supervisor.discovery.discover import Found, Scope
+from supervisor.discovery.found import Found, Scope
 from wire.manifest import Limits, Manifest, Restart, Timeouts
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from wire.dialects.base import HostInfo
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
 
 PATIENCE_S = 60.0
 

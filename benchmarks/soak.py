@@ -32,7 +32,7 @@ from wire.dialects.base import HostInfo
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind
 

@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from supervisor.discovery.discover import Found, Scope
 from supervisor.discovery.environment import child_environment
+from supervisor.discovery.found import Found, Scope
 from supervisor.loop.loop import Loop
 from supervisor.supervisor import Supervisor
 from wire.dialects.base import HostInfo

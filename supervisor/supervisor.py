@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from supervisor.calls.tool_call import ToolAnswer
     from supervisor.calls.verdict import Judgement
     from supervisor.cleanup.keeper import Keeper
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
     from supervisor.extension.notices import NoticeKind
     from supervisor.loop.loop import Loop
     from supervisor.monitoring.stats_file import StatsFile

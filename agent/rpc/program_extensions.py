@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.rpc.refused import RefusedError
-from supervisor.discovery.discover import Found, Scope
+from supervisor.discovery.found import Found, Scope
 from supervisor.loop.link import Link
 from wire.frames import envelope
 from wire.lenient_json import UNREADABLE

@@ -180,7 +180,8 @@ def _installed(ctx: typer.Context, *, with_user: bool = True) -> Iterator[tuple[
     """Name and whether it is enabled, of each installed extension whose manifest can be read."""
     from pathlib import Path
 
-    from supervisor.discovery.discover import Found, McpFiles, Scope, installed, read_manifest, servers_in
+    from supervisor.discovery.discover import McpFiles, installed, read_manifest, servers_in
+    from supervisor.discovery.found import Found, Scope
     from supervisor.home.zot_home import zot_home
     from wire.manifest import ManifestError
 

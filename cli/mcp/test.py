@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cli.mcp.probe import Call, Probe
     from cli.mcp.reading.entries import Listed
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
 
 WIDTH = 13
 DESCRIPTION = 60

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from supervisor.discovery.content_hash import Content
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
     from supervisor.discovery.trust_rules import TrustJudgement
     from supervisor.home.config import Config
     from wire.manifest import Manifest

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from supervisor.discovery.discover import Scope
+from supervisor.discovery.found import Scope
 from supervisor.discovery.steps import Allowance
 from supervisor.home.config import Config
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.discovery.discover import Admit, Found
+    from supervisor.discovery.discover import Admit
+    from supervisor.discovery.found import Found
     from supervisor.discovery.steps import Steps
     from supervisor.discovery.trust_store import TrustStore
     from wire.manifest import Manifest

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
 
 FOLDER = "data"
 RECORD = ".zot-install.json"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from supervisor.discovery.content_hash import ContentError, hashing
-from supervisor.discovery.discover import Scope
+from supervisor.discovery.found import Scope
 from supervisor.discovery.seal import Seal
 from supervisor.discovery.steps import Allowance, finish
 from supervisor.discovery.trust_file import TrustError, TrustFile
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from supervisor.discovery.content_hash import Content
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
     from supervisor.discovery.steps import Steps
     from supervisor.discovery.trust_file import Rows
     from wire.manifest import Manifest

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
     from supervisor.extension.generation import Generation
     from supervisor.extension.host_context import EventSink, HostContext
     from supervisor.extension.log import ExtensionLog

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.accounting.account import Account
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
     from supervisor.extension.host_context import EventSink, HostContext
     from supervisor.extension.worker import Worker
     from supervisor.process.table import Process, ProcessTable

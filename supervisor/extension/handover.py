@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
     from supervisor.extension.generation import GenerationOwner
     from supervisor.extension.host_context import EventSink, HostContext
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from supervisor.cleanup.tracker import ProcessTracker
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
     from supervisor.extension.worker import Worker
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop, Timer

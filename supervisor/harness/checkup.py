@@ -18,7 +18,7 @@ from wire.text import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
     from supervisor.harness.harness import Harness
     from supervisor.harness.recorded_process import RecordedLine, RecordedProcess
     from supervisor.process.child import ExitStatus

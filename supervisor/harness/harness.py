@@ -26,7 +26,7 @@ from supervisor.process.teardown import Teardown, end_descendants, stop_all
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
     from supervisor.harness.recorded_process import RecordedLine
     from supervisor.loop.loop import Clock
     from supervisor.process.child import ExitStatus

@@ -21,7 +21,7 @@ from supervisor.discovery.environment import extension_environment
 from wire.text import printable
 
 if TYPE_CHECKING:
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
     from supervisor.home.config import Config
 
 SOURCE_LIMIT = 256 * 1024

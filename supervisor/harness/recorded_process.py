@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
     from supervisor.extension.restart import WorkerEnding
     from supervisor.extension.worker import Shown, Worker
     from supervisor.harness.matching import ScriptPaths

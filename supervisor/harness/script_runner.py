@@ -9,7 +9,8 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from supervisor.discovery.discover import Found, Scope, read_manifest
+from supervisor.discovery.discover import read_manifest
+from supervisor.discovery.found import Found, Scope
 from supervisor.extension.handshake import no_hello
 from supervisor.harness.fixtures import FixtureError, lay
 from supervisor.harness.matching import differences

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.discovery import data_dir
 from supervisor.discovery.data_dir import RECORD
-from supervisor.discovery.discover import Found
+from supervisor.discovery.found import Found
 from supervisor.home.zot_home import private_folder
 from supervisor.install import staging, tree
 from supervisor.install.installed import look_at

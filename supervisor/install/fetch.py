@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.data_dir import RECORD
-from supervisor.discovery.discover import Scope, read_manifest
+from supervisor.discovery.discover import read_manifest
+from supervisor.discovery.found import Scope
 from supervisor.install import git, tree
 from supervisor.install.errors import InstallError
 from supervisor.install.record import Record, write_record

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from supervisor.discovery.discover import Scope
+from supervisor.discovery.found import Scope
 from supervisor.discovery.staging_names import is_staging
 from supervisor.home.zot_home import open_to_others
 from supervisor.install import data, details, staging

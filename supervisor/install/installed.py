@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.content_hash import ContentError
-from supervisor.discovery.discover import Found, McpFiles, Scope, read_manifest, servers_in
+from supervisor.discovery.discover import McpFiles, read_manifest, servers_in
+from supervisor.discovery.found import Found, Scope
 from supervisor.discovery.staging_names import is_staging
 from supervisor.discovery.trust_store import TrustError, TrustStore
 from supervisor.install.errors import MisuseError

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from supervisor.discovery.discover import MANIFEST, Scope
+from supervisor.discovery.discover import MANIFEST
+from supervisor.discovery.found import Scope
 from supervisor.discovery.trust_store import TrustError, TrustStore
 from supervisor.home.small_file import read_file, replace_file
 from supervisor.install import data, staging

@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from supervisor.discovery.discover import Scope
+from supervisor.discovery.found import Scope
 from supervisor.discovery.trust_rules import widens
 from supervisor.install import details, staging, tree
 from supervisor.install.errors import InstallError, MisuseError, NeedsConsentError

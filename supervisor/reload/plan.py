@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from supervisor.discovery.discover import Scope
+from supervisor.discovery.found import Scope
 from supervisor.extension.connection.program_worker import ONLY_ITS_PROGRAM
 from wire.manifest import Manifest, ManifestError
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from supervisor.discovery.discover import Discovery, Found, Skipped
+    from supervisor.discovery.discover import Discovery
+    from supervisor.discovery.found import Found, Skipped
 
 
 class Start(msgspec.Struct, frozen=True):

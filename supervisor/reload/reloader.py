@@ -22,7 +22,8 @@ from wire.manifest import Manifest, ManifestError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from supervisor.discovery.discover import Discovery, Found
+    from supervisor.discovery.discover import Discovery
+    from supervisor.discovery.found import Found
     from supervisor.discovery.steps import Steps, T
     from supervisor.extension.extension import Extension
     from supervisor.supervisor import Supervisor

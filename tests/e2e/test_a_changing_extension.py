@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.discovery.admission import Admission, Consent
-from supervisor.discovery.discover import Found, discover, read_manifest
+from supervisor.discovery.discover import discover, read_manifest
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.extension.lifecycle import State
 from tests.support.host import PRELUDE, QUICK, SOON, Host
@@ -22,6 +22,8 @@ from tests.support.replay_script import Script
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from supervisor.discovery.found import Found
 
 FLIPPER = """
 import os, sys

@@ -8,7 +8,8 @@ import re
 
 import pytest
 
-from supervisor.discovery.discover import Found, Scope, read_manifest
+from supervisor.discovery.discover import read_manifest
+from supervisor.discovery.found import Found, Scope
 from supervisor.extension.lifecycle import State
 from supervisor.loop.future import Failure
 from tests.examples.vendored import ROOT

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 from zlib import crc32
 
-from supervisor.discovery.discover import Found, Scope
+from supervisor.discovery.found import Found, Scope
 from supervisor.loop.loop import Loop
 from supervisor.loop.wait_habit import WaitHabit
 from supervisor.process.child import ExitStatus

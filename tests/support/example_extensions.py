@@ -6,7 +6,8 @@ import os
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from supervisor.discovery.discover import Found, Scope, read_manifest
+from supervisor.discovery.discover import read_manifest
+from supervisor.discovery.found import Found, Scope
 from tests.support.conversation import Conversation
 from tests.support.host import PATIENCE, Host
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from supervisor.calls.merged_registrations import OwnedTool
-from supervisor.discovery.discover import Found, Scope
+from supervisor.discovery.found import Found, Scope
 from supervisor.extension.lifecycle import State
 from supervisor.loop.loop import Loop
 from supervisor.reload.reloader import Reloader

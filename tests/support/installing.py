@@ -7,7 +7,7 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from supervisor.discovery.discover import Scope
+from supervisor.discovery.found import Scope
 from supervisor.discovery.staging_names import is_staging
 from supervisor.install.installed import ExtensionFolders
 

@@ -10,7 +10,8 @@ from supervisor.discovery.discover import Discovery, McpFiles, discover
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.discovery.discover import Admit, Found
+    from supervisor.discovery.discover import Admit
+    from supervisor.discovery.found import Found
 
 
 def write_servers(file: Path, **servers: Any) -> Path:

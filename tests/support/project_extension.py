@@ -6,7 +6,7 @@ import json
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from supervisor.discovery.discover import Found, Scope
+from supervisor.discovery.found import Found, Scope
 from tests.support.extension_folder import extension
 from wire.manifest import FILE, parse_manifest
 

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from supervisor.discovery.discover import Found, Scope
+from supervisor.discovery.found import Found, Scope
 from tests.support.host import ONCE, PRELUDE, QUICK, Host
 from wire.manifest import parse_manifest
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.discovery.discover import Found, Scope
+from supervisor.discovery.found import Found, Scope
 from tests.support.host import Host
 from wire.frames import Event, Raw
 from wire.manifest import parse_manifest

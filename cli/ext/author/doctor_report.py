@@ -13,16 +13,8 @@ from cli.doctor.checks import Level
 from cli.doctor.finding import DoctorFinding, worst
 from cli.ext.author.doctor_findings import judge, judge_manifest
 from supervisor.discovery.admission import Admission, Consent
-from supervisor.discovery.discover import (
-    MANIFEST,
-    Found,
-    McpFiles,
-    Scope,
-    Skipped,
-    discover,
-    read_manifest,
-    servers_in,
-)
+from supervisor.discovery.discover import MANIFEST, McpFiles, discover, read_manifest, servers_in
+from supervisor.discovery.found import Found, Scope, Skipped
 from supervisor.discovery.mcp.servers import expanded
 from supervisor.harness.checkup import examine
 from supervisor.harness.harness import Harness, HarnessInterruptedError

@@ -27,7 +27,7 @@ from wire.text import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
 
 GREETING = "handshake and shutdown"
 

@@ -10,7 +10,7 @@ from supervisor.harness.script import Side
 from wire.text import counted, printable
 
 if TYPE_CHECKING:
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
     from supervisor.harness.new_answers import AnswerChange, NewAnswers
     from supervisor.harness.result import ScriptResult
     from supervisor.harness.script import Script

@@ -26,7 +26,7 @@ from wire.exit_codes import Status
 from wire.manifest import ManifestError
 
 if TYPE_CHECKING:
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
     from supervisor.harness.matching import ScriptPaths
     from supervisor.harness.messages import ExpectedAnswer
     from supervisor.harness.recorded_process import RecordedLine, RecordedProcess

@@ -94,7 +94,7 @@ def _installed(name: str) -> Installed | None:
     """The installed extension of this name, of the project here or of the user; None if it is not installed but has a
     log. Raises `CommandLineError` for a name that nothing has."""
     from cli.ext.manage.shared_options import folders_at
-    from supervisor.discovery.discover import Scope
+    from supervisor.discovery.found import Scope
     from supervisor.install.installed import installed
 
     every = installed(folders_at(None), (Scope.PROJECT, Scope.GLOBAL))

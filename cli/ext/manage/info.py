@@ -110,7 +110,7 @@ def _record(details: Details, size: DefinitionSize | None, hosts: list[int]) -> 
 def _lines(details: Details, size: DefinitionSize | None, hosts: list[int]) -> Iterator[tuple[str, str]]:
     from cli.number_format import count_text
     from cli.number_format import size as bytes_of
-    from supervisor.discovery.discover import Scope
+    from supervisor.discovery.found import Scope
 
     extension = details.extension
     link = f", a link to {extension.target}" if extension.is_link else ""

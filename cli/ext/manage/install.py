@@ -76,7 +76,7 @@ def _run(
 ) -> int:
     from pathlib import Path
 
-    from supervisor.discovery.discover import Scope
+    from supervisor.discovery.found import Scope
     from supervisor.install.errors import MisuseError
     from supervisor.install.install import install, link
     from supervisor.install.source import GitSource, parse_source
@@ -134,7 +134,7 @@ def _record(result: InstallResult) -> None:
 
 
 def _tell(result: InstallResult) -> None:
-    from supervisor.discovery.discover import Scope
+    from supervisor.discovery.found import Scope
     from supervisor.install.details import command_line
 
     extension = result.now

@@ -106,7 +106,7 @@ def _size(extension: Installed, sizes: Sizes) -> DefinitionSize | None:
 
 def _trusted(extension: Installed, home: Path) -> str | None:
     """`yes` or `no` for an extension of a project; None for other extensions, which need no trust."""
-    from supervisor.discovery.discover import Scope
+    from supervisor.discovery.found import Scope
     from supervisor.install.installed import is_trusted
 
     if extension.scope is not Scope.PROJECT or extension.found is None:

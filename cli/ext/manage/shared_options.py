@@ -14,7 +14,7 @@ from cli.os_errors import exit_with, words
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.discovery.discover import Scope
+    from supervisor.discovery.found import Scope
     from supervisor.install.installed import ExtensionFolders, Installed
 
 InProject = Annotated[bool, typer.Option("--project", help="Only the project's, in DIR/.zot/extensions.")]
@@ -103,7 +103,7 @@ def folders_at(cwd: str | None) -> ExtensionFolders:
 
 def scopes_from(*, project: bool, everywhere: bool) -> tuple[Scope, ...]:
     """The scope of the flag; both scopes without a flag. Raises `MisuseError` if both flags are given."""
-    from supervisor.discovery.discover import Scope
+    from supervisor.discovery.found import Scope
     from supervisor.install.errors import MisuseError
 
     if project and everywhere:

@@ -13,8 +13,9 @@ from cli.columns import aligned
 from cli.json_line import print_json
 from cli.run.trust_prompt import answer_to, can_ask, card, cut
 from supervisor.discovery.content_hash import ContentError
-from supervisor.discovery.discover import Found, McpFiles, Scope, Skipped, installed, read_manifest, servers_in
+from supervisor.discovery.discover import McpFiles, installed, read_manifest, servers_in
 from supervisor.discovery.environment import policy_of
+from supervisor.discovery.found import Found, Scope, Skipped
 from supervisor.discovery.trust_rules import TrustState
 from supervisor.discovery.trust_store import TrustError, TrustStore, key_of
 from supervisor.home.config import ConfigError, load_config

@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 from cli.mcp.shared import McpError, McpScope
-from supervisor.discovery.discover import Scope, Skipped
+from supervisor.discovery.found import Scope, Skipped
 from supervisor.discovery.mcp.servers import expanded, read_servers
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.install.installed import ExtensionFolders, installed, is_trusted
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cli.mcp.reading.entries import Listed
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
 
 
 class Standing(NamedTuple):

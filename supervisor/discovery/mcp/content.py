@@ -23,7 +23,7 @@ from supervisor.discovery.steps import STEP_BYTES, Allowance
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
     from supervisor.discovery.seal import Stamp
     from supervisor.discovery.steps import Steps
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from supervisor.discovery.discover import Found, Scope, Skipped
 from supervisor.discovery.environment import NEVER, is_secret
+from supervisor.discovery.found import Found, Scope, Skipped
 from supervisor.discovery.mcp import content  # noqa: F401  (a judgement in a reload imports nothing)
 from supervisor.home.config import Config
 from supervisor.home.small_file import read_file

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cli.mcp.reading.hiding import HIDDEN, hidden_arguments
-from supervisor.discovery.discover import Scope
+from supervisor.discovery.found import Scope
 from supervisor.discovery.mcp.servers import expanded, read_servers
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.home.config import Config

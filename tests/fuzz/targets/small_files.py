@@ -13,7 +13,8 @@ from agent.options import RunRequest
 from agent.request_checks import UsageError
 from cli.duration import limit_from
 from supervisor.cleanup.host_record import HostRecord, open_record
-from supervisor.discovery.discover import Found, McpFiles, Scope, discover, read_manifest
+from supervisor.discovery.discover import McpFiles, discover, read_manifest
+from supervisor.discovery.found import Found, Scope
 from supervisor.discovery.trust_store import TrustError, TrustStore
 from supervisor.discovery.withheld import untold
 from supervisor.harness.script import ScriptError, parse_script

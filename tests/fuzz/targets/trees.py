@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.content_hash import ContentError, hash_content
-from supervisor.discovery.discover import Scope, discover
+from supervisor.discovery.discover import discover
+from supervisor.discovery.found import Scope
 from supervisor.discovery.staging_names import is_staging
 from supervisor.home.delete_tree import delete
 from supervisor.install.errors import InstallError

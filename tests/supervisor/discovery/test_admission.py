@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from supervisor.discovery.admission import Admission, Consent
-from supervisor.discovery.discover import Found, Scope, discover
+from supervisor.discovery.discover import discover
+from supervisor.discovery.found import Found, Scope
 from supervisor.discovery.steps import Allowance, finish, no_steps
 from supervisor.home.config import Config
 from tests.support.project_extension import append, found, manifest, written

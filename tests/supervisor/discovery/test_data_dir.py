@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from supervisor.discovery.data_dir import DataDir, name_of, prepare, state_in
-from supervisor.discovery.discover import Found, Scope
+from supervisor.discovery.found import Found, Scope
 from tests.support.host import Host
 from wire.manifest import Manifest, parse_manifest
 

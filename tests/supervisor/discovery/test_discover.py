@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.discovery.discover import Discovery, Found, Scope, discover
+from supervisor.discovery.discover import Discovery, discover
+from supervisor.discovery.found import Found, Scope
 from wire.manifest import Manifest
 
 

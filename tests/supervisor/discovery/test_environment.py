@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.discovery.discover import Found, Scope
 from supervisor.discovery.environment import (
     CUSTOM_HEADERS,
     HOST_SECRETS,
@@ -19,6 +18,7 @@ from supervisor.discovery.environment import (
     secrets_given,
     withheld,
 )
+from supervisor.discovery.found import Found, Scope
 from supervisor.home.config import Config
 from wire.manifest import Limits, Manifest
 

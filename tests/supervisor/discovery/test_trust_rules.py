@@ -7,8 +7,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.discovery.discover import Found, Scope
 from supervisor.discovery.environment import extension_environment, policy_of
+from supervisor.discovery.found import Found, Scope
 from supervisor.discovery.trust_rules import TrustRecord, TrustState, decide, widens
 from supervisor.home.config import Config
 from tests.support.project_extension import manifest

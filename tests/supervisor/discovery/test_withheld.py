@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.discovery.discover import Scope
+from supervisor.discovery.found import Scope
 from supervisor.discovery.withheld import EXTENSIONS_KEPT, untold
 from supervisor.home.config import Config
 from tests.support.project_extension import found

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from supervisor.discovery.discover import Discovery, Found, Scope, Skipped
+from supervisor.discovery.discover import Discovery
+from supervisor.discovery.found import Found, Scope, Skipped
 from supervisor.reload.plan import Keep, KnownExtension, Replace, Skip, Start, Stop, plan_all, plan_one
 from wire.manifest import ManifestError, parse_manifest
 

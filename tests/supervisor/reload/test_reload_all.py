@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from supervisor.discovery.discover import Discovery, Scope, Skipped
+from supervisor.discovery.discover import Discovery
+from supervisor.discovery.found import Scope, Skipped
 from supervisor.discovery.steps import no_steps
 from supervisor.extension.lifecycle import State
 from supervisor.reload.reloader import Reloader

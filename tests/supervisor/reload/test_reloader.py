@@ -18,7 +18,7 @@ from tests.support.reloading import Folder, lone, reload, slowly
 from wire.manifest import parse_manifest
 
 if TYPE_CHECKING:
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
     from supervisor.discovery.steps import Steps
 
 

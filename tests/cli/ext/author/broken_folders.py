@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from supervisor.harness.script_runner import found_in
 
 if TYPE_CHECKING:
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.found import Found
 
 ROOT = Path(__file__).parents[4]
 PY = sys.executable

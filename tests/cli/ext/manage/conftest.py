@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from supervisor.discovery.discover import Scope
+from supervisor.discovery.found import Scope
 from supervisor.install.install import install
 from supervisor.install.installed import ExtensionFolders
 from supervisor.install.source import LocalSource

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from supervisor.discovery.admission import Admission, Consent
-from supervisor.discovery.discover import Found
+from supervisor.discovery.found import Found
 from supervisor.discovery.steps import Allowance, finish
 from supervisor.discovery.trust_rules import TrustState
 from supervisor.discovery.trust_store import TrustStore

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from supervisor.discovery.discover import Found, McpFiles, Scope, Skipped, discover
+from supervisor.discovery.discover import McpFiles, discover
 from supervisor.discovery.environment import extension_environment
+from supervisor.discovery.found import Found, Scope, Skipped
 from supervisor.discovery.mcp.servers import expanded, is_same, read_again, read_servers
 from supervisor.home.config import Config
 from tests.support.extension_folder import folder as make_folder

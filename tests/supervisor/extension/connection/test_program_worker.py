@@ -11,7 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from supervisor.control.status import status_of
-from supervisor.discovery.discover import Discovery, Found, Scope
+from supervisor.discovery.discover import Discovery
+from supervisor.discovery.found import Found, Scope
 from supervisor.extension.connection.program_worker import OnlyItsProgramError
 from supervisor.extension.lifecycle import State
 from supervisor.loop.link import LINK_LIMIT, Link

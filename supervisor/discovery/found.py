@@ -1,0 +1,171 @@
+"""What discovery finds: extensions that can be started, with where they are from, and what cannot, with the reason."""
+
+from __future__ import annotations
+
+import shutil
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from wire.dialects.table import dialect_named
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from supervisor.discovery.seal import Seal
+    from supervisor.loop.link import Link
+    from wire.manifest import Manifest
+    from wire.settings.mcp_file import McpEntry
+
+
+class Scope(IntEnum):
+    """Where an extension comes from, in order of precedence."""
+
+    EXPLICIT = 0
+    PROGRAM = 1
+    """It lives in the program that embeds this host."""
+    PROJECT = 2
+    GLOBAL = 3
+
+    @property
+    def label(self) -> str:
+        names = {Scope.EXPLICIT: "--ext", Scope.PROGRAM: "program", Scope.PROJECT: "project", Scope.GLOBAL: "global"}
+        return names[self]
+
+
+class Found(msgspec.Struct, frozen=True):
+    """An extension that can be started."""
+
+    folder: Path
+    manifest: Manifest
+    scope: Scope
+    position: int = 0
+    """Order of the `--ext` options, or of the arrival from the program; 0 in the other scopes."""
+    seal: Seal | None = None
+    """The files as they were hashed; None if the extension needs no trust."""
+    link: Link | None = None
+    """The connection to an extension of the scope PROGRAM; None in the other scopes. `folder` is then that of the
+    host."""
+
+    options: Mapping[str, Any] = {}
+    """Settings that only its dialect knows."""
+    entry: Path | None = None
+    """The file of MCP servers that it is from; None if it has a manifest of its own. `folder` is then the one that it
+    runs in, which other programs use too."""
+    server: McpEntry | None = None
+    """Its entry in that file."""
+    workspace: Path | None = None
+    """With `entry`: the project's folder."""
+    command: tuple[str, ...] = ()
+    """With `entry`: the program and its arguments, expanded. The manifest has them as they are written, and so has all
+    that is shown: an expanded word may be a secret."""
+    set_env: Mapping[str, str] = {}
+    """Variables that it gets besides those of the host's environment, expanded."""
+
+    @property
+    def place(self) -> Path:
+        """What it is known by in records: its folder; of an MCP server the path of its file with its name behind it,
+        where no file can be."""
+        return self.folder if self.entry is None else self.entry / self.manifest.name
+
+    @property
+    def where(self) -> str:
+        """Where people find it."""
+        return str(self.folder if self.entry is None else self.entry)
+
+    @property
+    def written(self) -> list[str]:
+        """The program and its arguments as they are written."""
+        return [self.manifest.exec, *(self.manifest.args or ())]
+
+    @property
+    def is_hashed(self) -> bool:
+        """Whether this manifest, with the files beside it, was found to be what the user has trusted."""
+        return self.seal is not None and self.seal.manifest is self.manifest
+
+    @property
+    def change(self) -> str:
+        """Says that a file has changed since it was hashed; "" if none has, or if none was hashed."""
+        path = "" if self.seal is None else self.seal.first_change()
+        return f"{path} has changed since it was checked; nothing may write there while it starts" if path else ""
+
+    @property
+    def argv(self) -> list[str]:
+        return [self.program, *(self.command[1:] if self.command else self.manifest.args or ())]
+
+    @property
+    def program(self) -> str:
+        """The program of the manifest's `exec`: an absolute path as it is; a name with a slash relative to the
+        extension's folder; any other name from PATH, for an MCP server that of its `env` if it has one."""
+        exec_ = self.command[0] if self.command else self.manifest.exec
+        if "/" not in exec_ and exec_ not in (".", ".."):
+            return shutil.which(exec_, path=self.set_env.get("PATH")) or exec_
+        return str(self.folder / exec_)
+
+    @property
+    def is_of_a_project(self) -> bool:
+        """Whether the extension lies in a project's `.zot/extensions`, even if it was named with `--ext`."""
+        if self.scope is not Scope.EXPLICIT or self.entry is not None:
+            return self.scope is Scope.PROJECT
+        parent = self.folder.absolute().parent
+        return (parent.name, parent.parent.name) == ("extensions", ".zot")
+
+    @property
+    def default_hello_s(self) -> float:
+        """Seconds to wait for the hello if the manifest sets no time."""
+        dialect = dialect_named(self.manifest.dialect)
+        return dialect.launcher_hello_s if Path(self.program).name in dialect.launchers else dialect.hello_s
+
+    @property
+    def order(self) -> tuple[int, int, int, str]:
+        """The sort key of the order in which guards are asked: priority, then scope, then position, then name."""
+        return (-self.manifest.priority, self.scope, self.position, self.manifest.name)
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """A folder whose extension is not started, and why."""
+
+    folder: Path
+    reason: str
+    is_error: bool = True
+    """Whether the user must be told. False if the user wants the extension skipped."""
+    untrusted: Found | None = None
+    """The extension that would be started if the user trusted it."""
+    is_named: bool = False
+    """Whether the folder was named with `--ext`."""
+    may_be_needed: bool = False
+    """Whether its manifest, which is faulty, may be that of a required extension or of a guard whose failure means
+    deny."""
+    entry: Path | None = None
+    """The file of MCP servers that this is about. `folder` is then that file, or its path with the server's name behind
+    it; `reason` names the file."""
+
+    @property
+    def why_needed(self) -> str:
+        """Why nothing may run without it, with the reason why it is not started; empty if the others may run."""
+        if self.untrusted is not None:
+            return f"extension {self.name} is required and {self.reason}" if self.untrusted.manifest.required else ""
+        if not self.is_error or not (self.is_named or self.may_be_needed):
+            return ""
+        why = (
+            f"was named with {'--ext' if self.entry is None else '--mcp-config'}"
+            if self.is_named
+            else "may be required, or a guard whose failure means deny"
+        )
+        what = "extension" if self.entry is None else "file" if self.entry == self.folder else "MCP server"
+        return f"{what} {self.name} {why}, and cannot be loaded: {self.reason}"
+
+    @property
+    def name(self) -> str:
+        return self.folder.name if self.untrusted is None else self.untrusted.manifest.name
+
+    @property
+    def line(self) -> str:
+        """The notice for the user."""
+        if self.untrusted is not None:
+            return f"{'extension' if self.entry is None else 'MCP server'} {self.name} of this project is {self.reason}"
+        if self.entry is None:
+            return f"extension load: {self.folder}: {self.reason}"
+        return f"MCP servers: {self.reason}" if self.entry == self.folder else f"MCP server {self.name}: {self.reason}"
