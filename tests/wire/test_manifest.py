@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import jsonschema_rs
@@ -376,11 +377,8 @@ def test_all_faults_are_those_that_the_published_schema_finds(fields: dict):
     found = {str(error.instance_path[0]) for error in errors if error.instance_path}
     found |= {name for name in ("name", "exec") if name not in fields}
     assert named == found
-    try:
+    with nullcontext() if named == set() else pytest.raises(ManifestError):
         parse_manifest(text)
-        assert named == set()
-    except ManifestError:
-        assert named
 
 
 @given(JSON)
@@ -397,6 +395,5 @@ def test_the_places_of_all_fields_are_found(value: object):
             for index, inner in enumerate(part):
                 check(f"{path}[{index}]", inner, spots)
 
-    names = str(value)
-    if "." not in names and "[" not in names and "]" not in names:
+    if not set(".[]") & set(str(value)):
         check("", {"a": value, "b": [value, value]}, places(text))
