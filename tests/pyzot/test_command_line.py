@@ -142,5 +142,5 @@ def test_a_value_of_another_type_is_refused_by_name(name, value):
 
 
 def test_an_unknown_option_is_refused_with_the_known():
-    with pytest.raises(TypeError, match=r"no option 'modle'; there are api_key, .*model"):
+    with pytest.raises(TypeError, match=r"no option 'modle'; there are allow_asked, .*model"):
         command({"modle": "x"})

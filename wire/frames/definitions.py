@@ -294,7 +294,7 @@ class Event(Frame, frozen=True, tag="event"):
     is_error: bool | None = None
     content: list[ContentBlock] | None = None
     source: SessionSource | None = None
-    """As in `event_intercept`, like the next ones."""
+    """As in `event_intercept`, like the next ones: only a question about the event has them."""
     reason: SessionEnd | None = None
     error_context: ErrorContext | None = None
     recoverable: bool | None = None

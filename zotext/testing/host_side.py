@@ -13,12 +13,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 FEATURES = (
+    "additional_context",
+    "ask",
     "cancel",
     "error_event",
+    "error_intercept",
     "log",
     "panels",
     "ping",
     "session_end_event",
+    "session_end_intercept",
+    "session_start_intercept",
     "tool_flags",
     "tool_progress",
     "tool_result_event",

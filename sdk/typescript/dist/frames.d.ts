@@ -35,6 +35,10 @@ interface EventFields {
     text?: string;
     is_error?: boolean;
     content?: ContentBlock[];
+    source?: 'startup' | 'resume' | 'new';
+    reason?: 'complete' | 'error' | 'abort' | 'timeout' | 'user_exit';
+    error_context?: 'model_call' | 'tool_execution' | 'system' | 'user_input';
+    recoverable?: boolean;
 }
 export interface HelloAckFrame {
     type: 'hello_ack';
@@ -125,6 +129,12 @@ export interface VerdictFrame {
         content: ContentBlock[];
         is_error?: boolean;
     };
+    ask?: boolean;
+    additional_context?: string;
+    error_handling?: 'retry' | 'skip' | 'abort';
+    retry_count?: number;
+    notification?: string;
+    session_summary?: string;
 }
 /** Frames of an extension. */
 export type ExtensionFrame = {

@@ -71,7 +71,7 @@ def test_a_value_of_another_type_is_refused_by_name(name, value):
 
 
 def test_an_unknown_option_is_refused_with_the_known():
-    with pytest.raises(TypeError, match=r"no option 'job'; there are api_key, .*jobs"):
+    with pytest.raises(TypeError, match=r"no option 'job'; there are allow_asked, .*jobs"):
         command({"job": 1}, "runs", ["zot"], with_events=False, is_quiet=True)
     with pytest.raises(TypeError, match=r"^folder is a path"):
         command({}, 5, ["zot"], with_events=False, is_quiet=True)

@@ -21,6 +21,12 @@ RESPONSES = {
     "odd": {"action": "display", "display": "", "prompt": None, "error": None},
     "fail": {"error": "it is broken"},
 }
+OUTPUTS = {
+    "session_start": {"additional_context": "it is Monday"},
+    "error": {"error_handling": "retry", "retry_count": 2, "notification": "trying again"},
+    "session_end": {"session_summary": "all is said"},
+}
+"""Answers about what has happened."""
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
 held = {}
 
@@ -51,6 +57,7 @@ def greet():
     send("register_command", name="more")
     send("subscribe", events=EVENTS)
     send("subscribe", intercept=["user_prompt", "turn_start", "assistant_message", "tool_call", "tool_result"])
+    send("subscribe", intercept=list(OUTPUTS))
     send("ready")
 
 
@@ -111,6 +118,10 @@ def judge(frame):
         verdict = {"modified_result": {"content": [text("***")], "is_error": not frame["is_error"]}}
     elif "secret" in said:
         verdict = {"replace_text": frame["text"].replace("secret", "***")}
+    if frame["event"] in OUTPUTS:
+        verdict = OUTPUTS[frame["event"]]
+    elif "doubtful" in json.dumps(frame):
+        verdict = {"ask": True, "reason": "who knows"}
     send("event_intercept_response", id=frame["id"], **verdict)
 
 
