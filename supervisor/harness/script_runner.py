@@ -21,7 +21,6 @@ from supervisor.harness.result import Failure, ScriptResult
 from supervisor.harness.script import Script, Side
 from supervisor.process.child import EXIT_FOLLOWS_S, SpawnError
 from supervisor.process.stop_policy import Patience
-from wire.dialects.table import ZOT
 
 if TYPE_CHECKING:
     from supervisor.harness.harness import Harness
@@ -46,15 +45,6 @@ def found_in(folder: str | Path) -> Found:
     """Returns the extension in a folder, as `--ext` finds it. Raises `ManifestError`."""
     path = Path(folder).expanduser().absolute()
     return Found(path, read_manifest(path), Scope.EXPLICIT)
-
-
-def other_dialect(found: Found, path: str) -> str:
-    """Why no script can be played with this extension, and what can be done instead; "" if it speaks zot's protocol."""
-    manifest = found.manifest
-    if manifest.dialect == ZOT:
-        return ""
-    instead = f"zot mcp test {manifest.name}" if manifest.dialect == "mcp" else f"zot ext doctor {path}"
-    return f"{manifest.name} speaks {manifest.dialect}, and this command is for zot's own protocol; try {instead}"
 
 
 def play(

@@ -156,7 +156,7 @@ def _prints(facts: Facts) -> Advice | None:
     if not first or facts.has_crashed:
         return None
     if facts.dialect != ZOT:
-        message = f"it printed what is no message of its protocol: {first}"
+        message = "" if first in facts.result.failure else f"it printed what is no message of its protocol: {first}"
         return (message, "see whether it needs an argument, or logs to stdout: that is for messages only")
     return (
         f"it printed what is no frame: {first}",

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from agent.tools.files.atomic import replace_file
 from agent.tools.outcome import ToolError
 from cli.ext.author.script_report import report_for
+from cli.ext.script_target import script_target
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.new_answers import rewrite
 from supervisor.harness.recording import recording
 from supervisor.harness.script import Script, ScriptError, read_script
-from supervisor.harness.script_runner import collect, found_in, other_dialect, play, record
+from supervisor.harness.script_runner import collect, play, record
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
@@ -99,13 +100,7 @@ def _prepare(request: ScriptsRequest) -> tuple[Found, list[Script]]:
 def _found(path: str) -> Found:
     if Path(path).is_file():
         raise _UsageError(f"{path} is a file; name the extension's folder first: zot ext test PATH SCRIPT")
-    try:
-        found = found_in(path)
-    except ManifestError as error:
-        raise _UsageError(f"{path}: {error}") from None
-    if why := other_dialect(found, path):
-        raise _UsageError(why)
-    return found
+    return script_target(path)
 
 
 def default_scripts(folder: Path) -> list[Path]:

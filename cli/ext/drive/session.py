@@ -13,12 +13,13 @@ from cli.ext.drive.input import Input, LinesIn, TerminalIn
 from cli.ext.drive.line_editor import LineEditor, Typed
 from cli.ext.drive.screen import ConversationView, wants_colour
 from cli.ext.drive.typed_commands import HELP, CommandError, RegisteredNames, frame_for
+from cli.ext.script_target import script_target
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.messages import answer_to
 from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.harness.recording import recording_of
 from supervisor.harness.script import Side
-from supervisor.harness.script_runner import ended_badly, found_in, other_dialect
+from supervisor.harness.script_runner import ended_badly
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from supervisor.process.child import EXIT_FOLLOWS_S, SpawnError
@@ -67,12 +68,7 @@ def run_drive(request: DriveRequest) -> int:
 def _prepare(request: DriveRequest) -> tuple[Found, Path]:
     if not isfinite(request.wait_s):
         raise _UsageError(f"--wait {request.wait_s}: not a number of seconds")
-    try:
-        found = found_in(request.path)
-    except ManifestError as error:
-        raise _UsageError(f"{request.path}: {error}") from None
-    if why := other_dialect(found, request.path):
-        raise _UsageError(why)
+    found = script_target(request.path)
     cwd = Path(request.cwd or ".").absolute()
     if not cwd.is_dir():
         raise _UsageError(f"--cwd {request.cwd}: no such folder")

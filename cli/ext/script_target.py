@@ -1,0 +1,47 @@
+"""The extension that `zot ext test` and `zot ext drive` work on: one that speaks zot's own protocol."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from supervisor.discovery.discover import Found, McpFiles, Scope, servers_in
+from supervisor.harness.script_runner import found_in
+from supervisor.home.zot_home import zot_home
+from wire.dialects.table import ZOT
+from wire.manifest import ManifestError
+from wire.settings.mcp_file import PROJECT_FILE, USER_FILE
+
+
+def script_target(path: str) -> Found:
+    """The extension in this folder. Raises `ManifestError` if there is none, or if no script can be played with it."""
+    folder = Path(path)
+    if not folder.is_dir() and folder.name == path and _is_server(path):
+        raise ManifestError(f"{path} is an MCP server, and this command is for zot's own protocol; try {_test(path)}")
+    try:
+        found = found_in(folder)
+    except ManifestError as error:
+        raise ManifestError(f"{path}: {error}") from None
+    manifest = found.manifest
+    if manifest.dialect == ZOT:
+        return found
+    instead = f"zot ext doctor {path}"
+    if manifest.dialect == "mcp":
+        instead = f"{_test(manifest.name)} if it is one of your MCP servers, else {instead}"
+    raise ManifestError(
+        f"{path}: {manifest.name} speaks {manifest.dialect}, and this command is for zot's own protocol; try {instead}"
+    )
+
+
+def _test(name: str) -> str:
+    return f"zot mcp test {name}"
+
+
+def _is_server(name: str) -> bool:
+    project = Path.cwd()
+    for scope, file in ((Scope.PROJECT, project / PROJECT_FILE), (Scope.GLOBAL, zot_home() / USER_FILE)):
+        for each in servers_in(file, scope, McpFiles(project)) if os.path.lexists(file) else ():
+            key = each.server.key if isinstance(each, Found) and each.server is not None else ""
+            if name in (each.manifest.name if isinstance(each, Found) else each.name, key):
+                return True
+    return False
