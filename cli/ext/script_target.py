@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from supervisor.discovery.discover import Found, McpFiles, Scope, servers_in
+from supervisor.discovery.discover import McpFiles, servers_in
+from supervisor.discovery.found import Found, Scope
 from supervisor.harness.script_runner import found_in
 from supervisor.home.zot_home import zot_home
 from wire.dialects.table import ZOT
