@@ -194,7 +194,8 @@ def test_what_never_says_ready_is_ready_at_the_deadline(stand):
     stand.connect("hello", "tool a")
     stand.after(3.0)
     assert stand.extension.state is State.READY
-    assert "not ready within 3 s of its hello; going on without it" in stand.host.log("desk")
+    late = "has not listed all that it offers within 3 s of its hello; going on with what it has listed"
+    assert stand.host.said_of("desk") == [("warning", late)]
 
 
 def test_a_late_hello_is_told_with_the_cause_that_the_session_knows(stand, dialect):
