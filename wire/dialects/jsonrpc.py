@@ -8,7 +8,7 @@ becomes U+FFFD. An id that goes back to the other side is kept as it was written
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -27,12 +27,15 @@ ID_LIMIT = 256
 """Bytes of an id. A request with a longer one is not answered."""
 BATCH_LIMIT = 1000
 """Messages of a batch that are read."""
+BATCH_COMMAS = 100_000
+"""Commas in a batch that is read: it cannot have many more messages, which are told apart all at once."""
 _CANDIDATES = 8
 """Places in a line at which a message is looked for."""
 _START = re.compile(rb'\{"(?:jsonrpc|result|method)"')
 """Where a message may begin in a line that begins with something else."""
 _MARK = b"\xef\xbb\xbf"
 _NULL = b"null"
+_VERSION = b'"2.0"'
 
 encode = msgspec.json.Encoder().encode
 
@@ -41,7 +44,7 @@ class Incoming(msgspec.Struct):
     """One message. It is a request if it has a method and an id, a notification if it has a method only, and else an
     answer."""
 
-    jsonrpc: Any = None
+    jsonrpc: Raw | UnsetType = UNSET
     method: str | None = None
     id: Raw | UnsetType = UNSET
     params: Raw | UnsetType = UNSET
@@ -53,6 +56,11 @@ class Incoming(msgspec.Struct):
         """The id as it was written; empty if there is none, if it is null, or neither a string nor a number."""
         written = b"" if self.id is UNSET else bytes(self.id).strip()
         return written if written[:1] in b'"-0123456789' and len(written) <= ID_LIMIT else b""
+
+    @property
+    def names_its_version(self) -> bool:
+        """Whether it says that it is JSON-RPC 2.0."""
+        return self.jsonrpc is not UNSET and bytes(self.jsonrpc) == _VERSION
 
     @property
     def failure(self) -> bytes:
@@ -96,6 +104,8 @@ def read(line: Line) -> Sequence[Incoming | Unreadable]:
 
 
 def _batch(text: bytes) -> Sequence[Incoming | Unreadable]:
+    if text.count(b",") > BATCH_COMMAS:
+        return (Unreadable(f"a batch of {len(text)} bytes with too many parts", Named()),)
     try:
         elements = _elements(text)
     except UNREADABLE:
@@ -134,7 +144,9 @@ def _message(text: bytes) -> Incoming | Unreadable:
 
 _VALUE = rb'"(?:[^"\\]|\\.){0,200}"|-?[0-9][-+.0-9eE]*|true|false|null'
 _HEAD = re.compile(rb'\s*"([A-Za-z_]+)"\s*:\s*(?:(' + _VALUE + rb")(?=[\s,}])\s*,?)?")
-_TAIL = re.compile(rb'[,{]((?:\s*"[A-Za-z_]+"\s*:\s*(?:' + _VALUE + rb")\s*,?){1,8})\}\s*\Z")
+_MEMBER = rb'\s*"[A-Za-z_]+"\s*:\s*(?:' + _VALUE + rb")\s*"
+# Whatever a text is, there is one way only to divide it: the time is that of its length, squared at most.
+_TAIL = re.compile(rb"[,{](" + _MEMBER + rb"(?:," + _MEMBER + rb"){0,7})\}\s*\Z")
 
 
 def named(start: bytes, end: bytes) -> Named:

@@ -39,11 +39,19 @@ def expand(text: str, environ: Mapping[str, str], workspace: str) -> str:
             raise ExpansionError(f"the variable {name} is not set; set it, or write ${{{name}:-default}}")
         return held
 
-    return _PART.sub(value, text)
+    head, rest = _divided(text)
+    return _PART.sub(value, head) + rest
 
 
 def variables_in(text: str) -> Iterator[str]:
     """Yields the names of the environment variables in the text, also of those with a default."""
-    for found in _PART.finditer(text):
+    for found in _PART.finditer(_divided(text)[0]):
         if found["name"] is not None and found["name"] != WORKSPACE:
             yield found["name"]
+
+
+def _divided(text: str) -> tuple[str, str]:
+    """The text up to its last closing brace, and the rest, in which no variable ends: a search for the end of each that
+    begins there would take the square of its length."""
+    end = text.rfind("}") + 1
+    return text[:end], text[end:]

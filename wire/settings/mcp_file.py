@@ -33,6 +33,8 @@ TOP = ("mcpServers", "servers")
 """The names that hold the servers; a file may have both."""
 STDIO = frozenset({"stdio", "local"})
 """Types of servers that are programs with pipes; `local` is another program's word for it."""
+SERVERS_LIMIT = 500
+"""Servers of a file. Each that cannot be used is a line for the user of every run."""
 LONGEST_S = 86_400.0
 _NAME = re.compile(NAME_PATTERN)
 _MAY_BE_REQUIRED = re.compile(rb'"required"\s{0,99}:\s{0,99}(?:true|"|1)')
@@ -179,6 +181,9 @@ class _Reader:
             servers = whole.get(top, {})
             if not isinstance(servers, dict):
                 raise _file_error(f"{top} must be an object: a server by its name", self._place((top,)), self._text)
+            if len(servers) > SERVERS_LIMIT:
+                said = f"{top} has {len(servers):,} servers, at most {SERVERS_LIMIT} can be in a file"
+                raise _file_error(said, self._place((top,)), self._text)
             for key, fields in servers.items():
                 try:
                     entry = self._entry((top, key), fields, twice)

@@ -99,3 +99,25 @@ def test_what_is_written_is_one_line_of_json():
     ):
         assert line.count(b"\n") == 1
         assert json.loads(line) == {"jsonrpc": "2.0", **members}
+
+
+def test_no_end_of_a_message_can_be_divided_in_many_ways():
+    """Each space more between the members would double the time, which is that of all extensions."""
+    members = (b" " * 20).join([b'"a":1'] * 8)
+    for end in (members + b"!}", members + b"}", b"[" + members + b" " * 200):
+        assert isinstance(named(b"{", end[-PREFIX_KEPT:]), Named)
+    (bad,) = jsonrpc.read(b'{"x" ,' + members + b"!}")
+    assert isinstance(bad, Unreadable)
+
+
+def test_a_batch_of_nothing_but_commas_is_not_taken_apart():
+    (bad,) = jsonrpc.read(b"[" + b"1," * jsonrpc.BATCH_COMMAS + b"1,1]")
+    assert isinstance(bad, Unreadable)
+    assert "too many parts" in bad.reason
+
+
+@pytest.mark.parametrize("version", [b'"1.0"', b"2", b"null", b"[2.0]"])
+def test_only_the_text_2_0_is_the_version(version: bytes):
+    (message,) = jsonrpc.read(b'{"jsonrpc":%b,"id":1}' % version)
+    assert isinstance(message, Incoming)
+    assert not message.names_its_version

@@ -48,6 +48,13 @@ def test_what_fails(text: str, said: str) -> None:
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize("part", ["${A:-", "${", "${A:", "${A", "${env:A:-"])
+def test_a_text_of_nothing_but_beginnings_takes_no_time(part: str) -> None:
+    text = part * ((1 << 20) // len(part))
+    assert expand(text, ENVIRON, "/w") == text
+    assert list(variables_in(text)) == []
+
+
 def test_names_of_variables() -> None:
     assert list(variables_in("${A} ${env:B:-x} ${workspaceFolder} ${C##x} ${input:d}")) == ["A", "B"]
 

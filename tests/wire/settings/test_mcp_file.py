@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wire.manifest import NAME_PATTERN, Manifest
-from wire.settings.mcp_file import McpFileError, at, parse_mcp
+from wire.settings.mcp_file import SERVERS_LIMIT, McpFileError, at, parse_mcp
 from wire.settings.mcp_server import server_name
 
 
@@ -126,6 +126,12 @@ def test_a_file_that_is_no_such_file(text: bytes, said: str) -> None:
         parse_mcp(text)
     assert said in str(caught.value)
     assert not caught.value.may_be_needed
+
+
+def test_a_file_has_a_limit_of_servers() -> None:
+    text = b'{"servers": {' + b",".join(b'"s%d": 5' % number for number in range(SERVERS_LIMIT + 1)) + b"}}"
+    with pytest.raises(McpFileError, match="servers has 501 servers, at most 500"):
+        parse_mcp(text)
 
 
 def test_a_broken_file_that_may_have_a_required_server() -> None:

@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 from wire import frames
 from wire.dialects.long_lines import SHORT
 from wire.dialects.mcp import prompts, results
-from wire.dialects.mcp.limits import PAGE, TooLongError, call_result
+from wire.dialects.mcp.limits import TooLongError, call_result, value_of_page
 from wire.lenient_json import UNREADABLE, reason
 
 if TYPE_CHECKING:
@@ -92,11 +92,10 @@ def command_response(call_id: str, message: Incoming) -> frames.CommandResponse 
         return prompts.error_response(call_id, value_of(failure))
     if message.result is UNSET:
         return frames.Malformed("the answer to prompts/get has no result", "prompts/get", call_id)
-    size = len(memoryview(message.result))
-    if size > PAGE:
-        return frames.Malformed(f"a prompt of {size} bytes is over the limit of {PAGE} bytes", "prompts/get", call_id)
     try:
-        result = _value(message.result)
+        result = value_of_page("a prompt", message.result)
+    except TooLongError as error:
+        return frames.Malformed(str(error), "prompts/get", call_id)
     except UNREADABLE as error:
         return frames.Malformed(f"bad result of prompts/get: {reason(error)}", "prompts/get", call_id)
     return results.next_round(result) or prompts.response(call_id, result)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET
-
 from wire import frames
 from wire.dialects import jsonrpc
 from wire.dialects.base import Instructions, Unusable
 from wire.dialects.mcp import versions
 from wire.dialects.mcp.answers import value_of
+from wire.dialects.mcp.limits import TooLongError, opening_result
 from wire.dialects.mcp.requests import Kind, Request
 from wire.dialects.mcp.versions import Discover, Refused, Server
+from wire.lenient_json import UNREADABLE, reason
 
 if TYPE_CHECKING:
     from wire.dialects.base import Message, Received, Setup
@@ -66,6 +66,10 @@ class Handshake:
         return self.phase in (Phase.ACCEPTED, Phase.OPEN)
 
     @property
+    def _method(self) -> str:
+        return (Kind.OPENING if self.phase is Phase.OPENING else Kind.DISCOVER).value
+
+    @property
     def ping_method(self) -> str:
         return Kind.DISCOVER.value if self._requests.meta else Kind.PING.value
 
@@ -84,7 +88,12 @@ class Handshake:
         """Takes the answer to the first request, or to the second one."""
         self.due_at = None
         failure = message.failure
-        value = value_of(failure or (b"null" if message.result is UNSET else bytes(message.result)))
+        try:
+            value = value_of(failure) if failure else opening_result(message.result)
+        except TooLongError as error:
+            return self._refuse(Refused(str(error)))
+        except UNREADABLE as error:
+            return self._refuse(Refused(f"bad answer to {self._method}: {reason(error)}", may_pass=True))
         if self.phase is Phase.OPENING:
             judged = versions.judge_refusal(value) if failure else versions.judge_initialize(value)
         elif failure:
@@ -100,9 +109,8 @@ class Handshake:
 
     def failed(self, why: str, now: float) -> None:
         """The answer to the opening could not be read. If no other comes, the server is given up soon."""
-        method = Kind.OPENING if self.phase is Phase.OPENING else Kind.DISCOVER
         if self.due_at is None:
-            self._fault = f"bad answer to {method.value}: {why}"
+            self._fault = f"bad answer to {self._method}: {why}"
             self.due_at = now + BAD_ANSWER_S
 
     def on_time(self, now: float) -> Received:

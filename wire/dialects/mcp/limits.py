@@ -22,6 +22,8 @@ ANSWER = 12 * 1024 * 1024
 result twice, as text and as JSON."""
 PAGE = 2 * 1024 * 1024
 """Bytes of an answer to anything but a call: pages of lists, and the answer to `initialize`."""
+PARTS_LIMIT = 200_000
+"""Commas and brackets in such an answer. Three bytes of nothing but lists cost as much as a hundred of text."""
 _MARKS = (b'{"jsonrpc"', b'{"result"')
 
 
@@ -68,10 +70,10 @@ class _Block(msgspec.Struct, omit_defaults=True):
 class _Result(msgspec.Struct):
     content: Raw | UnsetType = UNSET
     structuredContent: Raw | UnsetType = UNSET  # noqa: N815
-    isError: Any = UNSET  # noqa: N815
-    resultType: Any = UNSET  # noqa: N815
-    requestState: Any = UNSET  # noqa: N815
-    inputRequests: Any = UNSET  # noqa: N815
+    isError: Raw | UnsetType = UNSET  # noqa: N815
+    resultType: Raw | UnsetType = UNSET  # noqa: N815
+    requestState: Raw | UnsetType = UNSET  # noqa: N815
+    inputRequests: Raw | UnsetType = UNSET  # noqa: N815
 
 
 _result = msgspec.json.Decoder(_Result).decode
@@ -83,10 +85,10 @@ def call_result(text: Raw) -> Any:
     """The value of the result of a `tools/call`. `structuredContent` stays JSON text. Of long content only the known
     members are read. Raises `TooLongError` and `wire.lenient_json.UNREADABLE`."""
     if bytes(memoryview(text)[:1]) != b"{":
-        return _value(text)
+        return value_of_short("the result", text)
     read = _result(text)
     members = {
-        name: value
+        name: value_of_short(name, value)
         for name, value in (
             ("isError", read.isError),
             ("resultType", read.resultType),
@@ -102,6 +104,15 @@ def call_result(text: Raw) -> Any:
     return members
 
 
+def value_of_short(name: str, text: Raw) -> Any:
+    """The value of a member, which may be a string of any length, and anything else of `SHORT` bytes. Raises
+    `TooLongError` and `wire.lenient_json.UNREADABLE`."""
+    written = memoryview(text)
+    if len(written) > SHORT and bytes(written[:1]) != b'"':
+        raise TooLongError(f"{name} of {len(written)} bytes is over the limit of {SHORT} bytes")
+    return _value(written)
+
+
 def _content(text: memoryview) -> Any:
     if len(text) <= SHORT:
         return _value(text)
@@ -111,6 +122,26 @@ def _content(text: memoryview) -> Any:
             f"content of {len(written)} bytes has about {count} strings, at most {STRINGS_LIMIT} are read"
         )
     return msgspec.to_builtins(_blocks(written))
+
+
+def value_of_page(what: str, text: Raw) -> Any:
+    """The value of an answer to anything but a call. Raises `TooLongError` and `wire.lenient_json.UNREADABLE`."""
+    refuse_page(what, text)
+    return _value(text)
+
+
+def opening_result(text: Raw | UnsetType) -> Any:
+    """The value of the answer to the first request. Raises `TooLongError` and `wire.lenient_json.UNREADABLE`."""
+    return None if text is UNSET else value_of_page("its answer to the first request", text)
+
+
+def refuse_page(what: str, text: Raw) -> None:
+    """Raises `TooLongError` for an answer that is too long, or would make too many values."""
+    written = bytes(text)
+    if len(written) > PAGE:
+        raise TooLongError(f"{what} of {len(written)} bytes is over the limit of {PAGE} bytes")
+    if len(written) > SHORT and sum(map(written.count, (b",", b"[", b"{"))) > PARTS_LIMIT:
+        raise TooLongError(f"{what} of {len(written)} bytes has more than {PARTS_LIMIT} parts")
 
 
 def count_strings(text: Line) -> int:

@@ -184,7 +184,7 @@ class McpSession:
 
     def _on_nameless(self, message: Incoming, now: float) -> Received:
         """An error without an id: if the server could not read a request, it answers the only one that waits."""
-        if message.jsonrpc is None or not message.failure:
+        if not message.names_its_version or not message.failure:
             return (frames.Malformed("an answer without an id"),), b""
         error = value_of(message.failure)
         number = self._requests.only(self._awaited)
@@ -205,7 +205,7 @@ class McpSession:
 
     def _on_neither(self, message: Incoming, now: float) -> Received:
         why = "neither a method nor a result nor an error"
-        number = number_of(message.written_id) if message.jsonrpc == "2.0" else None
+        number = number_of(message.written_id) if message.names_its_version else None
         return self._fail(number, why, now, frames.Malformed(why))
 
     def _on_unexpected(self, written_id: bytes) -> Sequence[Message]:

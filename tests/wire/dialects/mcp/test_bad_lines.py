@@ -10,7 +10,8 @@ from tests.support.mcp_talk import Talk, dumped, initialized, opened, text_resul
 from wire import frames
 from wire.dialects.base import Remarked, Unusable
 from wire.dialects.long_lines import SHORT, STRINGS_LIMIT
-from wire.dialects.mcp.limits import ANSWER, PAGE, limit_of
+from wire.dialects.mcp.limits import ANSWER, PAGE, PARTS_LIMIT, limit_of
+from wire.dialects.mcp.lists.listing import ELEMENTS
 from wire.framing import Oversize
 
 JUNK = [
@@ -242,6 +243,21 @@ def test_a_long_result_of_something_else_is_refused(content: object):
     assert (type(bad), bad.id) == (frames.Malformed, "7")
 
 
+@pytest.mark.parametrize("member", ["isError", "resultType", "requestState", "inputRequests"])
+def test_a_member_of_a_result_that_should_be_short_is_refused_unread(member: str):
+    talk = opened()
+    result = {**text_result(), member: [[]] * SHORT}
+    (bad,) = talk.hear({"result": result, "jsonrpc": "2.0", "id": talk.call("7")["id"]})
+    assert (type(bad), bad.id) == (frames.Malformed, "7")
+    assert f"{member} of" in bad.reason
+
+
+def test_a_result_of_many_lists_is_refused_unread():
+    talk = opened()
+    (bad,) = talk.hear({"result": [[]] * SHORT, "jsonrpc": "2.0", "id": talk.call("7")["id"]})
+    assert (bad.id, "over the limit" in bad.reason) == ("7", True)
+
+
 def test_a_result_full_of_short_strings_is_refused():
     talk = opened()
     content = [{"type": "text"}] * STRINGS_LIMIT
@@ -260,6 +276,44 @@ def test_a_prompt_has_a_limit():
     talk.keep(talk.session.invoke("7", "mcp__desk__p", "x"))
     (bad,) = talk.answer("prompts/get", {"description": "x" * PAGE})
     assert (bad.id, f"limit of {PAGE} bytes" in bad.reason) == ("7", True)
+
+
+def test_a_prompt_of_many_lists_is_refused_unread():
+    talk = opened()
+    talk.keep(talk.session.invoke("7", "mcp__desk__p", "x"))
+    (bad,) = talk.answer("prompts/get", {"messages": [[]] * PARTS_LIMIT})
+    assert (bad.id, "more than 200000 parts" in bad.reason) == ("7", True)
+
+
+def test_a_list_of_many_nothings_is_refused_and_the_server_goes_on():
+    talk = Talk()
+    talk.answer("initialize", initialized())
+    talk.answer("prompts/list", {"prompts": []})
+    warned, ready = talk.answer("tools/list", {"tools": [{}] * PARTS_LIMIT, "nextCursor": "x"})
+    assert "more than 200000 parts; going on without tools" in warned.text
+    assert ready == frames.Ready()
+
+
+def test_of_the_first_page_no_more_is_judged_than_of_the_whole_list():
+    talk = Talk()
+    talk.answer("initialize", initialized())
+    heard = talk.answer("prompts/list", {"prompts": [{"name": 5}] * 10_000, "nextCursor": "x"})
+    assert len(heard) < 2 * ELEMENTS + 5
+
+
+def test_instructions_of_any_length_are_cut():
+    talk = Talk()
+    hello, instructions = talk.answer("initialize", initialized(instructions="use it well. " * 100_000))
+    assert isinstance(hello, frames.Hello)
+    assert len(instructions.text.encode()) <= 2048
+
+
+def test_an_answer_to_initialize_that_is_too_long_says_so():
+    for much in ({"instructions": "x" * PAGE}, {"capabilities": [[]] * PARTS_LIMIT}):
+        talk = Talk()
+        (gone,) = talk.answer("initialize", initialized(**much))
+        assert isinstance(gone, Unusable)
+        assert gone.reason.startswith("its answer to the first request of ")
 
 
 def test_a_thousand_pings_in_one_batch_are_answered():

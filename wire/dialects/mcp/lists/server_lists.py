@@ -10,8 +10,8 @@ from msgspec import UNSET, Raw, UnsetType
 from wire import frames
 from wire.dialects.base import Warned
 from wire.dialects.jsonrpc import METHOD_NOT_FOUND, encode
-from wire.dialects.mcp.limits import PAGE
-from wire.dialects.mcp.lists.listing import ANSWER_S, Listing, Stage
+from wire.dialects.mcp.limits import TooLongError, refuse_page
+from wire.dialects.mcp.lists.listing import ANSWER_S, ELEMENTS, Listing, Stage
 from wire.dialects.mcp.lists.offers import Offers, Prompts, Tools
 from wire.dialects.mcp.requests import Kind, Request
 from wire.dialects.mcp.results import error_text
@@ -106,10 +106,12 @@ class Lists:
         """Takes a page."""
         listing, offers = self._lists[kind]
         size = 0 if result is UNSET else len(memoryview(result))
-        if size > PAGE:
-            return self.failed(kind, f"a page of {size} bytes is over the limit of {PAGE} bytes"), b""
         try:
+            if result is not UNSET:
+                refuse_page("a page", result)
             page = _page(b"{}" if result is UNSET else result)
+        except TooLongError as error:
+            return self.failed(kind, str(error)), b""
         except UNREADABLE as error:
             return self.failed(kind, f"bad answer: {reason(error)}"), b""
         elements = getattr(page, offers.member)
@@ -117,7 +119,7 @@ class Lists:
             return self.failed(kind, f"bad answer: {offers.member} is {kind_of(elements)}, not a list"), b""
         messages: list[Message] = []
         if not self._is_ready and page.nextCursor is not None:
-            messages += offers.first(elements)
+            messages += offers.first(elements[:ELEMENTS])
         read = listing.take(elements, page.nextCursor, size, len(offers), now)
         if read.cursor is not None:
             request = Request(kind)
