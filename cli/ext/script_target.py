@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from supervisor.discovery.discover import McpFiles, servers_in
+from supervisor.discovery.discover import servers_of
 from supervisor.discovery.found import Found, Scope
 from supervisor.harness.script_runner import found_in
 from supervisor.home.zot_home import zot_home
 from wire.dialects.table import ZOT
 from wire.manifest import ManifestError
-from wire.settings.mcp_file import PROJECT_FILE, USER_FILE
 
 
 def script_target(path: str) -> Found:
@@ -39,9 +37,8 @@ def _test(name: str) -> str:
 
 
 def _is_server(name: str) -> bool:
-    project = Path.cwd()
-    for scope, file in ((Scope.PROJECT, project / PROJECT_FILE), (Scope.GLOBAL, zot_home() / USER_FILE)):
-        for each in servers_in(file, scope, McpFiles(project)) if os.path.lexists(file) else ():
+    for scope in (Scope.PROJECT, Scope.GLOBAL):
+        for each in servers_of(scope, Path.cwd(), zot_home()):
             key = each.server.key if isinstance(each, Found) and each.server is not None else ""
             if name in (each.manifest.name if isinstance(each, Found) else each.name, key):
                 return True

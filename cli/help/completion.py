@@ -114,17 +114,16 @@ def mcp_servers(_ctx: typer.Context) -> Iterator[str]:
     """Those of the two files, also faulty ones."""
     from pathlib import Path
 
-    from supervisor.home.small_file import read_file
+    from supervisor.discovery.discover import servers_of
+    from supervisor.discovery.found import Found, Scope
     from supervisor.home.zot_home import zot_home
-    from wire.settings.mcp_file import PROJECT_FILE, USER_FILE, McpFileError, parse_mcp
 
-    for file in (Path(PROJECT_FILE), zot_home() / USER_FILE):
-        try:
-            parsed = parse_mcp(read_file(file))
-        except (OSError, McpFileError):
-            continue
-        yield from (entry.name for entry in parsed.entries)
-        yield from (fault.name for fault in parsed.faults)
+    for scope in (Scope.PROJECT, Scope.GLOBAL):
+        for each in servers_of(scope, Path.cwd(), zot_home()):
+            if isinstance(each, Found):
+                yield each.manifest.name
+            elif each.folder != each.entry:  # else it is about the whole file
+                yield each.name
 
 
 @_offering
@@ -180,7 +179,7 @@ def _installed(ctx: typer.Context, *, with_user: bool = True) -> Iterator[tuple[
     """Name and whether it is enabled, of each installed extension whose manifest can be read."""
     from pathlib import Path
 
-    from supervisor.discovery.discover import McpFiles, installed, read_manifest, servers_in
+    from supervisor.discovery.discover import installed, read_manifest, servers_of
     from supervisor.discovery.found import Found, Scope
     from supervisor.home.zot_home import zot_home
     from wire.manifest import ManifestError
@@ -192,11 +191,10 @@ def _installed(ctx: typer.Context, *, with_user: bool = True) -> Iterator[tuple[
         except ManifestError:
             continue
         yield manifest.name, manifest.is_enabled
-    for parent, scope, file in ((project, Scope.PROJECT, ".mcp.json"), (zot_home(), Scope.GLOBAL, "mcp.json")):
-        if (with_user or scope is Scope.PROJECT) and (parent / file).is_file():
-            for each in servers_in(parent / file, scope, McpFiles(project)):
-                if isinstance(each, Found):
-                    yield each.manifest.name, each.manifest.is_enabled
+    for scope in (Scope.PROJECT, Scope.GLOBAL) if with_user else (Scope.PROJECT,):
+        for each in servers_of(scope, project, zot_home()):
+            if isinstance(each, Found):
+                yield each.manifest.name, each.manifest.is_enabled
 
 
 def _users_models() -> Known:

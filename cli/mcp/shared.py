@@ -64,10 +64,11 @@ def doing(command: str, run: Callable[[], int]) -> None:
 
 def file_of(scope: McpScope) -> Path:
     """The file of a scope, for the current folder."""
+    from supervisor.discovery.discover import mcp_file
+    from supervisor.discovery.found import Scope
     from supervisor.home.zot_home import zot_home
-    from wire.settings.mcp_file import PROJECT_FILE, USER_FILE
 
-    return Path.cwd() / PROJECT_FILE if scope is McpScope.project else zot_home() / USER_FILE
+    return mcp_file(Scope.PROJECT if scope is McpScope.project else Scope.GLOBAL, Path.cwd(), zot_home())
 
 
 def shown(text: str, limit: int = 2000) -> str:

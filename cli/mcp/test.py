@@ -110,7 +110,7 @@ def _arguments(text: str) -> bytes:
 def _startable(name: str, scope: Any, project: Path, home: Path) -> Found:
     """The server as a run would start it. Raises `CommandLineError` and `McpError`."""
     from cli.mcp.reading.entries import named, read_entries
-    from cli.mcp.reading.states import distrust, found_of
+    from cli.mcp.reading.states import distrust
 
     entries = read_entries(project, home, os.environ)
     if entries.faults and not entries.found:
@@ -118,9 +118,10 @@ def _startable(name: str, scope: Any, project: Path, home: Path) -> Found:
     each = next(iter(sorted(named(name, entries.found, scope), key=_is_unusable)))
     if each.trouble:
         raise McpError(f"{each.where}: {each.trouble}")
-    if why := distrust(each, project, home):
+    if why := distrust(each, home):
         raise McpError(f"{each.name} is not trusted ({why}): zot ext trust {each.name}")
-    return found_of(each, project)
+    assert each.found is not None
+    return each.found
 
 
 def _is_unusable(each: Listed) -> bool:

@@ -15,7 +15,7 @@ from supervisor.control.status import status_of
 from supervisor.extension.connection.program_worker import OnlyItsProgramError
 from supervisor.loop.timestamp import Timestamp
 from wire import control, frames
-from wire.dialects.zot import GUARDABLE, OBSERVABLE
+from wire.dialects.base import EVENTS, HOOK_POINTS
 from wire.stats import Stats
 from wire.suggest import no_such
 from wire.text import valid_text
@@ -254,8 +254,8 @@ class RequestHandler:
     def _tell(self, client: Client, request: frames.Event) -> None:
         if refusal := self._refusal():
             client.fail(None, refusal)
-        elif request.event not in OBSERVABLE:
-            client.fail(None, no_such("event", request.event, OBSERVABLE))
+        elif request.event not in EVENTS:
+            client.fail(None, no_such("event", request.event, EVENTS))
         else:
             self._supervisor.tell(request)
 
@@ -286,7 +286,7 @@ class RequestHandler:
                 command = self._supervisor.registrations.commands()[name]
                 return self._supervisor.begin_command(command, text or "", opened.commanded)
             case frames.EventIntercept(event=name):
-                if name not in GUARDABLE:
+                if name not in HOOK_POINTS:
                     raise KeyError(name)
                 return self._supervisor.begin_intercept(_event_of(request), opened.judged)
 
@@ -308,7 +308,7 @@ class RequestHandler:
             case frames.CommandInvoked():
                 return no_such("command", name, self._supervisor.registrations.commands())
             case frames.EventIntercept():
-                return no_such("event that can be intercepted", name, GUARDABLE)
+                return no_such("event that can be intercepted", name, HOOK_POINTS)
 
     def _refusal(self) -> str:
         """Why the host begins no call, command, verdict or event; empty if it does."""

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from supervisor.discovery.steps import Steps
 
 MANIFEST = FILE
+PROJECT_FILE = ".mcp.json"
+"""The MCP servers of a project, in its folder."""
+USER_FILE = "mcp.json"
+"""Those of the user, in `$ZOT_HOME`."""
 
 
 class Discovery(msgspec.Struct, frozen=True):
@@ -116,14 +120,15 @@ def _candidates(
     for position, path in enumerate(folders_named):
         yield _look_at(Path(path).expanduser().absolute(), Scope.EXPLICIT, position)
     for position, path in enumerate(mcp.named if mcp is not None else (), len(folders_named)):
-        yield from servers_in(Path(path).expanduser().absolute(), Scope.EXPLICIT, mcp, position)
+        assert mcp is not None
+        yield from servers_in(Path(path).expanduser().absolute(), Scope.EXPLICIT, mcp.workspace, position)
     unlisted: list[Skipped] = []
     folders = installed(project, home, unlisted)
     yield from unlisted
-    for wanted, parent, name in ((Scope.PROJECT, project, ".mcp.json"), (Scope.GLOBAL, home, "mcp.json")):
+    for wanted, parent, name in ((Scope.PROJECT, project, PROJECT_FILE), (Scope.GLOBAL, home, USER_FILE)):
         yield from (_look_at(folder, scope) for folder, scope in folders if scope is wanted)
         if parent is not None and mcp is not None and os.path.lexists(parent / name):
-            yield from servers_in(parent / name, wanted, mcp)
+            yield from servers_in(parent / name, wanted, mcp.workspace)
 
 
 def _look_at(folder: Path, scope: Scope, position: int = 0) -> Found | Skipped:
@@ -134,12 +139,23 @@ def _look_at(folder: Path, scope: Scope, position: int = 0) -> Found | Skipped:
         return Skipped(folder, str(error), is_named=is_named, may_be_needed=error.may_be_needed)
 
 
-def servers_in(file: Path, scope: Scope, mcp: McpFiles | None, position: int = 0) -> list[Found | Skipped]:
+def mcp_file(scope: Scope, project: Path, home: Path) -> Path:
+    """The file with the MCP servers of the project, or with those of the user."""
+    return project / PROJECT_FILE if scope is Scope.PROJECT else home / USER_FILE
+
+
+def servers_of(scope: Scope, project: Path, home: Path) -> list[Found | Skipped]:
+    """The MCP servers of the project, or those of the user, as in `servers_in`; none if there is no such file."""
+    file = mcp_file(scope, project, home)
+    return servers_in(file, scope, project) if os.path.lexists(file) else []
+
+
+def servers_in(file: Path, scope: Scope, workspace: Path, position: int = 0) -> list[Found | Skipped]:
     """The MCP servers of a file, not expanded, and what of it cannot be used."""
     try:
         from supervisor.discovery.mcp.servers import read_servers  # most runs have no such file
 
-        return read_servers(file, scope, (mcp or McpFiles(Path.cwd())).workspace, position)
+        return read_servers(file, scope, workspace, position)
     except (ImportError, OSError) as error:  # in a reload there may be no descriptor
         return [Skipped(file, f"{file}: cannot load what it needs: {error}", entry=file)]
 

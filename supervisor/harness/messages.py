@@ -8,7 +8,7 @@ import msgspec
 
 from wire.dialects.base import HostInfo, Setup
 from wire.dialects.long_lines import LONGEST
-from wire.dialects.zot import DIALECT
+from wire.dialects.table import ZOT, dialect_named
 
 if TYPE_CHECKING:
     from supervisor.harness.matching import ScriptPaths
@@ -25,7 +25,11 @@ def host_info(places: ScriptPaths) -> HostInfo:
 
 def hello_ack(places: ScriptPaths, given: dict[str, Any] | None = None) -> dict[str, Any]:
     """Returns the whole `hello_ack`. Members of `given` replace the defaults."""
-    ack = DIALECT.session(Setup("", HOST, LONGEST)).greet(host_info(places), places.extension_dir, places.data_dir, 0.0)
+    ack = (
+        dialect_named(ZOT)
+        .session(Setup("", HOST, LONGEST))
+        .greet(host_info(places), places.extension_dir, places.data_dir, 0.0)
+    )
     return {**msgspec.json.decode(ack), **(given or {})}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.content_hash import ContentError
-from supervisor.discovery.discover import McpFiles, read_manifest, servers_in
+from supervisor.discovery.discover import mcp_file, read_manifest, servers_of
 from supervisor.discovery.found import Found, Scope
 from supervisor.discovery.staging_names import is_staging
 from supervisor.discovery.trust_store import TrustError, TrustStore
@@ -40,7 +40,7 @@ class ExtensionFolders:
 
     def mcp_file(self, scope: Scope) -> Path:
         """Returns the file with the MCP servers of a scope."""
-        return self.project / ".mcp.json" if scope is Scope.PROJECT else self.home / "mcp.json"
+        return mcp_file(scope, self.project, self.home)
 
 
 @dataclass(frozen=True)
@@ -141,13 +141,14 @@ def installed(
 
 
 def _servers(folders: ExtensionFolders, scope: Scope) -> list[Installed]:
-    file = folders.mcp_file(scope)
-    if not os.path.lexists(file):
+    found = servers_of(scope, folders.project, folders.home)
+    if not found:
         return []
     from supervisor.discovery.mcp.servers import expanded
 
+    file = folders.mcp_file(scope)
     servers: list[Installed] = []
-    for each in servers_in(file, scope, McpFiles(folders.project)):
+    for each in found:
         if not isinstance(each, Found):
             servers.append(Installed(each.folder, scope, None, None, each.reason, entry=file))
             continue

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from supervisor.discovery.discover import PROJECT_FILE, USER_FILE
 from supervisor.install.newer_source import advice, allowance_in_the_loop, newer_source, source_of
 from supervisor.reload.file_watcher import FileWatcher
 from wire.manifest import ManifestError
@@ -31,7 +32,7 @@ def parents_of(project: Path, home: Path) -> tuple[Path, ...]:
 
 def mcp_files(project: Path | None, home: Path, named: Iterable[str]) -> tuple[Path, ...]:
     """The files in which `discover` looks for MCP servers. Without a project only those that are named."""
-    found = () if project is None else (project / ".mcp.json", home / "mcp.json")
+    found = () if project is None else (project / PROJECT_FILE, home / USER_FILE)
     return (*(Path(path).expanduser().absolute() for path in named), *found)
 
 

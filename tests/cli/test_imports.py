@@ -43,6 +43,12 @@ NOT_FOR_A_REPLAY = {
     "cli.doctor": "another command",
     "supervisor.install": "nothing is installed",
     "supervisor.harness": "no extension is tested",
+    "supervisor.mcp_server": "nothing is served",
+    "supervisor.discovery.mcp": "there is no file of MCP servers",
+    "wire.settings.mcp_file": "there is no file of MCP servers",
+    "wire.dialects.mcp": "no MCP server is started",
+    "wire.dialects.jsonrpc": "no MCP server is started",
+    "cli.mcp": "another command",
 }
 """Packages that a replayed run without extensions must not import, and why it needs none of them."""
 

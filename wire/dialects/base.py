@@ -23,6 +23,8 @@ HOOK_POINTS = frozenset(
     }
 )  # fmt: skip
 """Events that an extension of some dialect can guard. `tool_result` is that of a success or of a failure."""
+EVENTS = HOOK_POINTS | {"turn_end"}
+"""Events that an extension of some dialect can observe."""
 
 
 class HostInfo(msgspec.Struct, frozen=True):

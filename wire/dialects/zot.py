@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wire import frames
-from wire.dialects.base import HOOK_POINTS
+from wire.dialects.base import EVENTS, HOOK_POINTS
 from wire.dialects.long_lines import SHORT, decode_long, describe_oversize, limit_of
 from wire.framing import LineSplitter
 from wire.lenient_json import json_on_one_line
@@ -16,12 +16,7 @@ if TYPE_CHECKING:
     from wire.dialects.base import HostInfo, PanelChange, Received, Setup
     from wire.framing import Line, Oversize
 
-OBSERVABLE = frozenset(
-    {
-        "session_start", "user_prompt", "turn_start", "assistant_message", "tool_call", "tool_result", "turn_end",
-        "error", "session_end",
-    }
-)  # fmt: skip
+OBSERVABLE = EVENTS
 GUARDABLE = HOOK_POINTS
 """In zot itself, user_prompt, tool_result, error and session_end can be neither observed nor guarded, and session_start
 cannot be guarded."""

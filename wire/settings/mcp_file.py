@@ -25,10 +25,6 @@ from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, show
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-PROJECT_FILE = ".mcp.json"
-"""In the folder of a project."""
-USER_FILE = "mcp.json"
-"""In `$ZOT_HOME`."""
 TOP = ("mcpServers", "servers")
 """The names that hold the servers; a file may have both."""
 STDIO = frozenset({"stdio", "local"})

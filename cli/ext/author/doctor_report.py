@@ -13,7 +13,7 @@ from cli.doctor.checks import Level
 from cli.doctor.finding import DoctorFinding, worst
 from cli.ext.author.doctor_findings import judge, judge_manifest
 from supervisor.discovery.admission import Admission, Consent
-from supervisor.discovery.discover import MANIFEST, McpFiles, discover, read_manifest, servers_in
+from supervisor.discovery.discover import MANIFEST, McpFiles, discover, mcp_file, read_manifest, servers_of
 from supervisor.discovery.found import Found, Scope, Skipped
 from supervisor.discovery.mcp.servers import expanded
 from supervisor.harness.checkup import examine
@@ -24,7 +24,6 @@ from supervisor.home.small_file import read_file
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
 from wire.manifest import ManifestError
-from wire.settings.mcp_file import PROJECT_FILE, USER_FILE
 from wire.suggest import no_such
 
 if TYPE_CHECKING:
@@ -143,8 +142,9 @@ def _admit_named(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
 
 def _admit_server(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
     """Looks for an MCP server of this name, first in the project's file; returns whether there is one."""
-    for scope, file in ((Scope.PROJECT, project / PROJECT_FILE), (Scope.GLOBAL, home / USER_FILE)):
-        for each in servers_in(file, scope, McpFiles(project)) if os.path.lexists(file) else ():
+    for scope in (Scope.PROJECT, Scope.GLOBAL):
+        file = mcp_file(scope, project, home)
+        for each in servers_of(scope, project, home):
             if isinstance(each, Found) and each.server is not None and name in (each.manifest.name, each.server.key):
                 made = expanded(each, os.environ)
                 if isinstance(made, Found):

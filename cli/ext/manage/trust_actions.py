@@ -13,7 +13,7 @@ from cli.columns import aligned
 from cli.json_line import print_json
 from cli.run.trust_prompt import answer_to, can_ask, card, cut
 from supervisor.discovery.content_hash import ContentError
-from supervisor.discovery.discover import McpFiles, installed, read_manifest, servers_in
+from supervisor.discovery.discover import PROJECT_FILE, installed, mcp_file, read_manifest, servers_in, servers_of
 from supervisor.discovery.environment import policy_of
 from supervisor.discovery.found import Found, Scope, Skipped
 from supervisor.discovery.trust_rules import TrustState
@@ -22,7 +22,6 @@ from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
 from wire.manifest import ManifestError
-from wire.settings.mcp_file import PROJECT_FILE, USER_FILE
 from wire.suggest import no_such
 from wire.text import one_line, printable
 
@@ -162,13 +161,14 @@ class _TrustActions:
 
     def _servers(self, scope: Scope, *, complain: bool = False) -> list[Found]:
         """The MCP servers in the file of a scope, expanded. One that cannot be started cannot be trusted either."""
-        file = self._project / PROJECT_FILE if scope is Scope.PROJECT else self._home / USER_FILE
-        if not os.path.lexists(file):
+        listed = servers_of(scope, self._project, self._home)
+        if not listed:
             return []
         from supervisor.discovery.mcp.servers import expanded
 
+        file = mcp_file(scope, self._project, self._home)
         found, faults = [], []
-        for each in servers_in(file, scope, McpFiles(self._project)):
+        for each in listed:
             if isinstance(each, Skipped):
                 self._faulty[each.name] = each.line
                 faults += [each.line] if each.is_error else []
@@ -307,7 +307,7 @@ class _TrustActions:
         from supervisor.discovery.mcp.servers import expanded
 
         file = place.parent
-        for each in servers_in(file, Scope.EXPLICIT, McpFiles(file.parent)):
+        for each in servers_in(file, Scope.EXPLICIT, file.parent):
             made = expanded(each, os.environ) if isinstance(each, Found) and each.place == place else None
             if isinstance(made, Found):
                 return made

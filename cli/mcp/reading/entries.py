@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cli.choices import CommandLineError
 from cli.mcp.shared import McpScope
-from supervisor.home.small_file import read_file
-from wire.settings.expansion import ExpansionError, expand
-from wire.settings.mcp_file import PROJECT_FILE, USER_FILE, McpFileError, at, parse_mcp
+from supervisor.discovery.discover import mcp_file
+from supervisor.discovery.found import Scope
+from supervisor.discovery.mcp.servers import as_extension, expanded, parse_file
+from wire.manifest import ManifestError
+from wire.settings.mcp_file import at
 from wire.suggest import no_such
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from supervisor.discovery.found import Found
     from wire.settings.mcp_file import EntryFault, McpEntry
+
+SCOPES = {McpScope.project: Scope.PROJECT, McpScope.user: Scope.GLOBAL}
+"""In the order in which they take their names."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,8 @@ class Listed:
     """`FILE:LINE:COLUMN`."""
     trouble: str = ""
     """Why it could not be started: its fault, or a variable that is not set; empty if it could."""
+    found: Found | None = None
+    """The extension that a run would start; None if it could not."""
     is_disabled: bool = False
     """Of a faulty one: whether the user wants it skipped anyway."""
 
@@ -59,18 +68,20 @@ def read_entries(project: Path, home: Path, environ: Mapping[str, str]) -> Entri
     """Reads both files. `environ` has the variables that would be filled in."""
     found: list[Listed] = []
     faults: list[str] = []
-    for scope, file in ((McpScope.project, project / PROJECT_FILE), (McpScope.user, home / USER_FILE)):
+    for scope, kind in SCOPES.items():
+        file = mcp_file(kind, project, home)
+        if not os.path.lexists(file):
+            continue
         try:
-            parsed = parse_mcp(read_file(file))
-        except FileNotFoundError:
+            parsed = parse_file(file)
+        except ManifestError as error:
+            faults.append(str(error))
             continue
-        except McpFileError as error:
-            faults.append(f"{file}:{error}" if str(error)[:1].isdigit() else f"{file}: {error}")
-            continue
-        except OSError as error:
-            faults.append(f"{file}: cannot be read: {error.strerror}")
-            continue
-        found += (_usable(entry, scope, file, _unset(entry, environ, project)) for entry in parsed.entries)
+        for entry in parsed.entries:
+            made = expanded(as_extension(file, entry, kind, project), environ)
+            trouble, extension = (made, None) if isinstance(made, str) else ("", made)
+            place = at(file, entry.place)
+            found.append(Listed(entry.name, entry.key, scope, file, entry, place, trouble, extension))
         found += (_faulty(fault, scope, file) for fault in parsed.faults)
     return Entries(tuple(found), tuple(faults))
 
@@ -88,18 +99,6 @@ def named(name: str, found: Sequence[Listed], scope: McpScope | None) -> list[Li
     raise CommandLineError(no_such(f"MCP server{which}", name, known))
 
 
-def _unset(entry: McpEntry, environ: Mapping[str, str], project: Path) -> str:
-    try:
-        for text in entry.server.texts:
-            expand(text, environ, str(project))
-    except ExpansionError as error:
-        return str(error)
-    return ""
-
-
-def _usable(entry: McpEntry, scope: McpScope, file: Path, trouble: str) -> Listed:
-    return Listed(entry.name, entry.key, scope, file, entry, at(file, entry.place), trouble)
-
-
 def _faulty(fault: EntryFault, scope: McpScope, file: Path) -> Listed:
-    return Listed(fault.name, fault.key, scope, file, None, at(file, fault.place), fault.message, fault.is_disabled)
+    place = at(file, fault.place)
+    return Listed(fault.name, fault.key, scope, file, None, place, fault.message, is_disabled=fault.is_disabled)

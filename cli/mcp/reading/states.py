@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
-from cli.mcp.shared import McpError, McpScope
-from supervisor.discovery.found import Scope, Skipped
-from supervisor.discovery.mcp.servers import expanded, read_servers
+from cli.mcp.reading.entries import SCOPES
+from cli.mcp.shared import McpScope
+from supervisor.discovery.found import Scope
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.install.installed import ExtensionFolders, installed, is_trusted
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cli.mcp.reading.entries import Listed
-    from supervisor.discovery.found import Found
 
 
 class Standing(NamedTuple):
@@ -37,7 +35,7 @@ def standings(found: Sequence[Listed], project: Path, home: Path) -> list[Standi
     one name the first that can be started has it: the project's extensions, its entries, then those of the user."""
     judged = []
     taken: dict[str, str] = {}
-    for scope, kind in ((McpScope.project, Scope.PROJECT), (McpScope.user, Scope.GLOBAL)):
+    for scope, kind in SCOPES.items():
         for extension in installed(ExtensionFolders(project, home), (kind,)):
             manifest = extension.manifest
             if extension.entry is not None or manifest is None or not manifest.is_enabled:
@@ -46,14 +44,14 @@ def standings(found: Sequence[Listed], project: Path, home: Path) -> list[Standi
                 taken.setdefault(manifest.name, str(extension.folder))
         for each in found:
             if each.scope is scope:
-                standing = _standing(each, taken.get(each.name, ""), project, home)
+                standing = _standing(each, taken.get(each.name, ""), home)
                 if standing is OK:
                     taken[each.name] = str(each.file)
                 judged.append(standing)
     return judged
 
 
-def _standing(each: Listed, taken: str, project: Path, home: Path) -> Standing:
+def _standing(each: Listed, taken: str, home: Path) -> Standing:
     if not each.is_enabled:
         return Standing("disabled")
     if each.entry is None:
@@ -62,26 +60,14 @@ def _standing(each: Listed, taken: str, project: Path, home: Path) -> Standing:
         return Standing("hidden", f"{each.where}: the name is taken by {taken}")
     if each.trouble:
         return Standing("unset", f"{each.where}: {each.trouble}")
-    if why := distrust(each, project, home):
+    if why := distrust(each, home):
         return Standing("untrusted", f"{why}: zot ext trust {shlex.quote(each.name)}")
     return OK
 
 
-def distrust(each: Listed, project: Path, home: Path) -> str:
+def distrust(each: Listed, home: Path) -> str:
     """Why a run would not start it without a question; empty if it would."""
-    if each.scope is not McpScope.project:
+    if each.scope is not McpScope.project or each.found is None:
         return ""
-    judged = TrustStore(home).judge(found_of(each, project))
+    judged = TrustStore(home).judge(each.found)
     return "" if judged.is_trusted else judged.reason or judged.standing.value
-
-
-def found_of(each: Listed, project: Path) -> Found:
-    """A usable entry as the extension that a run would start. Raises `McpError` if the file has just changed."""
-    scope = Scope.PROJECT if each.scope is McpScope.project else Scope.GLOBAL
-    for found in read_servers(each.file, scope, project):
-        if not isinstance(found, Skipped) and found.manifest.name == each.name:
-            made = expanded(found, os.environ)
-            if not isinstance(made, str):
-                return made
-            raise McpError(f"{each.where}: {made}")
-    raise McpError(f"{each.file} has no server {each.name!r} any more")

@@ -32,11 +32,11 @@ LIMIT = 1 << 20
 def read_servers(file: Path, scope: Scope, workspace: Path, position: int = 0) -> list[Found | Skipped]:
     """The servers of a file in their order, not expanded, and what cannot be used. Raises nothing."""
     try:
-        parsed = _parsed(file)
+        parsed = parse_file(file)
     except ManifestError as error:
         named = scope is Scope.EXPLICIT
         return [Skipped(file, str(error), is_named=named, may_be_needed=error.may_be_needed, entry=file)]
-    found = [_found(file, entry, scope, workspace, position) for entry in parsed.entries]
+    found = [as_extension(file, entry, scope, workspace, position) for entry in parsed.entries]
     if parsed.remark and found:
         found[0] = _also(found[0], f"{file}: {parsed.remark}")
     return [*found, *(_skipped(file, fault) for fault in parsed.faults)]
@@ -47,10 +47,10 @@ def read_again(found: Found, environ: Mapping[str, str]) -> Found:
     assert found.entry is not None
     assert found.workspace is not None
     file, name = found.entry, found.manifest.name
-    parsed = _parsed(file)
+    parsed = parse_file(file)
     for entry in parsed.entries:
         if entry.name == name:
-            now = _found(file, entry, found.scope, found.workspace, found.position)
+            now = as_extension(file, entry, found.scope, found.workspace, found.position)
             made = expanded(now, environ) if now.manifest.is_enabled else now
             if isinstance(made, str):
                 raise ManifestError(f"{file}: {made}")
@@ -109,7 +109,8 @@ def _secrets_in_args(entry: McpEntry, environ: Mapping[str, str]) -> str:
     return f"{', '.join(secrets)} in args can be seen by every user of this machine (ps); put it into env if it can be"
 
 
-def _found(file: Path, entry: McpEntry, scope: Scope, workspace: Path, position: int) -> Found:
+def as_extension(file: Path, entry: McpEntry, scope: Scope, workspace: Path, position: int = 0) -> Found:
+    """The server of an entry as an extension, not expanded."""
     server = entry.server
     options: dict[str, Any] = {"instructions": server.instructions}
     if server.include_tools is not None:
@@ -146,7 +147,7 @@ def _remarked(manifest: Manifest, line: str) -> Manifest:
     return copied
 
 
-def _parsed(file: Path) -> McpFile:
+def parse_file(file: Path) -> McpFile:
     """Raises `ManifestError`; its text names the file and the place."""
     try:
         return parse_mcp(read_file(file, LIMIT))
