@@ -15,7 +15,8 @@ import time
 from typing import Any
 
 from benchmarks.workshop import SETTLE_S, Workshop, stop
-from supervisor.discovery.environment import child_environment
+from supervisor.discovery.environment import extension_environment
+from supervisor.home.config import Config
 from supervisor.loop.loop import Loop
 from supervisor.process.table import read_process
 from supervisor.supervisor import Supervisor
@@ -31,7 +32,7 @@ def main() -> None:
         host = HostInfo("0", "replay", "none", str(shop.folder))
         supervisor = Supervisor(Loop(), host=host, logs=shop.folder / "logs")
         began, cpu = time.perf_counter(), time.process_time()
-        supervisor.start(found, child_environment())
+        supervisor.start(found, lambda one: extension_environment(one, Config(), os.environ))
         supervisor.settle(supervisor.loop.clock() + SETTLE_S)
         ready_s, cpu_s = time.perf_counter() - began, time.process_time() - cpu
         late = [extension.name for extension in supervisor.extensions if not extension.was_ready]
