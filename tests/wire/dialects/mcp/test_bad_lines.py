@@ -98,7 +98,7 @@ def test_a_question_that_cannot_be_read_is_answered():
 
 def test_a_server_that_speaks_headers_is_named_when_its_hello_is_late():
     talk = Talk()
-    assert talk.session.trouble == ""
+    assert talk.session.trouble == "it has not answered initialize"
     talk.hear(b'Starting\nContent-Length: 120\r\n\r\n{"jsonrpc":"2.0","method":"window/logMessage","params":{}}')
     assert "Content-Length" in talk.session.trouble
     talk.hear(b"content-length:5\r\n")
