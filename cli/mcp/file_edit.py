@@ -70,7 +70,7 @@ def _servers(path: Path, text: bytes) -> dict[str, dict[str, Any]]:
     except McpFileError as error:
         whole = _decoded(text)
         if not isinstance(whole, dict) or any(top in whole for top in TOP):
-            raise McpError(f"{path}:{error}; nothing was changed") from None
+            raise McpError(f"{error.of(path)}; nothing was changed") from None
     return {top: held for top, held in _decoded(text).items() if top in TOP}
 
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from wire.framing import PREFIX_KEPT
-from wire.lenient_json import UNREADABLE, reason, repaired
+from wire.lenient_json import MARK, UNREADABLE, reason, repaired
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,6 @@ _CANDIDATES = 8
 """Places in a line at which a message is looked for."""
 _START = re.compile(rb'\{"(?:jsonrpc|result|method)"')
 """Where a message may begin in a line that begins with something else."""
-_MARK = b"\xef\xbb\xbf"
 _NULL = b"null"
 _VERSION = b'"2.0"'
 
@@ -95,7 +94,7 @@ _elements = msgspec.json.Decoder(list[Raw]).decode
 def read(line: Line) -> Sequence[Incoming | Unreadable]:
     """The messages in a line: none in a blank one, each of a batch, and the last one of a line whose start is something
     else. Never raises."""
-    text = bytes(line).removeprefix(_MARK).strip()
+    text = bytes(line).removeprefix(MARK).strip()
     if not text:
         return ()
     if text.startswith(b"["):

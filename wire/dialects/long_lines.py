@@ -58,7 +58,7 @@ def decode_long(line: bytes | bytearray) -> frames.FromExtension | frames.Unknow
     limit = LIMITS.get(kind or "", SHORT)
     if kind is None or len(line) > limit:
         return too_long(kind, frame_id, len(line), limit)
-    if _strings(line) > STRINGS_LIMIT:
+    if count_strings(line) > STRINGS_LIMIT:
         why = f"a {kind} frame of {len(line)} bytes has more than {STRINGS_LIMIT} strings; dropped"
         return frames.Malformed(why, kind, frame_id)
     # The decoder of all kinds would first decode what a second, different `type` at the end of the line refuses.
@@ -80,7 +80,7 @@ def too_long(kind: str | None, frame_id: str | None, size: int, limit: int) -> f
     return frames.Malformed(f"a {what} of {size} bytes is over the limit of {limit} bytes; dropped", kind, frame_id)
 
 
-def _strings(line: bytes | bytearray) -> int:
+def count_strings(line: bytes | bytearray) -> int:
     """About how many strings a JSON text has, and never less than half of them: a string may end in a backslash."""
     marks = line.count(b'"')
     if marks > 2 * STRINGS_LIMIT:

@@ -1,4 +1,4 @@
-"""Changes one member of an object in a JSON file that people write, and leaves the rest of its text as it is.
+"""Changes members of objects in a JSON file that people write, and leaves the rest of its text as it is.
 
 Order, indentation, line ends, comments and the fields that nobody here knows stay. Pure.
 """
@@ -36,30 +36,30 @@ def with_member(text: bytes, section: str, name: str, value: Any) -> bytes:
     """The text with this member in the object `section` of the outermost object, in the place of the one of the same
     name, else behind the last one. Without such a section, one is added behind the last member. The text must be empty,
     or what `plain_json` makes a JSON object of whose section is an object."""
-    edited = _Text(text)
+    edited = JsonText(text)
     if not edited.plain.strip():
         return _json({section: {name: value}}, INDENT) + b"\n"
     held = edited.last(edited.outermost, section)
     if held is None:
         edited.add(edited.outermost, section, {name: value}, b"")
-    elif (old := edited.last(held.value, name)) is None:
-        edited.add(held.value, name, value, edited.lead(held.start))
     else:
-        edited.replace(old.value, old.end, edited.shown(value, edited.lead(old.start)))
+        edited.put(held, name, value)
     return edited.whole
 
 
 def without_member(text: bytes, section: str, name: str) -> bytes:
     """The text without the members of this name in the object `section` of the outermost object, as in `with_member`,
     but not empty."""
-    edited = _Text(text)
+    edited = JsonText(text)
     held = edited.last(edited.outermost, section)
     while held is not None and edited.last(held.value, name) is not None:
         edited.remove(held.value, name)
     return edited.whole
 
 
-class _Text:
+class JsonText:
+    """The text of a JSON object, which is changed in place. Each change is made in a pass over the whole text."""
+
     def __init__(self, text: bytes) -> None:
         self._mark = MARK if text.startswith(MARK) else b""
         self._text = text.removeprefix(MARK)
@@ -84,6 +84,9 @@ class _Text:
     def last(self, brace: int, name: str) -> _Member | None:
         """The member of the object at `brace`. Of several with one name the last counts, as for readers of the file."""
         return next((member for member in reversed(self._members(brace)) if member.name == name), None)
+
+    def is_object(self, member: _Member) -> bool:
+        return self.plain[member.value : member.value + 1] == b"{"
 
     def lead(self, at: int) -> bytes:
         """The space at the start of the line in which `at` is."""
@@ -148,6 +151,13 @@ class _Text:
         return end - (self._text[end - 1 : end] == b"\r")
 
     # --- changing ---------------------------------------------------------------------------------------------
+
+    def put(self, held: _Member, name: str, value: Any) -> None:
+        """Gives a member of this name the value, in the object that `held` is. That stays where it is."""
+        if (old := self.last(held.value, name)) is None:
+            self.add(held.value, name, value, self.lead(held.start))
+        else:
+            self.replace(old.value, old.end, self.shown(value, self.lead(old.start)))
 
     def add(self, brace: int, name: str, value: Any, lead: bytes) -> None:
         """Adds a member behind the last one of the object at `brace`, whose own line starts with `lead`."""

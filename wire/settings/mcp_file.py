@@ -106,6 +106,10 @@ class McpFileError(ValueError):
     may_be_needed = False
     """Whether it may have a required server."""
 
+    def of(self, file: object) -> str:
+        """`FILE:LINE:COLUMN: what is wrong`."""
+        return f"{file}{':' if str(self)[:1].isdigit() else ': '}{self}"
+
 
 _FILTERS = {
     "includeTools": words("includeTools include_tools enabledTools enabled_tools"),

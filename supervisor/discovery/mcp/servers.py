@@ -152,8 +152,7 @@ def parse_file(file: Path) -> McpFile:
     try:
         return parse_mcp(read_file(file, LIMIT))
     except McpFileError as error:
-        separator = ":" if str(error)[:1].isdigit() else ": "
-        failed = ManifestError(f"{file}{separator}{error}")
+        failed = ManifestError(error.of(file))
         failed.may_be_needed = error.may_be_needed
     except OSError as error:
         failed = ManifestError(f"{file}: cannot be read: {error.strerror}")

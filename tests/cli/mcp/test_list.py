@@ -55,6 +55,21 @@ def test_each_entry_has_its_state(zot):
     }  # fmt: skip
 
 
+def test_a_variable_that_no_server_gets_counts_as_unset(zot, monkeypatch):
+    monkeypatch.setenv("ZOTCORE_RPC_TOKEN", "t")
+    write(zot.home / "mcp.json", a={"command": "sh", "args": ["${ZOTCORE_RPC_TOKEN}"]})
+    (line,) = run(zot, "mcp", "list", "--json").json_lines
+    assert (line["state"], line["name"]) == ("unset", "a")
+    assert "args[0]: the variable ZOTCORE_RPC_TOKEN is not set" in line["why"]
+
+
+def test_a_link_that_leads_nowhere_is_said(zot):
+    (zot.cwd / ".mcp.json").symlink_to("gone.json")
+    told = run(zot, "mcp", "list")
+    assert told.status == 1
+    assert told.stderr == f"zot mcp list: {zot.cwd}/.mcp.json: cannot be read: No such file or directory\n"
+
+
 def test_a_file_that_cannot_be_read_costs_only_itself(zot):
     (zot.cwd / ".mcp.json").write_text("{")
     write(zot.home / "mcp.json", a={"command": "sh"})

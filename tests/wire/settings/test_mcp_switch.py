@@ -17,10 +17,10 @@ from wire.settings.mcp_switch import switched
     ("text", "on", "after"),
     [
         (b'{"mcpServers": {"a": {"command": "x"}}}', False,
-         b'{"mcpServers": {"a": {"disabled": true, "command": "x"}}}'),
+         b'{"mcpServers": {"a": {"command": "x", "disabled": true}}}'),
         (b'{"mcpServers": {"a": {"command": "x"}}}', True, b'{"mcpServers": {"a": {"command": "x"}}}'),
         (b'{"servers": {"a": { // it\n    "command": "x",\n  },\n}}', False,
-         b'{"servers": {"a": {\n    "disabled": true, // it\n    "command": "x",\n  },\n}}'),
+         b'{"servers": {"a": { // it\n    "command": "x",\n    "disabled": true\n  },\n}}'),
         (b'{"servers": {"a": {"disabled" : true, "command": "x"}}}', True,
          b'{"servers": {"a": {"disabled" : false, "command": "x"}}}'),
         (b'{"servers": {"a": {"enabled": false, "disabled": true, "command": "x"}}}', True,
@@ -32,6 +32,12 @@ from wire.settings.mcp_switch import switched
 )  # fmt: skip
 def test_the_text_afterwards(text: bytes, on: bool, after: bytes | None) -> None:
     assert switched(text, "a", on=on) == after
+
+
+def test_a_long_file() -> None:
+    others = b"".join(b'"%d": {"command": "x"}, ' % number for number in range(20_000))
+    after = switched(b'{"mcpServers": {' + others + b'"a": {}}}', "a", on=False)
+    assert after == b'{"mcpServers": {' + others + b'"a": {"disabled": true}}}'
 
 
 entries = st.fixed_dictionaries(

@@ -6,16 +6,14 @@ nothing but the time of receiving it; to decode one costs the host time in which
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from wire.dialects.jsonrpc import named
-from wire.dialects.long_lines import SHORT, STRINGS_LIMIT
-
-if TYPE_CHECKING:
-    from wire.framing import Line
+from wire.dialects.long_lines import SHORT, STRINGS_LIMIT, count_strings
+from wire.lenient_json import MARK
 
 ANSWER = 12 * 1024 * 1024
 """Bytes of an answer: twice what a result may have in zot's own protocol, because most servers write a structured
@@ -29,7 +27,7 @@ _MARKS = (b'{"jsonrpc"', b'{"result"')
 
 def limit_of(start: bytes) -> int:
     """The most bytes of a line that is longer than `SHORT` and begins like this."""
-    text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    text = start.removeprefix(MARK).lstrip()
     if text.startswith(b"{"):
         seen = named(text, b"")
         return ANSWER if seen.is_answer or not (seen.method or _has_params(text)) else SHORT
@@ -142,11 +140,3 @@ def refuse_page(what: str, text: Raw) -> None:
         raise TooLongError(f"{what} of {len(written)} bytes is over the limit of {PAGE} bytes")
     if len(written) > SHORT and sum(map(written.count, (b",", b"[", b"{"))) > PARTS_LIMIT:
         raise TooLongError(f"{what} of {len(written)} bytes has more than {PARTS_LIMIT} parts")
-
-
-def count_strings(text: Line) -> int:
-    """About how many strings a JSON text has, and never less than half of them: a string may end in a backslash."""
-    marks = text.count(b'"')
-    if marks > 2 * STRINGS_LIMIT:
-        marks -= text.count(b'\\"')
-    return marks // 2
