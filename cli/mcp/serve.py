@@ -27,10 +27,18 @@ def serve(
     no_ext: Annotated[
         bool, typer.Option("--no-ext", "--no-extensions", help="Serve only those named with --ext.")
     ] = False,
+    mcp_config: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mcp-config", help="Serve the MCP servers of this file (JSON), too; repeatable.", metavar="FILE"
+        ),
+    ] = None,
     cwd: Annotated[str | None, typer.Option(help="The project's folder. Default: this one.", metavar="DIR")] = None,
     trust_project: Annotated[
         bool,
-        typer.Option("--trust-project", help="Start the project's extensions although they are not trusted."),
+        typer.Option(
+            "--trust-project", help="Start the project's extensions and MCP servers although they are not trusted."
+        ),
     ] = False,
     host: Annotated[
         str | None,
@@ -44,6 +52,9 @@ def serve(
     watch: Annotated[bool, typer.Option("--watch", help="Reload an extension when its files change.")] = False,
     strict_guards: Annotated[
         bool, typer.Option("--strict-guards", help="A guard that gives no verdict (crash, timeout) denies.")
+    ] = False,
+    allow_asked: Annotated[
+        bool, typer.Option("--allow-asked", help="Allow what a guard wants a person to decide, instead of refusing it.")
     ] = False,
     stats: Annotated[
         str | None,
@@ -94,12 +105,14 @@ def serve(
 
     serving = Serving(
         extensions=tuple(ext or ()),
+        mcp_configs=tuple(mcp_config or ()),
         discover=not no_ext,
         cwd=cwd,
         trust_project=trust_project,
         host=host,
         watch=watch,
         strict_guards=strict_guards,
+        allow_asked=allow_asked,
         stats_file=stats,
         stats_interval_s=stats_interval,
         metrics_file=metrics,
