@@ -9,8 +9,8 @@ from supervisor.loop.timestamp import Timestamp
 from supervisor.mcp_server.content import error_result
 from supervisor.mcp_server.offer import Offer
 from wire import frames
-from wire.dialects.table import dialect_named
 from wire.control import CommandInfo, ToolInfo
+from wire.dialects.table import dialect_named
 from wire.suggest import no_such
 from wire.text import valid_text
 
