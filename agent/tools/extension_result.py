@@ -14,6 +14,7 @@ from agent.tools.shell.command import log_folder
 from agent.tools.shell.output_window import MAX_BYTES, MAX_LINES
 from agent.transcript import Image, Text, ToolResult
 from supervisor.loop.future import Failure
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,7 +68,7 @@ def _part(block: ContentBlock, name: str) -> tuple[Text | Image | None, bool]:
     if block.type == "text":
         return (Text(block.text) if block.text else None), False
     if block.type != "image":
-        return Text(f'[unknown block type "{block.type[:80]}" from extension {extension}]'), False
+        return Text(f'[unknown block type "{one_line(block.type, 80)}" from extension {extension}]'), False
     if len(block.data or "") > INPUT_LIMIT // 3 * 4:
         return Text(f"[an image from extension {extension}; it has more than {INPUT_LIMIT} bytes]"), False
     text = "".join((block.data or "").split())  # encoders of mail break base64 into lines

@@ -90,7 +90,7 @@ def discovering(
             skipped.append(Skipped(each.place, "disabled", is_error=False, entry=entry))
             continue
         if (winner := found.get(manifest.name)) is not None:
-            reason = f"the name {manifest.name!r} is taken by {winner.where} ({winner.scope.label})"
+            reason = f"the name {manifest.name!r} is taken by {winner.where} ({winner.source})"
             if entry is not None:
                 reason = f"{entry}: {reason}"
             skipped.append(Skipped(each.place, reason, is_error=winner.scope is each.scope, entry=entry))

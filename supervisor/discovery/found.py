@@ -76,6 +76,11 @@ class Found(msgspec.Struct, frozen=True):
         return str(self.folder if self.entry is None else self.entry)
 
     @property
+    def source(self) -> str:
+        """Its scope for people; of the scope EXPLICIT the option that names it."""
+        return "--mcp-config" if self.scope is Scope.EXPLICIT and self.entry is not None else self.scope.label
+
+    @property
     def written(self) -> list[str]:
         """The program and its arguments as they are written."""
         return [self.manifest.exec, *(self.manifest.args or ())]
@@ -153,6 +158,10 @@ class Skipped(msgspec.Struct, frozen=True):
             f"was named with {'--ext' if self.entry is None else '--mcp-config'}"
             if self.is_named
             else "may be required, or a guard whose failure means deny"
+            if self.entry is None
+            else "may be required"
+            if self.entry != self.folder
+            else "may have a server that is required"
         )
         what = "extension" if self.entry is None else "file" if self.entry == self.folder else "MCP server"
         return f"{what} {self.name} {why}, and cannot be loaded: {self.reason}"

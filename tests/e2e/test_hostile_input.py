@@ -62,7 +62,7 @@ for line in sys.stdin:
     frame = json.loads(line)
     if frame["type"] == "tool_call":
         good = {{"type": "image", "mime_type": "image/png", "data": "{data}"}}
-        send(type="tool_result", id=frame["id"], content=[good, {{**good, "data": "%%%"}}, {{"type": "smell"}}])
+        send(type="tool_result", id=frame["id"], content=[good, {{**good, "data": "%%%"}}, {{"type": "\\x1b[1msmell"}}])
     elif frame["type"] == "shutdown":
         break
 """
@@ -80,7 +80,7 @@ for line in sys.stdin:
     assert image in read["content"]
     assert look["content"][0] == image
     assert "undecodable image" in look["content"][1]["text"]
-    assert "unknown block type" in look["content"][2]["text"]
+    assert '[unknown block type "smell" from' in look["content"][2]["text"]
     assert look["is_error"] is True
 
 

@@ -86,6 +86,8 @@ class Named(NamedTuple):
     """Whether a `result` or an `error` is seen, and no method."""
 
 
+_NO_OBJECT = Unreadable("not a JSON object", Named())
+
 decode = msgspec.json.Decoder(Incoming).decode
 """Reads one message. Raises one of `UNREADABLE`."""
 _elements = msgspec.json.Decoder(list[Raw]).decode
@@ -109,10 +111,14 @@ def _batch(text: bytes) -> Sequence[Incoming | Unreadable]:
         elements = _elements(text)
     except UNREADABLE:
         return (_message(text),)
-    read_ones: list[Incoming | Unreadable] = [_message(bytes(element)) for element in elements[:BATCH_LIMIT]]
+    read_ones = [_element(bytes(element)) for element in elements[:BATCH_LIMIT]]
     if len(elements) > BATCH_LIMIT:
         read_ones.append(Unreadable(f"a batch of {len(elements)} messages; {BATCH_LIMIT} of them are read", Named()))
     return read_ones
+
+
+def _element(text: bytes) -> Incoming | Unreadable:
+    return _message(text) if text.startswith(b"{") else _NO_OBJECT
 
 
 def _message(text: bytes) -> Incoming | Unreadable:
@@ -135,7 +141,7 @@ def _message(text: bytes) -> Incoming | Unreadable:
             if tried == _CANDIDATES:
                 break
     if not text.startswith(b"{"):
-        return Unreadable("not a JSON object", Named())
+        return _NO_OBJECT
     return Unreadable(why, named(text[:PREFIX_KEPT], text[-PREFIX_KEPT:]))
 
 

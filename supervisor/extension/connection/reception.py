@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.extension.lifecycle import State
 from supervisor.extension.pending_requests import PendingRequests
+from supervisor.process.child import EXIT_FOLLOWS_S
 from wire import frames
 from wire.framing import CROWD, LineSplitter, Oversize, drop_scraps
 
@@ -95,7 +96,12 @@ class Reception(PendingRequests):
             self._handlers[type(message)](message)
 
     def _reply(self, data: bytes) -> None:
-        if data and not self.write(data) and self.state.is_up and self.stdin is not None:
+        if data and not self.write(data) and not self._notices.has_warned("replies"):
+            # A process that has just exited reads nothing either, and that is another fault.
+            self._loop.call_later(EXIT_FOLLOWS_S, self._warn_of_unread_replies)
+
+    def _warn_of_unread_replies(self) -> None:
+        if self.state.is_up and self.stdin is not None:
             self._notices.warn("replies", f"does not read {self.stdin.name}; what it asked for is not answered")
 
     def _call_when_due(self) -> None:

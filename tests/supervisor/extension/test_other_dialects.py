@@ -28,10 +28,18 @@ def test_a_process_that_asks_and_never_reads_holds_nothing_up(host, sh):
         timeouts={"tool_call": 0.2, "ready": 60.0},
     )
     host.start()
+    host.until(lambda: host.said_of("deaf"))
     assert host.said_of("deaf") == [("warning", "does not read its stdin; what it asked for is not answered")]
     assert host.state("deaf") is State.READY
     assert host.text("echo", text="between") == "between"
     assert host.call_of("deaf", "a").failure in (Failure.TIMEOUT, Failure.NOT_READING)
+
+
+def test_a_process_that_asks_and_ends_at_once_has_ended_and_that_is_all(host, sh):
+    sh.add("hasty", "echo hello; echo ready; exec <&-; echo echo 250 please; exit 3")
+    host.start()
+    host.until(lambda: host.state("hasty") is State.EXITED or host.said_of("hasty"))
+    assert [kind for kind, _ in host.said_of("hasty")] == ["exited"]
 
 
 def test_the_end_of_its_input_stops_it(host, sh):

@@ -180,7 +180,9 @@ class McpSession:
             self._lists.changed(kind, now)
             self.due_at = self._lists.due_at
             return ()
-        return () if method in said.NOT_NEEDED else (frames.UnknownFrame(one_line(method, QUOTED)),)
+        if method in said.NOT_NEEDED:
+            return ()
+        return (Remarked(f"a notification {one_line(method, QUOTED)!r}, which zot does not know; ignored"),)
 
     def _on_nameless(self, message: Incoming, now: float) -> Received:
         """An error without an id: if the server could not read a request, it answers the only one that waits."""

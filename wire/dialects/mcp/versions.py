@@ -14,7 +14,7 @@ import msgspec
 from wire.dialects.jsonrpc import encode
 from wire.dialects.mcp.results import error_text
 from wire.dialects.mcp.values import kind_of, string
-from wire.text import one_line
+from wire.text import one_line, printable
 
 LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Versions with a handshake that are spoken, the newest last."""
@@ -22,6 +22,8 @@ MODERN = "2026-07-28"
 UNSUPPORTED_VERSION = -32022
 INSTRUCTIONS_LIMIT = 2048
 """Bytes of a server's instructions that are kept."""
+SEARCHED = 4 * INSTRUCTIONS_LIMIT
+"""Characters of them that are looked at for what controls a terminal."""
 LOG_LEVEL = "info"
 _SPOKEN = f"zot speaks {', '.join((*LEGACY, MODERN))}"
 _PREFIX = "io.modelcontextprotocol/"
@@ -144,7 +146,7 @@ def _server(result: dict[str, Any], info: Any) -> Server:
         has_prompts=isinstance(capabilities.get("prompts"), dict),
         has_logging=isinstance(capabilities.get("logging"), dict),
         tells_changes=tuple(changes),
-        instructions=_cut(string(result.get("instructions")).strip()),
+        instructions=_cut(printable(string(result.get("instructions"))[:SEARCHED]).strip()),
     )
 
 

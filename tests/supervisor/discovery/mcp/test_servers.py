@@ -81,7 +81,7 @@ def test_files_by_precedence(project, home, tmp_path):
     }  # fmt: skip
     assert lines(discovery) == []
     assert [skipped.reason for skipped in discovery.skipped] == [
-        f"{project}/.mcp.json: the name 'one' is taken by {named} (--ext)",
+        f"{project}/.mcp.json: the name 'one' is taken by {named} (--mcp-config)",
         f"{home}/mcp.json: the name 'three' is taken by {project}/.mcp.json (project)",
     ]
 

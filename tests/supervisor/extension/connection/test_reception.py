@@ -12,6 +12,7 @@ from supervisor.extension.lifecycle import State
 from supervisor.loop.future import Failure
 from supervisor.loop.link import LINK_LIMIT, Link
 from supervisor.loop.loop import Loop
+from supervisor.process.child import EXIT_FOLLOWS_S
 from tests.support.host import Host
 from tests.support.scripted_dialect import NAME, scripted_dialect
 from wire.manifest import Manifest, Restart, Timeouts
@@ -102,6 +103,8 @@ def test_replies_that_are_not_read_are_dropped_and_told_once(stand):
     stand.say("echo 100", "echo 100")
     stand.say("echo 100")
     assert stand.sent == []
+    assert stand.host.said_of("desk") == [], "it may be about to end"
+    stand.after(EXIT_FOLLOWS_S)
     assert stand.host.said_of("desk") == [
         ("warning", "does not read the lines for it; what it asked for is not answered")
     ]

@@ -308,6 +308,12 @@ def test_instructions_of_any_length_are_cut():
     assert len(instructions.text.encode()) <= 2048
 
 
+def test_instructions_have_nothing_that_controls_a_terminal():
+    talk = Talk()
+    _, instructions = talk.answer("initialize", initialized(instructions="\x1b[31mUse\x1b[0m\x00 it.\n\u202ewell\r"))
+    assert instructions.text == "Use it.\nwell"
+
+
 def test_an_answer_to_initialize_that_is_too_long_says_so():
     for much in ({"instructions": "x" * PAGE}, {"capabilities": [[]] * PARTS_LIMIT}):
         talk = Talk()

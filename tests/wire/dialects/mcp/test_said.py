@@ -74,5 +74,7 @@ def test_a_log_message_that_is_none_is_remarked(params: object):
 def test_other_notifications_are_ignored():
     talk = opened(modern=True)
     assert talk.hear({"method": "notifications/subscriptions/acknowledged", "params": {}}) == []
-    assert talk.hear({"method": "notifications/new", "params": {}}) == [frames.UnknownFrame("notifications/new")]
+    (remarked,) = talk.hear({"method": "notifications/new", "params": {}})
+    assert isinstance(remarked, Remarked)
+    assert "'notifications/new', which zot does not know" in remarked.text
     assert talk.asked("tools/list")["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] == MODERN
