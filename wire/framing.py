@@ -66,14 +66,21 @@ class LineSplitter:
     `feed` returns the complete lines in order, without their LF, with an `Oversize` in the place of each dropped line.
     """
 
-    __slots__ = ("_allowed", "_dropped", "_last", "_limit_of", "_tail", "limit", "pending")
+    __slots__ = ("_allowed", "_dropped", "_last", "_limit_of", "_tail", "limit", "pending", "shortest")
 
-    def __init__(self, limit: int = DEFAULT_FRAME_LIMIT, limit_of: Callable[[bytes], int] | None = None) -> None:
+    def __init__(
+        self,
+        limit: int = DEFAULT_FRAME_LIMIT,
+        limit_of: Callable[[bytes], int] | None = None,
+        *,
+        shortest: int = SHORTEST_FRAME,
+    ) -> None:
         """With `limit_of`, a longer line than `limit` may have as many bytes as that function says. It gets the first
-        bytes of the line, `PREFIX_KEPT` at most."""
+        bytes of the line, `PREFIX_KEPT` at most. `shortest` is for `drop_scraps`."""
         if limit < 1:
             raise ValueError(f"frame limit must be positive, not {limit}")
         self.limit = limit
+        self.shortest = shortest
         self._limit_of = limit_of
         self._allowed = limit  # bytes of the current line
         self._tail = bytearray()
@@ -135,11 +142,12 @@ class LineSplitter:
         self.pending = len(self._tail)
 
 
-def drop_scraps(lines: list[Line | Oversize]) -> int:
-    """Removes the lines after the first `CROWD` ones that are too short to be frames; returns how many. To decode such
-    a line takes as long as a frame of a hundred bytes, and a chunk may have tens of thousands of them."""
+def drop_scraps(lines: list[Line | Oversize], shortest: int) -> int:
+    """Removes the lines after the first `CROWD` ones that have less than `shortest` bytes, too few for a message;
+    returns how many. To decode such a line takes as long as a frame of a hundred bytes, and a chunk may have tens of
+    thousands of them."""
     before = len(lines)
-    lines[CROWD:] = [line for line in lines[CROWD:] if type(line) is Oversize or len(line) >= SHORTEST_FRAME]
+    lines[CROWD:] = [line for line in lines[CROWD:] if type(line) is Oversize or len(line) >= shortest]
     return before - len(lines)
 
 

@@ -41,6 +41,7 @@ class TabSession:
 
     opening = b""
     due_at: float | None = None
+    spoken = "tabs"
     trouble = ""
 
     def __init__(self, setup: Setup) -> None:
@@ -50,7 +51,7 @@ class TabSession:
         """The lines so far of each call that the host waits for."""
 
     def splitter(self) -> LineSplitter:
-        return LineSplitter(min(LINE_LIMIT, self._setup.frame_limit))
+        return LineSplitter(min(LINE_LIMIT, self._setup.frame_limit), shortest=len("guard"))
 
     # --- what the process says ------------------------------------------------------------------------------
 

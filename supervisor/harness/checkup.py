@@ -56,6 +56,8 @@ class CheckupResult:
     hello_name: str | None = None
     version: str | None = None
     capabilities: tuple[str, ...] = ()
+    spoken: str = ""
+    """The protocol with its version, as the dialect says it."""
     tools: tuple[str, ...] = ()
     definition_tokens: int = 0
     """About so many tokens the model is sent for its tools."""
@@ -209,6 +211,7 @@ def _force_of(process: RecordedProcess, teardown: Teardown) -> Force:
 
 def _read_registrations(process: RecordedProcess, result: CheckupResult) -> None:
     registry = process.registry
+    result.spoken = process.spoken
     result.tools = tuple(registry.tools)
     result.definition_tokens = sum(tool.tokens for tool in registry.tools.values())
     result.commands = tuple(registry.commands)

@@ -40,7 +40,7 @@ def test_tools_verdicts_and_events_for_two_clients_at_once(zot):
         verdict = other.ask(frames.EventIntercept("v", "turn_start", step=1), frames.InterceptResponse)
         assert (verdict.block, verdict.reason) == (True, "not today")
         question = frames.EventIntercept("w", "tool_call", tool_name="read", tool_args=RAW(b'{"path": "a"}'))
-        assert other.ask(question, frames.InterceptResponse) == frames.InterceptResponse("w")
+        assert other.ask(question, frames.InterceptResponse) == control.Verdict("w")
         other.send(frames.Event("turn_start", step=7))
         wait_until(lambda: b'"step":7' in seen.read_bytes())
         other.close()

@@ -61,7 +61,19 @@ def test_status_of_extensions_that_work_wait_and_have_failed(host):
     assert (good.status, good.stderr) == (0, "")
     assert good.text.startswith("echo: ready for ")
     labels = [line.split()[0] for line in good.text.splitlines() if line and not line.startswith("20")]
-    assert labels == ["echo:", "since", "starts", "use", "limits", "calls", "tools", "guards", "folder", "log"]
+    assert labels == [
+        "echo:",
+        "since",
+        "starts",
+        "use",
+        "limits",
+        "calls",
+        "tools",
+        "definitions",
+        "guards",
+        "folder",
+        "log",
+    ]
     assert "ready" in good.text
     assert f"zot host {host.pid}" in good.text
     assert " of 500; over them: restart" in good.text

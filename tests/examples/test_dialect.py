@@ -4,6 +4,7 @@ dialect has."""
 from __future__ import annotations
 
 import inspect
+import json
 import re
 
 import pytest
@@ -55,6 +56,19 @@ def test_an_extension_in_sh_offers_answers_guards_and_stops(host):
     host.stop()
     assert host.state("disk") is State.EXITED
     assert "ended: exit 0" in host.log("disk"), "the end of its input is enough"
+
+
+def test_a_result_of_many_short_lines_that_come_at_once_is_whole(host, tmp_path):
+    lines = 3000
+    (tmp_path / "result").write_text("out\t1\t}\n" * lines + "done\t1\n")
+    (tmp_path / "braces.sh").write_text(
+        "printf 'hello\\t1\\ntool\\tbraces\\tMany.\\nready\\n'; read -r start; read -r call; cat result -"
+    )
+    manifest = {"name": "braces", "exec": "/bin/sh", "args": ["braces.sh"], "dialect": "tab"}
+    (tmp_path / "extension.json").write_text(json.dumps(manifest))
+    host.found.append(Found(tmp_path, read_manifest(tmp_path), Scope.EXPLICIT))
+    host.start()
+    assert host.text("braces") == "\n".join("}" * lines)
 
 
 def test_without_its_entry_in_the_table_the_manifest_is_refused():

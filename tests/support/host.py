@@ -67,9 +67,9 @@ def result(frame, text):
 class Host:
     """A supervisor with the extensions that were added. `start` starts it, the end of the `with` block stops it."""
 
-    def __init__(self, folder: Path, *, owns_process: bool = True, **options: Any) -> None:
+    def __init__(self, folder: Path, *, owns_process: bool = True, loop: Loop | None = None, **options: Any) -> None:
         self.folder = folder
-        self.loop = Loop()
+        self.loop = loop or Loop()
         self.notices: list[tuple[str, str, str]] = []
         self.notes: list[tuple[str, str, str]] = []
         self.supervisor = Supervisor(

@@ -149,9 +149,13 @@ def test_of_many_short_lines_only_those_that_may_be_frames_are_kept():
     shortest = b'{"type":"a"}'
     assert len(shortest) == SHORTEST_FRAME
     lines = [b""] * CROWD + [b"", shortest, b"{", dropped, b"x" * 11, shortest]
-    assert drop_scraps(lines) == 3
+    assert drop_scraps(lines, SHORTEST_FRAME) == 3
     assert lines == [b""] * CROWD + [shortest, dropped, shortest]
-    assert drop_scraps([b""] * CROWD) == 0
+    assert drop_scraps([b""] * CROWD, SHORTEST_FRAME) == 0
+    assert drop_scraps(short := [b"x" * 5] * CROWD + [b"x" * 5, b"x" * 4], 5) == 1, (
+        "what is short is the dialect's to say"
+    )
+    assert len(short) == CROWD + 1
 
 
 def test_the_limit_is_above_zots():

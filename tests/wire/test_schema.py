@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.any_message import any_of, plain
 from wire import control, events, frames, schema, stats
+from wire.dialects.table import MODULES
 from wire.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -102,9 +103,9 @@ def test_wrong_messages_are_not_valid(name: str, wrong: dict):
     assert not validator(name).is_valid(wrong)
 
 
-@given(any_of(Manifest))
-def test_a_manifest_that_can_be_written_can_be_read(manifest: Manifest):
-    fields = plain(manifest) | {"name": "a", "exec": "x", "env": ["A_KEY"]}
+@given(any_of(Manifest), st.sampled_from([*MODULES]))
+def test_a_manifest_that_can_be_written_can_be_read(manifest: Manifest, dialect: str):
+    fields = plain(manifest) | {"name": "a", "exec": "x", "env": ["A_KEY"], "dialect": dialect}
     validator("manifest").validate(fields)
 
 

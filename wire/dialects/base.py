@@ -97,6 +97,9 @@ class Splitter(Protocol):
 
     pending: int
     """Bytes held back because the message is not complete."""
+    shortest: int
+    """Bytes of the shortest message there is. Of more than 1,000 at once, shorter ones are dropped unread, and counted
+    as junk."""
 
     def feed(self, data: bytes) -> list[Line | Oversize]: ...
     def finish(self) -> Line | Oversize | None: ...

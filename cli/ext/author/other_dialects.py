@@ -24,7 +24,7 @@ def ready(result: CheckupResult) -> Iterator[DoctorFinding]:
     assert result.ready_s is not None
     name = result.hello_name or "a program without a name"
     said = name if result.version is None else f"{name} {result.version}"
-    yield DoctorFinding(Level.OK, "speaks", f"{result.found.manifest.dialect}: {said}")
+    yield DoctorFinding(Level.OK, "speaks", f"{result.spoken or result.found.manifest.dialect}: {said}")
     manifest = result.found.manifest
     if result.phase is HandshakePhase.SILENT:
         message = f"its list of tools was not complete {manifest.timeouts.ready:g} s after its hello; what came is used"

@@ -74,6 +74,7 @@ class ProgramWorker(Worker):
             return
         self._link.close(reason)
         self.restart_timer(None)
+        self._stop_session_timer()
         self.failure = reason
         self._move(Trigger.STOP)
         self._move(Trigger.GONE)

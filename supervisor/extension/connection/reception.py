@@ -52,7 +52,7 @@ class Reception(PendingRequests):
         account.frames_in += count
         self.frames_in += count
         if count > CROWD:
-            account.junk_lines += drop_scraps(lines)
+            account.junk_lines += drop_scraps(lines, self._splitter.shortest)
         replies: list[bytes] = []
         for line in lines:
             if isinstance(line, Oversize):

@@ -37,7 +37,7 @@ def gone(said: str, state: State = State.BACKOFF) -> Seen:
     return Seen(0, said, None, state)
 
 
-SKIPPED = "writes lines that are not frames to its stdout"
+SKIPPED = "writes lines that are not messages to its stdout"
 EXPECTED = {
     "prints-before": Seen(said=SKIPPED),
     "prints-between": Seen(said=SKIPPED),
@@ -79,7 +79,7 @@ EXPECTED = {
     "wordy-tools": Seen(41, "the definitions of its 41 tools take about"),
     "list-is-no-list": Seen(0, "tools is null, not a list; going on without tools", None),
     "list-fails": Seen(0, "tools/list: MCP error -32603: cannot list; going on without tools", None),
-    "never-lists": Seen(0, "has not listed all that it offers within 1 s of the hello", None),
+    "never-lists": Seen(0, "has not listed all that it offers within 1 s of its hello", None),
     "changes-for-ever": Seen(),
     "changes-at-start": Seen(),
     "renames-for-ever": Seen(2),

@@ -67,7 +67,8 @@ class Handshake:
 
     @property
     def _method(self) -> str:
-        return (Kind.OPENING if self.phase is Phase.OPENING else Kind.DISCOVER).value
+        kind = Kind.OPENING if self.phase is Phase.OPENING else Kind.DISCOVER
+        return kind.value
 
     @property
     def ping_method(self) -> str:

@@ -36,7 +36,7 @@ def test_the_doctor_judges_an_mcp_server_as_one(zot, tmp_path):
     assert record["dialect"] == "mcp"
     assert record["definition_tokens"] > 0
     said = {finding["topic"]: finding["message"] for finding in record["findings"]}
-    assert said["speaks"].startswith("mcp: Desk of all")
+    assert said["speaks"].startswith("MCP 2025-11-25: Desk of all")
     assert said["size"] == f"about {record['definition_tokens']:,} tokens of each request"
     assert "after the end of its stdin, with exit status 0" in said["stop"]
     for word in ("frame", "shutdown", "hello", "same name"):

@@ -1,0 +1,80 @@
+"""Processes of a dialect that is not zot's: floods of questions, starts that cannot succeed, and the stop."""
+
+from __future__ import annotations
+
+import pytest
+
+from supervisor.extension.lifecycle import State
+from supervisor.loop.future import Failure
+from tests.support.host import LATER, SOON
+from tests.support.scripted_dialect import NAME, Sh, scripted_dialect
+
+dialect = pytest.fixture(scripted_dialect)
+ASKS = 20_000
+
+
+@pytest.fixture
+def sh(host, tmp_path, dialect):
+    return Sh(host, tmp_path)
+
+
+@pytest.mark.usefixtures("healthy")
+def test_a_process_that_asks_and_never_reads_holds_nothing_up(host, sh):
+    """5 MB of replies: more than the pipe and the queue hold."""
+    sh.add(
+        "deaf",
+        f"echo hello; echo tool a; awk 'BEGIN {{ while (i++ < {ASKS}) print \"echo 250 please\" }}'; echo ready\n"
+        "sleep 600",
+        timeouts={"tool_call": 0.2, "ready": 60.0},
+    )
+    host.start()
+    assert host.said_of("deaf") == [("warning", "does not read its stdin; what it asked for is not answered")]
+    assert host.state("deaf") is State.READY
+    assert host.text("echo", text="between") == "between"
+    assert host.call_of("deaf", "a").failure in (Failure.TIMEOUT, Failure.NOT_READING)
+
+
+def test_the_end_of_its_input_stops_it(host, sh):
+    sh.add("reader", "echo hello; echo ready; while read -r line; do :; done; echo the end >&2")
+    host.start()
+    host.stop()
+    assert host.state("reader") is State.EXITED
+    assert "the end\n" in host.log("reader")
+    assert "ended: exit 0" in host.log("reader")
+
+
+def test_what_is_said_first_reaches_the_process(host, sh, dialect):
+    dialect.opening = b"who are you?\n"
+    sh.add("asked", 'read -r question; echo hello; echo "remark asked: $question"; echo ready; read -r greeting; cat')
+    host.start()
+    assert host.state("asked") is State.READY
+    assert "asked: who are you?" in host.log("asked")
+
+
+def test_a_start_that_may_succeed_later_is_tried_again(host, sh, tmp_path):
+    paid = tmp_path / "paid"
+    start = f"if [ -e {paid} ]; then echo hello; echo ready; else > {paid}; echo unusable no licence; fi; cat"
+    sh.add("licensed", start, restart=SOON)
+    host.start()
+    host.until(lambda: host.is_restarted("licensed"))
+    assert [message.split(";")[0] for kind, message in host.said_of("licensed") if kind == "exited"] == ["no licence"]
+
+
+@pytest.mark.usefixtures("healthy")
+def test_a_start_that_cannot_succeed_is_not_tried_again(host, sh):
+    sh.add("stranger", "echo hopeless it speaks version 9; cat", restart={**LATER, "policy": "permanent"})
+    host.start()
+    assert host.state("stranger") is State.FAILED
+    ((kind, message),) = host.said_of("stranger")
+    assert kind == "failed"
+    assert message.startswith("it speaks version 9")
+    assert "again in" not in message
+
+
+def test_the_defaults_of_the_dialect_are_those_of_its_manifests(host, sh, dialect):
+    dialect.manifest_defaults = {"priority": 7, "timeouts": {"hello": 1.5}}
+    sh.add("plain", "echo hello; echo ready; cat", timeouts={"ready": 4.0})
+    manifest = host.found[-1].manifest
+    assert manifest.dialect == NAME
+    assert (manifest.priority, manifest.timeouts.ready) == (7, 4.0)
+    host.start()
