@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from supervisor.discovery.environment import child_environment
 from supervisor.discovery.found import Found, Scope
@@ -49,8 +49,11 @@ class Workshop:
     def python(self, source: Path, *args: str) -> list[str]:
         return [sys.executable, "-I", "-S", str(source), *args]
 
-    def extension(self, name: str, argv: Sequence[str], position: int = 0, *, independent: bool = False) -> Found:
-        manifest = Manifest(name=name, exec=argv[0], args=tuple(argv[1:]), independent=independent)
+    def extension(
+        self, name: str, argv: Sequence[str], position: int = 0, *, independent: bool = False, **fields: Any
+    ) -> Found:
+        """`fields` are further ones of its manifest."""
+        manifest = Manifest(name=name, exec=argv[0], args=tuple(argv[1:]), independent=independent, **fields)
         return Found(self.folder, manifest, Scope.EXPLICIT, position)
 
     def bystanders(self, count: int) -> list[Found]:

@@ -37,7 +37,11 @@ def host(
     ] = None,
     mcp_config: Annotated[
         list[str] | None,
-        typer.Option("--mcp-config", help="Start the MCP servers of this file; repeatable.", metavar="FILE"),
+        typer.Option(
+            "--mcp-config",
+            help="Start the MCP servers of this file, too, which has the form of .mcp.json; repeatable.",
+            metavar="FILE",
+        ),
     ] = None,
     no_ext: Annotated[
         bool,
@@ -55,7 +59,11 @@ def host(
         bool, typer.Option("--strict-guards", help="A guard that gives no verdict (crash, timeout) denies.")
     ] = False,
     allow_asked: Annotated[
-        bool, typer.Option("--allow-asked", help="Allow what a guard wants a person to decide, instead of refusing it.")
+        bool,
+        typer.Option(
+            "--allow-asked",
+            help="Allow what guards want a person to decide. Default: it is refused, since nobody is asked.",
+        ),
     ] = False,
     stats: Annotated[
         str | None,

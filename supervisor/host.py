@@ -135,9 +135,9 @@ class Host:
         the host."""
         self._extensions = tuple(extensions)
         is_within = kind == "mcp" and START in os.environ
-        self._mcp = None if is_within else McpFiles(Path(self.cwd), tuple(mcp_configs))
-        """None in a `zot mcp serve` that a host of ours runs: its own entry is in such a file, and it would run itself
-        without end."""
+        self._mcp = McpFiles(Path(self.cwd), tuple(mcp_configs), only_named=is_within)
+        """In a `zot mcp serve` that a host of ours runs, only files that are named: its own entry may be in one of the
+        others, and it would run itself without end."""
         self._discover_more = discover_more
         self._told: set[tuple[str, str]] = set()
         self._stats_file: StatsFile | None = None
@@ -227,8 +227,8 @@ class Host:
             self._tell_once("config", self._config.remark, "warning")
         if self._watch_files:
             parents = parents_of(Path(self.cwd), self.home) if self._discover_more else ()
-            named = () if self._mcp is None else self._mcp.named
-            files = mcp_files(Path(self.cwd) if self._discover_more and self._mcp else None, self.home, named)
+            project = Path(self.cwd) if self._discover_more and not self._mcp.only_named else None
+            files = mcp_files(project, self.home, self._mcp.named)
             self._watching = watch(self.supervisor, self._reloader, parents, self._tell_of_a_watch, files=files)
         self.supervisor.begin_session()
         if self.missing:

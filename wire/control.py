@@ -239,6 +239,8 @@ class Registrations(Message, frozen=True, tag="registrations", omit_defaults=Fal
     commands: tuple[CommandInfo, ...]
     is_complete: bool = True
     """Every extension is ready or has failed: nobody is still starting."""
+    instructions: str = ""
+    """What the extensions want the model to know of their tools, each under a line with its name."""
 
 
 class RegistrationsChanged(Message, frozen=True, tag="registrations_changed"):

@@ -51,24 +51,34 @@ def register(app: typer.Typer) -> None:
 
 
 def mcp_add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="How the server is called here.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the server here.")],
     command: Annotated[
-        list[str], typer.Argument(metavar="COMMAND [ARG]...", help="What starts it, and its arguments.")
+        list[str], typer.Argument(metavar="COMMAND [ARG]...", help="The program that is started, and its arguments.")
     ],
     scope: Scope = McpScope.user,
     env: Annotated[
         list[str] | None,
-        typer.Option("-e", "--env", metavar="KEY=VALUE", help="A variable for it; KEY alone: taken from yours."),
+        typer.Option(
+            "-e",
+            "--env",
+            metavar="KEY=VALUE",
+            help="A variable for the server; KEY alone: as it is in your environment.",
+        ),
     ] = None,
     cwd: Annotated[
-        str | None, typer.Option("--cwd", metavar="DIR", help="Where it runs. Default: the project's folder.")
+        str | None, typer.Option("--cwd", metavar="DIR", help="The folder that it runs in. Default: the project's.")
     ] = None,
     timeout: Annotated[
-        str | None, typer.Option("--timeout", metavar=METAVAR, help="For the result of a call. Default: 60 s.")
+        str | None,
+        typer.Option("--timeout", metavar=METAVAR, help="The longest wait for the result of a call. Default: 60 s."),
     ] = None,
     startup_timeout: Annotated[
         str | None,
-        typer.Option("--startup-timeout", metavar=METAVAR, help="For its start. Default: 30 s, of npx and uvx 60 s."),
+        typer.Option(
+            "--startup-timeout",
+            metavar=METAVAR,
+            help="The longest wait for its first answer. Default: 30 s; npx, uvx: 60 s.",
+        ),
     ] = None,
     include_tools: Annotated[
         str | None, typer.Option("--include-tools", metavar="A,B", help="Offer only these tools.")
@@ -77,20 +87,23 @@ def mcp_add(
         str | None, typer.Option("--exclude-tools", metavar="A,B", help="Do not offer these tools.")
     ] = None,
     transport: Annotated[
-        str, typer.Option("-t", "--transport", metavar=STDIO, help="Only stdio can be run.", show_default=False)
+        str,
+        typer.Option(
+            "-t", "--transport", metavar=STDIO, help="Only stdio is possible: zot starts a process.", show_default=False
+        ),
     ] = STDIO,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Write an MCP server into mcp.json of $ZOT_HOME, or with --scope project into .mcp.json here.
 
-    Everything behind COMMAND is the server's own; put -- before it if it begins with a dash. The rest of the file
-    stays as it is. It starts nothing.
+    It starts nothing; zot mcp test NAME does. All words behind COMMAND belong to the server, so flags of zot mcp add
+    stand before COMMAND. Put -- before a COMMAND that begins with a dash. The rest of the file stays as it is.
 
-    A secret does not belong into the file: -e TOKEN, without a value, writes ${TOKEN}, which is filled in from your
+    Do not write secrets into the file: -e TOKEN, without a value, writes ${TOKEN}, which is filled in from your
     environment at each start.
 
-    Exit status: 0 added, 1 there is one of that name or the file has a fault, 2 usage.
+    Exit status: 0 added, 1 the name is taken, or the file has a fault, 2 usage.
 
     Examples:
         zot mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes

@@ -22,15 +22,17 @@ def register(app: typer.Typer) -> None:
 
 
 def mcp_add_json(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="How the server is called here.")],
-    entry: Annotated[str, typer.Argument(metavar="JSON", help="Its entry, as other programs have it; - for stdin.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the server here.")],
+    entry: Annotated[
+        str, typer.Argument(metavar="JSON", help="The entry, as other programs have it; - reads it from stdin.")
+    ],
     scope: Scope = McpScope.user,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Write an MCP server whose entry is JSON already, with any fields.
 
-    Exit status: 0 added, 1 there is one of that name or the file has a fault, 2 usage.
+    Exit status: 0 added, 1 the name is taken, or the file has a fault, 2 usage.
 
     Examples:
         zot mcp add-json time '{"command": "uvx", "args": ["mcp-server-time"]}'

@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 def mcp_get(name: ServerName, scope: OnlyScope = None, as_json: Json = False) -> None:
     """Tell all about an MCP server, without starting it: where it comes from, and what its variables become.
 
-    Values that look like secrets are not shown. If both files have the name, the one that would be started is told.
+    Values that look like secrets are not shown. If both files have the name, this tells of the one that would start.
 
     Exit status: 0 told, also of a faulty one; 1 failed; 2 no server has that name, or usage.
 

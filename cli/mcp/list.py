@@ -41,8 +41,8 @@ def mcp_list(as_json: Json = False) -> None:
     """List the MCP servers of this project and of the user, without starting any.
 
     The state says what a run would do with it: ok, disabled, faulty, hidden (another one has the name), unset
-    (a variable that it needs), or untrusted. Below the table stands what is wrong, and where. "tools" and "tokens" are
-    what a server offered when it last ran: about so many tokens of each request to the model are its definitions.
+    (a variable that it needs), or untrusted. What is wrong, and where, stands below the table. "tools" says how many
+    tools a server had when it last ran, and "tokens" about how many tokens of each request to the model they take.
 
     Exit status: 0 listed, also if there is nothing; 1 a file cannot be read; 2 usage.
 

@@ -145,6 +145,8 @@ def _watch_start(loop: Loop, extension: Extension, seen: Probe, wait_s: float | 
         seen.ready_s = loop.clock() - began
     elif not seen.is_interrupted:
         late = f"not ready within {patience:g} s"
+        if worker.said_hello is None and worker.trouble:
+            late += f"; {worker.trouble}"
         seen.failure = seen.failure or extension.failure or (late if not is_in_time else "it ended")
 
 

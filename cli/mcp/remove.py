@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 def mcp_remove(name: ServerName, scope: OnlyScope = None, as_json: Json = False) -> None:
     """Take an MCP server out of its file, also a faulty one. The rest of the file stays as it is.
 
-    What it has kept in its data folder stays, too. A host that runs it goes on with it until a reload.
+    A host that runs it goes on with it until a reload, or until the host ends.
 
     Exit status: 0 removed, 1 failed, 2 no server has that name, both files have it, or usage.
 

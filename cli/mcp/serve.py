@@ -27,10 +27,18 @@ def serve(
     no_ext: Annotated[
         bool, typer.Option("--no-ext", "--no-extensions", help="Serve only those named with --ext.")
     ] = False,
+    mcp_config: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mcp-config", help="Serve the MCP servers of this file (JSON), too; repeatable.", metavar="FILE"
+        ),
+    ] = None,
     cwd: Annotated[str | None, typer.Option(help="The project's folder. Default: this one.", metavar="DIR")] = None,
     trust_project: Annotated[
         bool,
-        typer.Option("--trust-project", help="Start the project's extensions although they are not trusted."),
+        typer.Option(
+            "--trust-project", help="Start the project's extensions and MCP servers although they are not trusted."
+        ),
     ] = False,
     host: Annotated[
         str | None,
@@ -44,6 +52,9 @@ def serve(
     watch: Annotated[bool, typer.Option("--watch", help="Reload an extension when its files change.")] = False,
     strict_guards: Annotated[
         bool, typer.Option("--strict-guards", help="A guard that gives no verdict (crash, timeout) denies.")
+    ] = False,
+    allow_asked: Annotated[
+        bool, typer.Option("--allow-asked", help="Allow what a guard wants a person to decide, instead of refusing it.")
     ] = False,
     stats: Annotated[
         str | None,
@@ -73,17 +84,16 @@ def serve(
     """Serve the tools of extensions to an MCP client, such as Claude Code, Codex or an editor.
 
     The client starts this command (claude mcp add zot -- zot mcp serve -q) and talks to it on stdin and stdout;
-    messages go to stderr. Each extension is a
-    supervised process, as in zot host: limited, accounted, started again after a crash. Guards judge every call and its
-    result. Slash commands are prompts. The agent's built-in tools are not served. zot ps, zot top and zot ext stats
-    show the server.
+    messages go to stderr. Each extension is a supervised process, as in zot host: it has limits and an account, and is
+    started again after a crash. Guards judge every call and its result. Slash commands become prompts. The agent's
+    built-in tools are not served. zot ps, zot top and zot ext stats show the server.
 
-    The first list of tools waits until all extensions have started, 5 s at most, and for required ones as long as they
-    may take; the client is told of later ones. When stdin ends, the calls under way still get their answers, within
-    30 s; then the extensions stop in order.
+    The first list of tools waits until all extensions have started, 5 s at most, but for required ones as long as they
+    may take. The client is told of later ones. When stdin ends, calls that are under way still get their answers, for
+    30 s at most; then the extensions stop in order.
 
-    Exit status: 0 stdin has ended, or stopped; 1 the client does not read, or the host of --host is gone; 2 usage;
-    9 without a required extension; 130 stopped at once.
+    Exit status: 0 stdin has ended, or zot stop or a signal has stopped it; 1 the client does not read, or the host of
+    --host is gone; 2 usage; 9 a required extension did not start; 130 stopped at once by a second signal.
 
     Examples:
         zot mcp serve                         the installed extensions, and the project's trusted ones
@@ -94,12 +104,14 @@ def serve(
 
     serving = Serving(
         extensions=tuple(ext or ()),
+        mcp_configs=tuple(mcp_config or ()),
         discover=not no_ext,
         cwd=cwd,
         trust_project=trust_project,
         host=host,
         watch=watch,
         strict_guards=strict_guards,
+        allow_asked=allow_asked,
         stats_file=stats,
         stats_interval_s=stats_interval,
         metrics_file=metrics,

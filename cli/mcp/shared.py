@@ -29,14 +29,14 @@ class McpError(Exception):
 
 Scope = Annotated[
     McpScope,
-    typer.Option("-s", "--scope", help="user: for you, in all projects. project: for all who have this folder."),
+    typer.Option("-s", "--scope", help="user: for you, in all projects. project: for everybody who has this folder."),
 ]
 OnlyScope = Annotated[
     McpScope | None,
-    typer.Option("-s", "--scope", help="Only the entry of this scope. Default: of both.", show_default=False),
+    typer.Option("-s", "--scope", help="Only the entry of this scope. Default: both scopes.", show_default=False),
 ]
-ServerName = Annotated[str, typer.Argument(metavar="NAME", help="Of the server.", autocompletion=mcp_servers)]
-Force = Annotated[bool, typer.Option("--force", help="Replace the entry of this name, if there is one.")]
+ServerName = Annotated[str, typer.Argument(metavar="NAME", help="The name of the server.", autocompletion=mcp_servers)]
+Force = Annotated[bool, typer.Option("--force", help="Replace the entry that has this name.")]
 
 
 def doing(command: str, run: Callable[[], int]) -> None:

@@ -39,7 +39,9 @@ def mcp_test(
     scope: OnlyScope = None,
     timeout: Annotated[
         str | None,
-        typer.Option("--timeout", metavar=METAVAR, help="The longest wait until it is ready. Default: as it is set."),
+        typer.Option(
+            "--timeout", metavar=METAVAR, help="The longest wait until it is ready. Default: as its entry says."
+        ),
     ] = None,
     call: Annotated[str | None, typer.Option("--call", metavar="TOOL", help="Call this tool once, too.")] = None,
     args: Annotated[
@@ -49,8 +51,8 @@ def mcp_test(
 ) -> None:
     """Start an MCP server once, as a run would, say what it offers and what that costs, and stop it.
 
-    It tells the version of the protocol that it speaks, how long it took, each tool with about how many tokens of each
-    request to the model its definition is, its prompts, what is left out and why, and its last lines on stderr.
+    It tells which version of the protocol the server speaks, how long it took, its tools, with about how many tokens of
+    each request to the model each of them takes, its prompts, what is left out and why, and its last lines on stderr.
 
     A server of a project that is not trusted is not started. A disabled one is.
 

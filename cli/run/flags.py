@@ -114,7 +114,10 @@ Extensions = Annotated[
 McpConfigs = Annotated[
     list[str] | None,
     typer.Option(
-        "--mcp-config", help="Start the MCP servers of this file; repeatable.", metavar="FILE", rich_help_panel=_TOOLS
+        "--mcp-config",
+        help="Start the MCP servers of this file, too, which has the form of .mcp.json; repeatable.",
+        metavar="FILE",
+        rich_help_panel=_TOOLS,
     ),
 ]
 NoExt = Annotated[
@@ -122,7 +125,7 @@ NoExt = Annotated[
     typer.Option(
         "--no-ext",
         "--no-extensions",
-        help="Only those named with --ext and --mcp-config.",
+        help="Start only those named with --ext and --mcp-config.",
         rich_help_panel=_TOOLS,
     ),
 ]
@@ -131,7 +134,7 @@ ExtensionWait = Annotated[
     typer.Option(
         "--ext-wait",
         help="Let the first request wait so long for extensions that are still starting. Default: as long as the"
-        " model takes to get ready, at least 1s and at most 3s.",
+        " model takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s.",
         metavar=METAVAR,
         parser=wait,
         rich_help_panel=_TOOLS,
@@ -155,7 +158,7 @@ AllowAsked = Annotated[
     bool,
     typer.Option(
         "--allow-asked",
-        help="Allow what a guard wants a person to decide. Without it that is refused: nobody is asked.",
+        help="Allow what guards want a person to decide. Default: it is refused, since nobody is asked.",
         rich_help_panel=_TOOLS,
     ),
 ]

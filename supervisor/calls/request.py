@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
@@ -54,25 +53,22 @@ class InFlight:
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
-        self._awaited: dict[int, tuple[Worker, Pending]] = {}
-        self._timers: dict[int, Timer] = {}
+        self._awaited: dict[int, tuple[Worker, Pending, Timer]] = {}
         self._cancelled: str | None = None
 
     def cancel(self, reason: str) -> None:
         """Ends the request early, if it has not ended: the callback then gets a failure with this reason."""
         self._cancelled = reason
-        for worker, pending in list(self._awaited.values()):
+        for worker, pending, _ in list(self._awaited.values()):
             worker.cancel(pending, reason)
 
     def _await(self, worker: Worker, pending: Pending, timeout_s: float, then: Callable[[Pending], None]) -> None:
         """Calls `then` in a later pass, when the worker has answered, has failed to, or the timeout has passed."""
-        late = partial(self._late, worker, pending, timeout_s)
-        self._timers[id(pending)] = self._loop.call_later(timeout_s, late)
-        self._awaited[id(pending)] = worker, pending
+        timer = self._loop.call_later(timeout_s, lambda: self._late(worker, pending, timeout_s))
+        self._awaited[id(pending)] = worker, pending, timer
 
         def done() -> None:
-            self._timers.pop(id(pending)).cancel()
-            del self._awaited[id(pending)]
+            self._awaited.pop(id(pending))[2].cancel()
             if pending.failure is not None and pending.failure not in (Failure.CANCELLED, Failure.TIMEOUT):
                 worker.account.errors += 1
             self._loop.call_later(0, lambda: then(pending))
@@ -87,7 +83,7 @@ class InFlight:
         if (progressed_at := pending.progressed_at) is not None:
             ends_at = end_after_progress(progressed_at, pending.asked_at, timeout_s)
             if self._loop.clock() < ends_at:
-                again = partial(self._late, worker, pending, timeout_s)
-                self._timers[id(pending)] = self._loop.call_at(ends_at, again)
+                again = self._loop.call_at(ends_at, lambda: self._late(worker, pending, timeout_s))
+                self._awaited[id(pending)] = worker, pending, again
                 return
         worker.expire(pending, timeout_s)

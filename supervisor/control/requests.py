@@ -134,6 +134,7 @@ class RequestHandler:
                     for name, owned in self._supervisor.registrations.commands().items()
                 ),
                 is_complete=self._supervisor.is_settled,
+                instructions=valid_text(self._supervisor.registrations.instructions()),
             )
         )
 

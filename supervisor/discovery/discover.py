@@ -49,6 +49,8 @@ class McpFiles(msgspec.Struct, frozen=True):
     """The project's folder."""
     named: tuple[str, ...] = ()
     """The files of `--mcp-config`."""
+    only_named: bool = False
+    """Those files alone count."""
 
 
 def discover(
@@ -75,7 +77,7 @@ def discovering(
     Symbolic links to folders count. Of several extensions with one name the first in that order wins. A disabled,
     broken or untrusted extension hides no other; in zot it hides a global extension with the same folder name. A
     disabled extension that is named by `--ext` starts. Without `admit` all extensions of the project are trusted.
-    Without `mcp` no server of a file is found.
+    Without `mcp` no server of a file is found. One that is `zot mcp serve` for this project is left out.
     """
     found: dict[str, Found] = {}
     skipped: list[Skipped] = []
@@ -95,12 +97,16 @@ def discovering(
             continue
         extension: Found | str = each
         if entry is not None:
+            from supervisor.discovery.mcp.itself import REASON, is_itself
             from supervisor.discovery.mcp.servers import expanded
 
             extension = expanded(each, os.environ)
             if isinstance(extension, str):
                 needed = manifest.required
                 skipped.append(Skipped(each.place, f"{entry}: {extension}", may_be_needed=needed, entry=entry))
+                continue
+            if is_itself(extension):
+                skipped.append(Skipped(each.place, f"{entry}: {REASON}", is_error=False, entry=entry))
                 continue
         assert not isinstance(extension, str)
         admitted = extension if admit is None or each.scope is not Scope.PROJECT else (yield from admit(extension))
@@ -127,7 +133,7 @@ def _candidates(
     yield from unlisted
     for wanted, parent, name in ((Scope.PROJECT, project, PROJECT_FILE), (Scope.GLOBAL, home, USER_FILE)):
         yield from (_look_at(folder, scope) for folder, scope in folders if scope is wanted)
-        if parent is not None and mcp is not None and os.path.lexists(parent / name):
+        if parent is not None and mcp is not None and not mcp.only_named and os.path.lexists(parent / name):
             yield from servers_in(parent / name, wanted, mcp.workspace)
 
 

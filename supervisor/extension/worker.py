@@ -155,6 +155,11 @@ class Worker(Reception):
         return self._session.spoken
 
     @property
+    def trouble(self) -> str:
+        """Why there may have been no hello yet; "" if nothing speaks for a cause."""
+        return self._session.trouble
+
+    @property
     def is_running(self) -> bool:
         """Whether there is something that may send frames."""
         raise NotImplementedError
@@ -170,7 +175,7 @@ class Worker(Reception):
         """Says what the host says first, and waits for the hello."""
 
         def late() -> None:
-            self.give_up(no_hello(hello_s, self._session.trouble), Cause.REFUSED)
+            self.give_up(no_hello(hello_s, self.trouble), Cause.REFUSED)
 
         if self._session.opening:
             self.write(self._session.opening)

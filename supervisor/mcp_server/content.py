@@ -6,6 +6,8 @@ import binascii
 from base64 import b64decode
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from wire import frames
 from wire.text import valid_text
 
@@ -54,6 +56,12 @@ def prompt_definition(command: CommandInfo) -> dict[str, Any]:
 def error_result(text: str) -> frames.ToolResult:
     """A result that says why there is no other."""
     return frames.ToolResult("", [frames.ContentBlock("text", text=valid_text(text))], is_error=True)
+
+
+def with_texts(result: frames.ToolResult, *texts: str) -> frames.ToolResult:
+    """The result with more texts behind it; empty ones are left out."""
+    added = [frames.ContentBlock("text", text=text) for text in texts if text]
+    return replace(result, content=[*(result.content or ()), *added]) if added else result
 
 
 def call_result(result: frames.ToolResult) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
-from supervisor.mcp_server.content import error_result
+from supervisor.mcp_server.content import error_result, with_texts
 from supervisor.registry.call_arguments import unfit
 from wire import frames
 
@@ -26,6 +26,8 @@ class Stage(Enum):
     """The guards judge the call."""
     RUNNING = "running"
     """The tool runs."""
+    RECOVERY = "recovery"
+    """The tool has failed: the guards of errors say whether it is tried again."""
     REVIEW = "review"
     """The guards judge the result."""
     ENDED = "ended"
@@ -51,6 +53,9 @@ class GuardedCall:
         self._done = done
         self._on_progress = on_progress
         self._under_way: Cancellable | None = None
+        self._context = ""
+        """What guards of the call add for the model."""
+        self._retries = 0
 
     def begin(self) -> None:
         """Tells the observers, and asks the guards."""
@@ -81,6 +86,10 @@ class GuardedCall:
                 self._end(error_result(f"rewritten by a guard: {fault}"))
                 return
             self._args = judgement.args
+        self._context = judgement.additional_context
+        self._run()
+
+    def _run(self) -> None:
         self.stage = Stage.RUNNING
         self._under_way = self._source.call(self._name, self._args, self._ran, self._progressed)
 
@@ -91,6 +100,32 @@ class GuardedCall:
     def _ran(self, result: frames.ToolResult) -> None:
         if self.stage is not Stage.RUNNING:
             return
+        if not result.is_error:
+            self._review(result)
+            return
+        self.stage = Stage.RECOVERY
+        error = "\n".join(block.text for block in result.content or () if block.text)
+        event = frames.Event(
+            "error",
+            error=error,
+            error_context="tool_execution",
+            recoverable=True,
+            tool_id=self._id,
+            tool_name=self._name,
+        )
+        self._under_way = self._source.judge(event, lambda judgement: self._recover(result, judgement))
+
+    def _recover(self, result: frames.ToolResult, judgement: Judgement) -> None:
+        """Tries the call again if a guard says so. There is no prompt that one could end."""
+        if self.stage is not Stage.RECOVERY:
+            return
+        if judgement.error_handling == "retry" and self._retries < judgement.retry_count:
+            self._retries += 1
+            self._run()
+        else:
+            self._review(result)
+
+    def _review(self, result: frames.ToolResult) -> None:
         self.stage = Stage.REVIEW
         self._under_way = self._source.judge(
             self._result_event(result), lambda judgement: self._reviewed(result, judgement)
@@ -101,11 +136,12 @@ class GuardedCall:
             return
         if judgement.is_blocked:
             text = f"the call has run, but its result is withheld by {_who(judgement)}: {judgement.reason}"
-            result = error_result(text)
-        elif (changed := judgement.result) is not None:
+            self._end(error_result(text))
+            return
+        if (changed := judgement.result) is not None:
             is_error = result.is_error if changed.is_error is None else changed.is_error
             result = frames.ToolResult(self._id, changed.content, is_error)
-        self._end(result)
+        self._end(with_texts(result, self._context, judgement.additional_context))
 
     def _end(self, result: frames.ToolResult) -> None:
         self.stage = Stage.ENDED

@@ -40,6 +40,9 @@ class HostSource:
         self._pid = info.pid
         self._on_lost = on_lost
         self._offer = Offer()
+        self.instructions = ""
+        self.is_described = False
+        """The host has said once what it offers."""
         self._known: set[str] = set()
         """All tools that the host has ever offered. One that is missing may be that of an extension which is started
         again: the host then says why a call of it fails."""
@@ -94,6 +97,7 @@ class HostSource:
         self._is_asking = False
         if isinstance(reply, control.Registrations):
             self._offer = Offer(reply.tools, reply.commands)
+            self.instructions, self.is_described = reply.instructions, True
             self._known.update(tool.name for tool in reply.tools)
             self._is_complete = reply.is_complete
             self._changed()
@@ -226,6 +230,9 @@ def _question(id_: str, event: frames.Event) -> frames.EventIntercept:
         tool_args=event.tool_args,
         is_error=event.is_error,
         content=event.content,
+        error=event.error,
+        error_context=event.error_context,
+        recoverable=event.recoverable,
     )
 
 
@@ -235,6 +242,9 @@ def _judgement(verdict: control.Verdict) -> Judgement:
         result=verdict.modified_result,
         blocked_by=(verdict.blocked_by or "of the host") if verdict.block else None,
         reason=verdict.reason or "",
+        contexts=(verdict.additional_context,) if verdict.additional_context else (),
+        error_handling=verdict.error_handling,
+        retry_count=verdict.retry_count or 0,
     )
 
 

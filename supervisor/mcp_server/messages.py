@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from wire.framing import string_member, written_member
+from wire.dialects import jsonrpc
 from wire.lenient_json import UNREADABLE, reason, repaired
 
 if TYPE_CHECKING:
@@ -132,10 +132,14 @@ def key_of(id_: Raw | bytes) -> Key | None:
     return None
 
 
-def oversize_fault(line: Oversize) -> Fault:
-    """The error for a line that was too long; with the id if that stands near its start."""
-    id_, method = written_member(line.prefix, b"id"), string_member(line.prefix, b"method")
-    what = f"the {method} message" if method else "the message"
+def oversize_fault(line: Oversize) -> Fault | None:
+    """What is said of a line that was too long, with the id if that stands near its start or its end. None for an
+    answer, and for a notification, which nothing answers."""
+    named = jsonrpc.named(line.prefix, line.suffix)
+    id_ = named.id if named.id and key_of(named.id) is not None else b""
+    if named.is_answer or (named.method.startswith("notifications/") and not id_):
+        return None
+    what = f"the {named.method} message" if named.method else "the message"
     text = f"{what} has {line.size} bytes; a message may have {line.limit}"
     return Fault(id_ or NO_ID, Code.INVALID_REQUEST, text)
 

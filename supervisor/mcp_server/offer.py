@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from wire.control import CommandInfo, ToolInfo  # noqa: TC001  (msgspec looks at the annotations)
+from wire.text import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAMES_SHOWN = 30
+INSTRUCTIONS_LENGTH = 16 * 1024
+"""Most characters of what extensions say of their tools."""
 
 
 class Offer(msgspec.Struct, frozen=True):
@@ -29,13 +32,17 @@ class Offer(msgspec.Struct, frozen=True):
         )
 
 
-def instructions(extensions: Sequence[str]) -> str:
-    """What the client may tell its model of this server. `extensions` are their names."""
+def instructions(extensions: Sequence[str], said: str = "") -> str:
+    """What the client may tell its model of this server. `extensions` are their names, `said` is what they say."""
     names = ", ".join(extensions[:NAMES_SHOWN]) + (" and more" if len(extensions) > NAMES_SHOWN else "")
     of = f" ({names})" if names else ""
-    return (
+    said = valid_text(said).rstrip()
+    if len(said) > INSTRUCTIONS_LENGTH:
+        said = f"{said[:INSTRUCTIONS_LENGTH]} …"
+    about = (
         f"The tools of zot's extensions{of}. Each extension is a supervised process with limits of its own. Guards of"
         " the user judge every call before it runs, and its result: a refusal is an error that names the guard and its"
         " reason. Do not try to reach the same another way; tell the user. An extension that has crashed is started"
         " again: a call that failed for this reason may be tried once more."
     )
+    return f"{about}\n{said}" if said else about

@@ -10,6 +10,7 @@ from supervisor.mcp_server.content import error_result
 from supervisor.mcp_server.offer import Offer
 from wire import frames
 from wire.control import CommandInfo, ToolInfo
+from wire.dialects.table import dialect_named
 from wire.suggest import no_such
 from wire.text import valid_text
 
@@ -62,6 +63,17 @@ class OwnSource:
     @property
     def extensions(self) -> Sequence[str]:
         return [valid_text(extension.name) for extension in self._supervisor.extensions]
+
+    @property
+    def instructions(self) -> str:
+        return self._supervisor.registrations.instructions()
+
+    @property
+    def is_described(self) -> bool:
+        return all(
+            extension.is_settled or dialect_named(extension.manifest.dialect).settle_s == 0
+            for extension in self._supervisor.extensions
+        )
 
     def offer(self) -> Offer:
         registrations = self._supervisor.registrations

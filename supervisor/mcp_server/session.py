@@ -70,11 +70,13 @@ class _Open(msgspec.Struct):
 class Session:
     """Requests about tools and prompts wait until the first `offered`: the extensions are still starting."""
 
-    def __init__(self, version: str, describe: Callable[[], str]) -> None:
-        """`describe` gives the instructions for the client."""
+    def __init__(self, version: str, describe: Callable[[], str], is_described: Callable[[], bool]) -> None:
+        """`describe` gives the instructions for the client. As long as `is_described` does not hold they lack
+        something, and who asks for them waits, too."""
         self.era = Era.OPEN
         self._version = version
         self._describe = describe
+        self._is_described = is_described
         self._offer: Offer | None = None
         self._open: dict[Key, _Open] = {}
         self._waiting: list[Request] = []
@@ -120,28 +122,36 @@ class Session:
     def receive_oversize(self, line: Oversize) -> list[Order]:
         """Takes what is left of a line that was too long."""
         fault = oversize_fault(line)
-        return [Say(error_line(fault.id, fault.code, fault.reason))]
+        return [] if fault is None else [Say(error_line(fault.id, fault.code, fault.reason))]
 
     def _asked(self, request: Request) -> list[Order]:
         meta = eras.read_meta(request.params)
-        if request.method == "initialize":
-            return self._tried(self._initialize, request, meta)
-        if refusal := self._choose_era(request, meta):
+        if request.method != "initialize" and (refusal := self._choose_era(request, meta)):
             return [refusal]
         if request.key in self._open or any(request.key == waiting.key for waiting in self._waiting):
             return [_fail(request, Code.INVALID_REQUEST, "a request with this id is still under way")]
+        if request.method == "initialize":
+            return self._tried(self._initialize, request, meta)
         if self.era is Era.OPEN:
             return self._ping(request, meta)
         if handler := self._methods[self.era].get(request.method):
             return self._tried(handler, request, meta)
         if request.method not in self._of_offer:
             return [_fail(request, Code.METHOD_NOT_FOUND, f"there is no method {request.method[:80]!r} here")]
-        if len(self._open) + len(self._waiting) >= REQUESTS_LIMIT:
-            return [_fail(request, Code.INTERNAL_ERROR, f"{REQUESTS_LIMIT} requests are under way; wait for answers")]
-        if self._offer is None:
-            self._waiting.append(request)
-            return []
+        if self._offer is None or self._is_full:
+            return self._wait(request)
         return self._tried(self._of_offer[request.method], request, meta)
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._open) + len(self._waiting) >= REQUESTS_LIMIT
+
+    def _wait(self, request: Request) -> list[Order]:
+        """Lets a request wait for the first offer."""
+        if self._is_full:
+            return [_fail(request, Code.INTERNAL_ERROR, f"{REQUESTS_LIMIT} requests are under way; wait for answers")]
+        self._waiting.append(request)
+        return []
 
     def _choose_era(self, request: Request, meta: Meta) -> Say | None:
         """Lets the first request decide; returns the refusal of a request that does not fit."""
@@ -191,17 +201,27 @@ class Session:
 
     def _initialize(self, request: Request, meta: Meta) -> list[Order]:  # noqa: ARG002
         """Begins a session, also for a client that has asked `server/discover` before."""
+        asked = read_params(request, Version).version
         self.era = Era.LEGACY
         self._level = DEFAULT_LEVEL
+        if self._must_wait:
+            return self._wait(request)
         result = {
-            "protocolVersion": eras.answered_version(read_params(request, Version).version),
+            "protocolVersion": eras.answered_version(asked),
             "capabilities": eras.capabilities(),
             "serverInfo": eras.server_info(self._version),
             "instructions": self._describe(),
         }
         return [Say(result_line(request.id, result))]
 
+    @property
+    def _must_wait(self) -> bool:
+        """Whether the instructions still lack something."""
+        return self._offer is None and not self._is_described()
+
     def _discover(self, request: Request, meta: Meta) -> list[Order]:  # noqa: ARG002
+        if self._must_wait:
+            return self._wait(request)
         result = {
             "supportedVersions": [*MODERN_VERSIONS, *LEGACY_VERSIONS],
             "capabilities": eras.capabilities(),
@@ -301,10 +321,11 @@ class Session:
             changed = {"tools": offer.tools != before.tools, "prompts": offer.commands != before.commands}
             return [order for kind, has_changed in changed.items() if has_changed for order in self._list_changed(kind)]
         waiting, self._waiting = self._waiting, []
+        first = {"initialize": self._initialize, "server/discover": self._discover, **self._of_offer}
         return [
             order
             for request in waiting
-            for order in self._tried(self._of_offer[request.method], request, eras.read_meta(request.params))
+            for order in self._tried(first[request.method], request, eras.read_meta(request.params))
         ]
 
     def _list_changed(self, kind: str) -> list[Order]:

@@ -34,6 +34,14 @@ class Source(Protocol):
     def extensions(self) -> Sequence[str]:
         """The names of the extensions."""
 
+    @property
+    def instructions(self) -> str:
+        """What the extensions want the model to know of their tools."""
+
+    @property
+    def is_described(self) -> bool:
+        """No extension that is still starting is likely to add to the instructions."""
+
     def offer(self) -> Offer: ...
 
     def unknown_tool(self, name: str) -> str:

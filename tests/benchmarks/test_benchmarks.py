@@ -31,6 +31,13 @@ TABLES = {
         "requests per minute",
     ],
     "intercept": ["back to back, one core", "a call every 2 ms, free", "while others flood", "the layers of a call"],
+    "mcp": [
+        "a tool call, Python, one core",
+        "a tool call, Python, free",
+        "start of 1, Python",
+        "start of 2, Python",
+        "while another extension says much",
+    ],
     "rpc": [
         "ping: round trip",
         "a prompt with",
@@ -44,7 +51,7 @@ TABLES = {
     "startup": ["start-up", "zot --version", "first request, one silent"],
     "throughput": ["notify frames of 128 bytes", "processor time of the host"],
 }
-LONG = ("batch", "intercept", "rpc", "startup", "throughput")
+LONG = ("batch", "intercept", "mcp", "rpc", "startup", "throughput")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="places processes on processors")
@@ -80,6 +87,22 @@ def test_two_checkouts_are_compared_by_turns(tmp_path: Path):
     assert turn == "1"
     assert all(cell > 0 for cell in cells)
     assert "this / other, median of 1" in done.stdout
+    assert marked(mark) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="places processes on processors")
+def test_the_seam_of_two_checkouts_is_compared_by_turns(tmp_path: Path):
+    figures, mark = tmp_path / "figures.json", uuid.uuid4().hex
+    argv = [sys.executable, "-m", "benchmarks.mcp", "--part", "seam", "--base", str(ROOT), "--quick"]
+    env = {**os.environ, MARK: mark}
+    done = subprocess.run(
+        [*argv, "--json", str(figures)], cwd=ROOT, env=env, capture_output=True, text=True, timeout=110
+    )
+    assert done.returncode == 0, done.stderr
+    tables = json.loads(figures.read_text())["tables"]
+    for table in tables[:2]:
+        assert [row[0] for row in table["rows"]] == ["verdict", "tool call"]
+        assert all(cell > 0 for row in table["rows"] for cell in row[1:])
     assert marked(mark) == []
 
 

@@ -1,4 +1,5 @@
-"""Refuses calls with the text "forbidden", writes "loud" in capitals, withholds the result "secret". argv: none."""
+"""Refuses calls with the text "forbidden", writes "loud" in capitals, withholds the result "secret", asks about "asked",
+adds to "noted", and has what fails once tried again. argv: none."""
 
 import json
 import sys
@@ -9,7 +10,7 @@ def send(**frame):
 
 
 send(type="hello", name="gatekeeper")
-send(type="subscribe", intercept=["tool_call", "tool_result"])
+send(type="subscribe", intercept=["tool_call", "tool_result", "error"])
 send(type="ready")
 for line in sys.stdin:
     frame = json.loads(line)
@@ -25,10 +26,19 @@ for line in sys.stdin:
             verdict |= {"block": True, "reason": "that word is not said here"}
         elif text == "loud":
             verdict["modified_args"] = {"text": "LOUD"}
+        elif text == "asked":
+            verdict |= {"ask": True, "reason": "it costs money"}
+        elif text == "noted":
+            verdict["additional_context"] = "before"
+    elif frame["event"] == "error":
+        if "flaky" in frame["error"]:
+            verdict |= {"error_handling": "retry", "retry_count": 1, "notification": "once more"}
     else:
         text = "".join(block.get("text") or "" for block in frame["content"])
         if text == "secret":
             verdict |= {"block": True, "reason": "it is a secret"}
         elif text == "draft":
             verdict["modified_result"] = {"content": [{"type": "text", "text": "final"}]}
+        elif text == "noted":
+            verdict["additional_context"] = "after"
     send(**verdict)

@@ -30,6 +30,7 @@ for line in sys.stdin:
     if frame["type"] != "tool_call":
         continue
     content = [{"type": "text", "text": frame["args"].get("text", "")}]
+    is_error = frame["args"].get("text") == "flaky"
     match frame["name"]:
         case "die":
             print("workbench: out of nails", file=sys.stderr)
@@ -47,4 +48,4 @@ for line in sys.stdin:
         case "grow":
             send(type="notify", level="warn", message="one more tool")
             send(type="register_tool", name="grown", schema={"type": "object"})
-    send(type="tool_result", id=frame["id"], content=content)
+    send(type="tool_result", id=frame["id"], content=content, is_error=is_error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from tests.support.extension_folder import CHILDREN, extension, folder
 from tests.support.hosting import hosting
 from tests.support.mcp_client import McpClient
+from tests.support.mcp_files import write_servers
 from tests.support.zot_process import wait_until
 
 SDK_CLIENT = Path(__file__).parents[1] / "support" / "mcp_sdk_client.py"
@@ -38,6 +40,11 @@ def check_guards(client: McpClient) -> None:
     withheld = "the call has run, but its result is withheld by the guard gatekeeper: it is a secret"
     assert client.call("say", text="secret") == (withheld, True)
     assert client.call("say", text="draft") == ("final", False)
+    text, is_error = client.call("say", text="asked")
+    assert (text.startswith("refused by the guard gatekeeper: it costs money"), is_error) == (True, True)
+    noted = client.ask("tools/call", {"name": "say", "arguments": {"text": "noted"}})
+    assert [block["text"] for block in noted["content"]] == ["noted", "before", "after"]
+    assert client.call("say", text="flaky") == ("flaky", True), "the retry fails, too"
 
 
 def check_calls(client: McpClient, cancels: Path) -> None:
@@ -86,7 +93,7 @@ def test_a_client_of_its_own_extensions(zot, folders):
         (listed,) = zot.run("ps", "--json").json_lines
         assert (listed["pid"], listed["kind"]) == (client.pid, "mcp")
         stats = zot.run("top", "--once", "--json").json_lines[0]["extensions"]
-        assert (stats["gatekeeper"]["blocks"], stats["workbench"]["restarts"]) == (2, 1)
+        assert (stats["gatekeeper"]["blocks"], stats["workbench"]["restarts"]) == (3, 1)
         outcome = client.finish()
     assert (outcome.status, outcome.leftovers) == (0, [])
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in outcome.stdout.splitlines())
@@ -122,6 +129,30 @@ def test_two_clients_of_one_host(zot, folders):
             outcome = two.running.finish()
         assert outcome.status == 1
         assert f"host {host.pid} has ended" in outcome.stderr
+
+
+def test_what_a_guard_asks_may_be_allowed(zot, folders):
+    with McpClient(zot, *flags(folders, "--allow-asked")) as client:
+        assert client.call("say", text="asked") == ("asked", False)
+
+
+def test_servers_of_files(zot):
+    """Those of named files are served, also within a host of ours; an entry that is the server itself is left out."""
+    shutil.copy(CHILDREN / "mcp" / "reference.sh", zot.cwd / "server.sh")
+    command, *words = zot.command
+    echo = {"command": "sh", "args": ["server.sh"]}
+    write_servers(
+        zot.cwd / ".mcp.json",
+        other=echo,
+        itself={"command": command, "args": [*words, "mcp", "serve", "-q"]},
+        nested={"command": command, "args": [*words, "mcp", "serve", "--no-ext", "--mcp-config", "more.json"]},
+    )
+    write_servers(zot.cwd / "more.json", inner=echo)
+    with McpClient(zot, "--trust-project") as client:
+        assert sorted(client.tools()) == ["mcp__nested__mcp__inner__echo", "mcp__other__echo"]
+        assert client.call("mcp__nested__mcp__inner__echo", text="deep") == ("deep", False)
+        outcome = client.finish()
+    assert (outcome.status, outcome.leftovers) == (0, [])
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

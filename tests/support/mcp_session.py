@@ -24,7 +24,8 @@ class Client:
     """A session and what it has said to its client."""
 
     def __init__(self, offer: Offer | None = OFFER) -> None:
-        self.session = Session("9.9", lambda: "what it is")
+        self.is_described = True
+        self.session = Session("9.9", lambda: "what it is", lambda: self.is_described)
         self.orders: list[Order] = []
         if offer is not None:
             self.take(self.session.offered(offer))

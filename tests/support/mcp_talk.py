@@ -8,6 +8,7 @@ from typing import Any
 from wire import frames
 from wire.dialects.base import HostInfo, Setup
 from wire.dialects.mcp.dialect import DIALECT
+from wire.dialects.mcp.lists.server_lists import PAUSE_S
 from wire.framing import Oversize
 
 HOST = HostInfo("1.2", "anthropic", "m", "/project")
@@ -87,8 +88,11 @@ class Talk:
         return number
 
     def answer(self, method: str, result: object) -> list[Any]:
-        """The server answers the last request of this method."""
-        return self.hear({"result": result, "jsonrpc": "2.0", "id": self.id_of(method)})
+        """The server answers the last request of this method. Returns all portions of a list."""
+        heard = self.hear({"result": result, "jsonrpc": "2.0", "id": self.id_of(method)})
+        while self.session.due_at == self.now + PAUSE_S:
+            heard += self.wait_until_due()
+        return heard
 
     def refuse(self, method: str, code: int, message: str = "no", **more: object) -> list[Any]:
         error = {"code": code, "message": message, **more}

@@ -1,4 +1,5 @@
-"""The protocols that extensions speak: `base` is what every dialect can do, `zot` is zot's own.
+"""The protocols that extensions speak: `base` is what every dialect can do, `table` names them all, `zot` is
+zot's own, `mcp` that of MCP servers.
 
 The frames of zot's protocol are defined in `wire.frames`.
 """

@@ -8,7 +8,7 @@ from wire import frames
 from wire.dialects.base import EVENTS, HOOK_POINTS
 from wire.dialects.long_lines import SHORT, decode_long, describe_oversize, limit_of
 from wire.framing import LineSplitter
-from wire.lenient_json import json_on_one_line
+from wire.lenient_json import UNREADABLE, json_on_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +22,7 @@ GUARDABLE = HOOK_POINTS
 cannot be guarded."""
 _QUESTION_HEAD = b'{"type":"event_intercept","id":"'
 _EVENT_HEAD = len('{"type":"event')
+_decode, _encode = frames.from_extension.decode, frames.encoder.encode
 _KEPT = 64 * 1024
 """Bytes of an event that is kept for the next extension which gets it."""
 
@@ -40,26 +41,18 @@ class ZotDialect:
     launchers = frozenset({"npx", "pnpx", "bunx", "uvx", "pipx"})
 
     def __init__(self) -> None:
-        self._event: frames.Event | None = None
-        self._frame = b""
+        self.event: frames.Event | None = None
+        self.frame = b""
+        """The frame of `event`. It is encoded once for all extensions that get it."""
 
     def session(self, setup: Setup) -> ZotSession:
         return ZotSession(self, setup.frame_limit)
-
-    def event(self, event: frames.Event) -> bytes:
-        """The frame of an event. It is encoded once for all extensions that get it."""
-        if event is self._event:
-            return self._frame
-        frame = frames.encode(event)
-        if len(frame) <= _KEPT:
-            self._event, self._frame = event, frame
-        return frame
 
 
 class ZotSession:
     """zot's protocol with one extension: each line is one message, and the host sends what it has to say unasked."""
 
-    __slots__ = ("_event", "_frame_limit")
+    __slots__ = ("_dialect", "_frame_limit")
     opening = b""
     due_at = None
     spoken = f"zot {frames.PROTOCOL_VERSION}"
@@ -67,15 +60,18 @@ class ZotSession:
 
     def __init__(self, dialect: ZotDialect, frame_limit: int) -> None:
         self._frame_limit = frame_limit
-        self._event = dialect.event
+        self._dialect = dialect
 
     def splitter(self) -> LineSplitter:
         return LineSplitter(min(SHORT, self._frame_limit), lambda start: min(limit_of(start), self._frame_limit))
 
     def receive(self, line: Line, now: float) -> Received:  # noqa: ARG002
-        if type(line) is bytes:
+        if type(line) is not bytes:
+            return (decode_long(line),), b""
+        try:
+            return (_decode(line),), b""
+        except UNREADABLE:
             return (frames.decode_from_extension(line),), b""
-        return (decode_long(line),), b""
 
     def receive_oversize(self, dropped: Oversize, now: float) -> Received:  # noqa: ARG002
         return (describe_oversize(dropped),), b""
@@ -111,10 +107,16 @@ class ZotSession:
 
     def ask(self, call_id: str, event: frames.Event) -> bytes:
         # The members after `type` and `id` are the event's own.
-        return _QUESTION_HEAD + call_id.encode() + self._event(event)[_EVENT_HEAD:]
+        return _QUESTION_HEAD + call_id.encode() + self.tell(event)[_EVENT_HEAD:]
 
     def tell(self, event: frames.Event) -> bytes:
-        return self._event(event)
+        dialect = self._dialect
+        if event is dialect.event:
+            return dialect.frame
+        frame = _encode(event) + b"\n"
+        if len(frame) <= _KEPT:
+            dialect.event, dialect.frame = event, frame
+        return frame
 
     def stop(self) -> bytes:
         return frames.encode(frames.Shutdown())

@@ -17,6 +17,7 @@ from wire.frames.codec import (
     encode,
     encoder,
     envelope,
+    from_extension,
     second_look,
 )
 from wire.frames.definitions import (
@@ -113,5 +114,6 @@ __all__ = [
     "encode",
     "encoder",
     "envelope",
+    "from_extension",
     "second_look",
 ]

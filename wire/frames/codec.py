@@ -37,17 +37,16 @@ encoder = msgspec.json.Encoder()
 EXTENSION_TYPES = frozenset(cls.__struct_config__.tag for cls in FromExtension.__args__)
 HOST_TYPES = frozenset(cls.__struct_config__.tag for cls in FromHost.__args__)
 
-_from_extension: msgspec.json.Decoder[FromExtension] = msgspec.json.Decoder(FromExtension)
-_decode_from_extension = _from_extension.decode
+from_extension: msgspec.json.Decoder[FromExtension] = msgspec.json.Decoder(FromExtension)
 _from_host: msgspec.json.Decoder[FromHost] = msgspec.json.Decoder(FromHost)
 
 
 def decode_from_extension(line: bytes | bytearray) -> FromExtension | UnknownFrame | Malformed:
     """Decodes one line that an extension wrote. Never raises."""
     try:
-        return _decode_from_extension(line)
+        return from_extension.decode(line)
     except UNREADABLE as error:
-        return second_look(bytes(line), error, _from_extension, EXTENSION_TYPES)
+        return second_look(bytes(line), error, from_extension, EXTENSION_TYPES)
 
 
 def decode_from_host(line: bytes) -> FromHost | UnknownFrame | Malformed:

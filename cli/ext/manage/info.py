@@ -93,7 +93,7 @@ def _record(details: Details, size: DefinitionSize | None, hosts: list[int]) -> 
         "limits": None if details.limits is None else msgspec.structs.asdict(details.limits),
         "trusted": details.is_trusted,
         "trust": details.trust or None,
-        "data_dir": str(details.data),
+        "data_dir": str(details.data) if extension.entry is None else None,
         "data_bytes": details.data_bytes,
         "data_in_dir": details.data_in_folder,
         "log": str(details.log),
@@ -131,7 +131,8 @@ def _lines(details: Details, size: DefinitionSize | None, hosts: list[int]) -> I
                 "trusted",
                 "yes" if details.is_trusted else f"no, {details.trust}: zot ext trust {shlex.quote(extension.name)}",
             )
-    yield "data", f"{details.data}, {'none yet' if details.data_bytes is None else bytes_of(details.data_bytes)}"
+    if extension.entry is None:  # an MCP server has no data folder
+        yield "data", f"{details.data}, {'none yet' if details.data_bytes is None else bytes_of(details.data_bytes)}"
     if details.data_in_folder:
         yield "", f"and in its own folder: {', '.join(details.data_in_folder[:10])}"
     yield "log", f"{details.log}, {'none yet' if details.log_bytes is None else bytes_of(details.log_bytes)}"

@@ -12,12 +12,14 @@ class Serving:
     """The flags of the command."""
 
     extensions: tuple[str, ...] = ()
+    mcp_configs: tuple[str, ...] = ()
     discover: bool = True
     cwd: str | None = None
     trust_project: bool = False
     host: str | None = None
     watch: bool = False
     strict_guards: bool = False
+    allow_asked: bool = False
     stats_file: str | None = None
     stats_interval_s: float | None = None
     metrics_file: str | None = None
@@ -27,8 +29,8 @@ class Serving:
 
 
 NOT_OF_A_RUNNING_HOST = {
-    "extensions": "--ext", "discover": "--no-ext", "cwd": "--cwd", "trust_project": "--trust-project",
-    "watch": "--watch", "strict_guards": "--strict-guards", "stats_file": "--stats",
+    "extensions": "--ext", "mcp_configs": "--mcp-config", "discover": "--no-ext", "cwd": "--cwd", "trust_project": "--trust-project",
+    "watch": "--watch", "strict_guards": "--strict-guards", "allow_asked": "--allow-asked", "stats_file": "--stats",
     "stats_interval_s": "--stats-interval", "metrics_file": "--metrics", "openmetrics": "--openmetrics",
 }  # fmt: skip
 """The flags that belong to the start of a host, by field."""

@@ -31,10 +31,12 @@ def serve_own(flags: Serving) -> int:
         host = Host(
             version=VERSION,
             extensions=checked("--ext", flags.extensions),
+            mcp_configs=checked("--mcp-config", flags.mcp_configs),
             discover_more=flags.discover,
             cwd=checked("the working folder", (project_folder(flags.cwd),))[0],
             home=Path(checked("zot's folder ($ZOT_HOME)", (str(zot_home()),))[0]),
             strict_guards=flags.strict_guards,
+            allow_asked=flags.allow_asked,
             stats_file=None if flags.stats_file is None else Path(flags.stats_file).absolute(),
             metrics_file=None if flags.metrics_file is None else Path(flags.metrics_file).absolute(),
             stats_interval_s=flags.stats_interval_s,

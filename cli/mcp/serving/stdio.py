@@ -49,7 +49,9 @@ class Stdio:
 
     def serve(self, source: Source, on_end: Callable[[str, bool], None]) -> McpServer:
         """Begins to read the client's lines; all happens in the loop."""
-        session = Session(VERSION, lambda: instructions(source.extensions))
+        session = Session(
+            VERSION, lambda: instructions(source.extensions, source.instructions), lambda: source.is_described
+        )
         server = McpServer(self._loop, session, source, on_end)
         self._stdout = FdWriter(self._loop, self._fd, server.on_gone)
         self._stdin = StdinLines(self._loop, 0, server.on_line, server.on_end_of_input, LINE_LIMIT)

@@ -2,7 +2,9 @@
 
 Of the entry count the name, `command`, `args`, `env`, `cwd` and `env_policy` as they are written. A word names a file
 if it leads to one that lies in the project, as it is, behind a `=`, or as a part between spaces, colons and commas; the
-paths start in `cwd`, and in each folder that another word names. Of a folder count the files that a launcher would run.
+paths start in `cwd`, and in each folder that another word names. A word also names what Python and Node find under it
+without the ending: `server` and `app.server` name `server.py` and `app/server.py`. Of a folder count the files that a
+launcher would run.
 What these files load, and what a launcher downloads, is not covered.
 """
 
@@ -28,13 +30,18 @@ if TYPE_CHECKING:
     from supervisor.discovery.steps import Steps
 
 RUN_IN_FOLDERS = (
-    "__main__.py", "package.json", "index.js", "index.mjs", "index.cjs", "index.ts", "pyproject.toml", "deno.json",
+    "__init__.py", "__main__.py", "package.json", "index.js", "index.mjs", "index.cjs", "index.ts", "pyproject.toml", "deno.json",
     "Makefile", "justfile", "Dockerfile", "compose.yaml", "docker-compose.yml",
 )  # fmt: skip
 """What launchers that are given a folder run or read there."""
+ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts")
+"""What a word that names a program may leave out."""
 WORDS_LIMIT = 2000
 """Most parts of words that are looked up as paths."""
+FOLDERS_LIMIT = 8
+"""Most folders in which each of them is looked up."""
 CHANGES = "changes while it is read; try again when nothing writes to it"
+_MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+")
 _BETWEEN = re.compile(r"""[\s:;,="']+""")
 
 
@@ -63,12 +70,25 @@ def hashing_entry(found: Found, allowance: Allowance | None = None) -> Steps[Con
         raise ContentError(
             f"{found.where}: {found.manifest.name} has more than {WORDS_LIMIT} words; put them into a file"
         )
+    words = list(dict.fromkeys(words))
+    others = {_both(folders[0])}
     for word in words:
-        if os.path.isdir(path := os.path.join(folders[0], word)) and path not in folders:
+        path = os.path.join(folders[0], word)
+        if os.path.isdir(path) and (known := _both(path)) not in others:
+            others.add(known)
             folders.append(path)
-    for word in dict.fromkeys(words):
+    if len(folders) > FOLDERS_LIMIT:
+        raise ContentError(
+            f"{found.where}: {found.manifest.name} names more than {FOLDERS_LIMIT} folders; put them into a file"
+        )
+    for word in words:
         for folder in folders:
-            yield from files.look_at(os.path.join(folder, word))
+            yield from files.look_for(os.path.join(folder, word))
+            if _MODULE.fullmatch(word):
+                package, _, module = word.replace(".", "/").rpartition("/")
+                yield from files.look_for(os.path.join(folder, package, module))
+                yield from files.look_in(os.path.join(folder, package))
+        yield
     return files.content()
 
 
@@ -91,11 +111,20 @@ class _Files:
         self._allowance = allowance
         self._sizes: dict[str, int] = {}
         self._stamps: list[tuple[str, Stamp]] = []
-        self._seen: set[str] = set()
+        self._seen: set[tuple[str, str]] = set()
+        self._looked_for: set[tuple[str, str]] = set()
 
     def content(self) -> Content:
         states = tuple(sorted(self.states))
         return Content(hash_states(states), dict(sorted(self._sizes.items())), states, tuple(self._stamps))
+
+    def look_for(self, path: str) -> Steps[None]:
+        """Covers what a path names, with its ending or without."""
+        path = path.rstrip("/")
+        if (known := _both(path)) not in self._looked_for:
+            self._looked_for.add(known)
+            for ending in ("", *ENDINGS):
+                yield from self.look_at(path + ending)
 
     def look_at(self, path: str) -> Steps[None]:
         """Covers a file, or what is run in a folder."""
@@ -117,13 +146,12 @@ class _Files:
     def _file(self, path: str) -> Steps[None]:
         """Covers a file, if it is one of the project. Of a link that leads out of the project counts where it leads
         to."""
-        path = os.path.abspath(path)
-        real = os.path.realpath(path)
+        path, real = _both(path)
         inside, really_inside = _within(path, self._project), _within(real, self._real)
         shown = inside or really_inside
-        if not shown or shown in self._seen:
+        if not shown or (shown, real) in self._seen:
             return
-        self._seen.add(shown)
+        self._seen.add((shown, real))
         self._allowance.used_files += 1
         if self._allowance.used_files > self._allowance.files:
             raise ContentError(f"more than {self._allowance.files:,} files would be read before each start")
@@ -156,6 +184,11 @@ class _Files:
         self._sizes[shown] = found.st_size
         self._stamps.append((path, stamp_of(found)))
         return digest_state(digest.hexdigest(), found.st_mode)
+
+
+def _both(path: str) -> tuple[str, str]:
+    """The path as it is written, and where it leads to: behind a link `..` leads elsewhere than it looks."""
+    return os.path.abspath(path), os.path.realpath(path)
 
 
 def _within(path: str, folder: str) -> str:

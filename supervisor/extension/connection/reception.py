@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from supervisor.extension.lifecycle import State
 from supervisor.extension.pending_requests import PendingRequests
 from wire import frames
-from wire.framing import CROWD, Oversize, drop_scraps
+from wire.framing import CROWD, LineSplitter, Oversize, drop_scraps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ LARGE_FRAME = 64 * 1024
 class Reception(PendingRequests):
     """The output of one worker, and the times at which its session wants to be called."""
 
-    __slots__ = ("_handlers", "_last_frame", "_session_timer", "_splitter", "frames_in")
+    __slots__ = ("_handlers", "_last_frame", "_most", "_session_timer", "_splitter", "frames_in")
 
     def __init__(
         self,
@@ -38,15 +38,35 @@ class Reception(PendingRequests):
     ) -> None:
         super().__init__(loop, session, account, notices, timeouts, on_timeout)
         self.frames_in = 0
-        self._splitter = session.splitter()
+        self._splitter = splitter = session.splitter()
+        self._most = splitter.limit if isinstance(splitter, LineSplitter) else 0
+        """Most bytes of a chunk that is one line if its only LF ends it."""
         self._last_frame = 0.0
         self._session_timer: Timer | None = None
         self._handlers: dict[type, Callable[..., None]] = {}
         """What is done with each kind of message."""
 
     def _on_stdout(self, data: bytes) -> None:
-        account, session, handlers, now = self.account, self._session, self._handlers, self._loop.pass_time
-        account.bytes_in += len(data)
+        account, session, now = self.account, self._session, self._loop.pass_time
+        size = len(data)
+        account.bytes_in += size
+        if data.find(b"\n") == size - 1 < self._most and not self._splitter.pending and size:
+            # Most chunks are one line.
+            account.frames_in += 1
+            self.frames_in += 1
+            messages, reply = session.receive(data[:-1], now)
+            for message in messages:
+                self._handlers[type(message)](message)
+            if reply:
+                self._reply(reply)
+        else:
+            self._read(data, now)
+        if session.due_at is not None:
+            self._call_when_due()
+        self._last_frame = now
+
+    def _read(self, data: bytes, now: float) -> None:
+        account, session, handlers = self.account, self._session, self._handlers
         lines = self._splitter.feed(data)
         count = len(lines)
         account.frames_in += count
@@ -66,9 +86,6 @@ class Reception(PendingRequests):
                 replies.append(reply)
         if replies:
             self._reply(b"".join(replies))
-        if session.due_at is not None:
-            self._call_when_due()
-        self._last_frame = now
         if self._splitter.pending > LARGE_FRAME:
             assert self.stdout is not None
             self.stdout.expect_large()

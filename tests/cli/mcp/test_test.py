@@ -56,7 +56,7 @@ def test_a_call(zot, server, tool, status):
     ("word", "flags", "said"),
     [
         ("die", [], "it exited before its hello (exit 1)"),
-        ("mute", ["--timeout", "300ms"], "not ready within 0.3 s"),
+        ("mute", ["--timeout", "300ms"], "not ready within 0.3 s; it has not answered initialize"),
     ],
 )
 def test_one_that_does_not_start_fails(zot, server, word, flags, said):
@@ -115,5 +115,7 @@ def test_what_was_seen_is_in_the_lists_of_extensions_too(zot, server):
     (tested,) = run(zot, "mcp", "test", "small", "--json").json_lines
     (listed,) = run(zot, "ext", "list", "--json").json_lines
     (told,) = run(zot, "ext", "info", "small", "--json").json_lines
+    assert told["data_dir"] is None, "nobody tells it of a data folder"
+    assert "\ndata " not in run(zot, "ext", "info", "small").text
     for known in (listed, told):
         assert (known["tools"], known["definition_tokens"]) == (2, tested["definition_tokens"])

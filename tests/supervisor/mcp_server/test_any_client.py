@@ -59,7 +59,7 @@ class Played:
     """A session, and how often each id was asked and answered."""
 
     def __init__(self) -> None:
-        self.session = Session("1", lambda: "")
+        self.session = Session("1", lambda: "", lambda: True)
         self.asked: Counter[Any] = Counter()
         self.answered: Counter[Any] = Counter()
         self._under_way: list[Any] = []

@@ -129,9 +129,71 @@ def test_a_withheld_result(made: Made):
 def test_a_rewritten_result(made: Made, said: bool | None, is_error: bool):
     made.source.judged(UNTOUCHED)
     made.source.ran(result("123", is_error=True))
+    made.source.judged(UNTOUCHED)
     changed = frames.ModifiedResult([frames.ContentBlock("text", text="***")], said)
     made.source.judged(Judgement(result=changed))
     assert (made.text, made.results[0].is_error) == ("***", is_error)
+
+
+def test_what_guards_add_stands_behind_the_result(made: Made):
+    made.source.judged(Judgement(contexts=("it is Sunday", "it rains")))
+    made.source.ran(result("hi"))
+    changed = frames.ModifiedResult([frames.ContentBlock("text", text="HI")])
+    made.source.judged(Judgement(result=changed, contexts=("shouted",)))
+    assert [block.text for block in made.results[0].content or ()] == ["HI", "it is Sunday\n\nit rains", "shouted"]
+    told = made.source.told[-1]
+    assert told.content is not None
+    assert told.content[-1].text == "shouted", "observers get what the client gets"
+
+
+def test_a_withheld_result_has_no_context(made: Made):
+    made.source.judged(Judgement(contexts=("it is Sunday",)))
+    made.source.ran(result("123"))
+    made.source.judged(Judgement(blocked_by="redactor", reason="a key", contexts=("shouted",)))
+    assert made.text == "the call has run, but its result is withheld by the guard redactor: a key"
+
+
+RETRY = Judgement(error_handling="retry", retry_count=2)
+
+
+def test_a_failed_call_is_tried_again_as_often_as_a_guard_of_errors_says(made: Made):
+    made.source.judged(UNTOUCHED)
+    for number in range(3):
+        made.source.ran(result(f"down {number}", is_error=True))
+        asked = made.source.asked[-1]
+        assert (asked.event, asked.error, asked.error_context) == ("error", f"down {number}", "tool_execution")
+        assert (asked.recoverable, asked.tool_id, asked.tool_name) == (True, "id-1", "echo")
+        made.source.judged(RETRY)
+    assert len(made.source.called) == 3
+    assert made.source.asked[-1].event == "tool_result"
+    made.source.judged(UNTOUCHED)
+    assert (made.text, made.results[0].is_error) == ("down 2", True)
+
+
+@pytest.mark.parametrize("handling", ["skip", "abort", None])
+def test_a_failed_call_that_is_not_tried_again(made: Made, handling: Any):
+    made.source.judged(UNTOUCHED)
+    made.source.ran(result("down", is_error=True))
+    made.source.judged(Judgement(error_handling=handling))
+    made.source.judged(UNTOUCHED)
+    assert (made.text, len(made.source.called)) == ("down", 1)
+
+
+def test_a_retry_that_succeeds(made: Made):
+    made.source.judged(Judgement(contexts=("it is Sunday",)))
+    made.source.ran(result("down", is_error=True))
+    made.source.judged(RETRY)
+    made.source.ran(result("up"))
+    made.source.judged(UNTOUCHED)
+    assert made.text == "upit is Sunday"
+
+
+def test_a_cancel_while_guards_of_errors_judge(made: Made):
+    made.source.judged(UNTOUCHED)
+    made.source.ran(result("down", is_error=True))
+    made.call.cancel("enough")
+    made.source.judged(RETRY)
+    assert (made.results, len(made.source.called), made.source.cancelled) == ([], 1, ["enough"])
 
 
 @pytest.mark.parametrize("after", ["nothing", "admission", "call"])

@@ -107,7 +107,7 @@ class Served:
         self.source = Source(self.loop)
         self.pipes = Pipes()
         self.ends: list[tuple[str, bool]] = []
-        session = Session("1", lambda: "")
+        session = Session("1", lambda: "", lambda: True)
         self.server = McpServer(self.loop, session, self.source, lambda *end: self.ends.append(end))
         self.server.attach(self.pipes, self.pipes)
         self.source.on_change()

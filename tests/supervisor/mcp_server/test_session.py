@@ -315,3 +315,38 @@ def test_the_end_answers_all_that_is_under_way():
     assert (call["id"], call["result"]["isError"], call["result"]["content"][0]["text"]) == ("call", True, "because")
     assert (prompt["id"], prompt["error"]["message"]) == ("prompt", "because")
     assert client.session.end("because") == []
+
+
+@pytest.mark.parametrize(
+    ("prefix", "suffix", "said"),
+    [
+        (b'{"method":"tools/call","params":{"name":"e', b'xx"},"jsonrpc":"2.0","id":7}', 7),
+        (b'{"method":"tools/call","params":{"name":"e', b'xx"},"id":"last"}', "last"),
+        (b'{"method":"tools/call","params":{"name":"e', b'xx","id":3}}', None),
+        (b'{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"x', b'x"}}', ...),
+        (b'{"jsonrpc":"2.0","id":1,"result":{"content":"x', b'x"}}', ...),
+    ],
+)
+def test_a_line_that_is_too_long_is_named_from_either_end(legacy: Client, prefix: bytes, suffix: bytes, said: Any):
+    answers = legacy.take(legacy.session.receive_oversize(Oversize(20_000_000, prefix, 16_000_000, suffix)))
+    assert [each["id"] for each in answers] == ([] if said is ... else [said])
+
+
+def test_instructions_wait_for_servers_that_may_add_to_them():
+    client = Client(None)
+    client.is_described = False
+    assert client.send({"id": 1, "method": "initialize", "params": INITIALIZE}) == []
+    assert client.send({"id": 1, "method": "initialize", "params": INITIALIZE})[0]["error"]["code"] == -32600
+    assert client.send({"id": 2, "method": "tools/list"}) == []
+    assert client.send({"id": 3, "method": "ping"})[0]["result"] == {}
+    first, second = client.take(client.session.offered(OFFER))
+    assert (first["id"], first["result"]["instructions"], second["id"]) == (1, "what it is", 2)
+    assert "result" in client.send({"id": 4, "method": "initialize", "params": INITIALIZE})[0]
+
+
+def test_a_server_that_ends_before_it_is_described_says_so():
+    client = Client(None)
+    client.is_described = False
+    client.send({"id": 1, "method": "initialize", "params": INITIALIZE})
+    (said,) = client.take(client.session.end("the server is stopping"))
+    assert (said["id"], said["error"]["message"]) == (1, "the server is stopping")

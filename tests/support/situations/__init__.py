@@ -4,7 +4,17 @@ A function is registered under the heading of its message, in which `…` stands
 returns what the user saw.
 """
 
-from tests.support.situations import batches, extensions, guards, hosts, installing, programs, prompts, sessions
+from tests.support.situations import (
+    batches,
+    extensions,
+    guards,
+    hosts,
+    installing,
+    mcp_servers,
+    programs,
+    prompts,
+    sessions,
+)
 from tests.support.situations.stage import SITUATIONS, Stage
 
 __all__ = [
@@ -15,6 +25,7 @@ __all__ = [
     "guards",
     "hosts",
     "installing",
+    "mcp_servers",
     "programs",
     "prompts",
     "sessions",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.support.extension_folder import EXAMPLES
+from tests.support.faulty_run import program
 from tests.support.messages_server import text_reply, tool_reply
 from tests.support.situations.extensions import QUICK
 from tests.support.situations.stage import situation
@@ -23,3 +24,18 @@ def no_verdict(stage: Stage) -> str:
 def refused(stage: Stage) -> str:
     stage.server.add(tool_reply([("bash", {"command": "rm -rf build"})]), text_reply("Done."))
     return stage.asked("--ext-wait", "20", "-e", EXAMPLES / "guard").stderr
+
+
+ASKS = """
+hello("careful", intercept=["tool_call"])
+send(type="ready")
+for frame in frames():
+    if frame["type"] == "event_intercept":
+        send(type="event_intercept_response", id=frame["id"], ask=True, reason="this is a folder of yours")
+"""
+
+
+@situation("zot: … wants a person to decide on …; refused, since nobody can be asked; …")
+def asks(stage: Stage) -> str:
+    stage.server.add(tool_reply([("bash", {"command": "rm -rf build"})]), text_reply("Done."))
+    return stage.asked("--ext-wait", "20", "-e", program(stage.zot.folder, "careful", ASKS)).stderr

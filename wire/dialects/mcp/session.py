@@ -146,7 +146,7 @@ class McpSession:
         if kind is Kind.TOOLS or kind is Kind.PROMPTS:
             failure = message.failure
             if failure:
-                received: Received = self._lists.refused(kind, value_of(failure)), b""
+                received: Received = self._lists.refused(kind, value_of(failure), now), b""
             else:
                 received = self._lists.answered(kind, message.result, now)
             self.due_at = self._lists.due_at
@@ -258,7 +258,7 @@ class McpSession:
         if kind is Kind.PING:
             return (frames.Pong(request.id),), b""
         if kind is Kind.TOOLS or kind is Kind.PROMPTS:
-            messages = self._lists.failed(kind, why)
+            messages = self._lists.failed(kind, why, now)
             self.due_at = self._lists.due_at
             return messages, b""
         return (Remarked(f"{kind.value}: {why}"),), b""

@@ -120,12 +120,22 @@ def test_what_is_trusted_is_one_entry(project, store):
         ({"command": "npx", "args": ["-y", "server-filesystem", "docs"]}, []),
         ({"command": "cat", "args": ["/etc/passwd", "../outside"]}, []),
         ({"command": "./linked.sh"}, ["./linked.sh"]),
+        ({"command": "node", "args": ["bin/index"]}, ["./bin/index.js"]),
+        ({"command": "python", "args": ["-m", "server"]}, ["./server.py"]),
+        ({"command": "python", "args": ["-m", "app"]}, ["./app/__init__.py", "./app/__main__.py"]),
+        ({"command": "python", "args": ["-m", "app.mcp"]},
+         ["./app/__init__.py", "./app/__main__.py", "./app/mcp.py"]),
+        ({"command": "uv", "args": ["run", "fastmcp", "run", "app.mcp:server"]},
+         ["./app/__init__.py", "./app/__main__.py", "./app/mcp.py", "./server.py"]),
     ],
 )  # fmt: skip
 def test_which_files_an_entry_names(tmp_path, entry, covered):
     project = tmp_path / "project"
     (project / "bin").mkdir(parents=True)
     (project / "docs").mkdir()
+    (project / "app").mkdir()
+    for name in ("app/__init__.py", "app/__main__.py", "app/mcp.py", "server.py"):
+        (project / name).write_text(name)
     for name in ("run.sh", "bin/run.sh", "bin/index.js", "bin/package.json", "docs/text.md", "../outside"):
         (project / name).write_text(name)
     (project / "linked.sh").symlink_to("run.sh")
@@ -143,6 +153,29 @@ def test_where_a_link_leads_counts(project, store):
     (project / "server.js").unlink()
     (project / "server.js").symlink_to("/usr/bin/true")
     assert judged(store, project).standing is TrustState.CHANGED
+
+
+def test_behind_a_link_the_folder_above_is_that_of_where_it_leads(project, store):
+    (project / "lib" / "in").mkdir(parents=True)
+    (project / "lib" / "run.sh").write_text("one")
+    (project / "run.sh").write_text("another")
+    (project / "link").symlink_to("lib/in")
+    write_servers(project / ".mcp.json", one={"command": "sh", "args": ["run.sh", "link/../run.sh"]})
+    trust(store, project)
+    (project / "lib" / "run.sh").write_text("two")
+    assert judged(store, project).standing is TrustState.CHANGED
+
+
+def test_many_ways_to_write_one_folder_take_no_time(project, store):
+    """The product of words, folders and files would be looked up before each start, trusted or not."""
+    words = ["." + "/" * number for number in range(1200)]
+    write_servers(project / ".mcp.json", one={"command": "x", "args": words})
+    trust(store, project)
+    folders = [f"folder{number}" for number in range(9)]
+    for name in folders:
+        (project / name).mkdir()
+    write_servers(project / ".mcp.json", one={"command": "x", "args": folders})
+    assert "more than 8 folders" in judged(store, project).reason
 
 
 def test_a_run_starts_what_was_hashed(project, store, tmp_path):

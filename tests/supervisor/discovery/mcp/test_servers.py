@@ -103,6 +103,36 @@ def test_nothing_is_found_without_discovery_but_what_is_named(project, home, tmp
     assert discovery.found[0].folder == project
 
 
+def test_only_what_is_named(project, home, tmp_path):
+    named = write_servers(tmp_path / "named.json", one={"command": "x"})
+    write_servers(project / ".mcp.json", two={"command": "x"})
+    write_servers(home / "mcp.json", three={"command": "x"})
+    discovery = discover((), project, home, None, McpFiles(project, (str(named),), only_named=True))
+    assert [found.manifest.name for found in discovery.found] == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "is_left_out"),
+    [
+        ({"command": "zot", "args": ["mcp", "serve", "-q"]}, True),
+        ({"command": "/opt/bin/zot", "args": ["mcp", "serve", "--cwd", "."]}, True),
+        ({"command": "uvx", "args": ["--from", "pyzot", "zot", "mcp", "serve", "--cwd=${workspaceFolder}"]}, True),
+        ({"command": "python3", "args": ["-m", "pyzot", "mcp", "serve", "--mcp-config", "a.json"]}, True),
+        ({"command": "zot", "args": ["mcp", "serve"], "cwd": "sub"}, False),
+        ({"command": "zot", "args": ["mcp", "serve", "--cwd", "../other"]}, False),
+        ({"command": "zot", "args": ["mcp", "serve", "--host", "../other"]}, False),
+        ({"command": "zot", "args": ["mcp", "serve", "--no-ext", "-e", "x"]}, False),
+        ({"command": "zot", "args": ["mcp"]}, False),
+        ({"command": "notzot", "args": ["mcp", "serve"]}, False),
+    ],
+)
+def test_zot_s_own_server_for_this_project_is_left_out(project, entry, is_left_out):
+    write_servers(project / ".mcp.json", zot=entry, good={"command": "x"})
+    discovery = found_in(project)
+    assert [found.manifest.name for found in discovery.found] == (["good"] if is_left_out else ["good", "zot"])
+    assert [skipped.line for skipped in discovery.skipped if skipped.is_error] == []
+
+
 BAD = [
     ({"command": "${NOT_SET}"}, "command: the variable NOT_SET is not set"),
     ({"command": "x", "args": ["a", "${env:NOT_SET}"]}, "args[1]: the variable NOT_SET is not set"),

@@ -14,6 +14,7 @@ from wire import frames
 from wire.dialects.base import UnsendableError, Warned
 from wire.dialects.mcp.limits import PAGE
 from wire.dialects.mcp.lists.listing import ANSWER_S, DEBOUNCE_S, INTERVAL_S, OFFERS, PAGES, Listing, Stage
+from wire.dialects.mcp.lists.server_lists import PORTION
 
 CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
 
@@ -53,6 +54,18 @@ def test_a_list_with_a_cursor_that_is_none_ends_with_what_there_is(cursor: objec
     assert names(heard) == ["a"]
     assert any(isinstance(each, Warned) for each in heard)
     assert heard[-1] == frames.Ready()
+
+
+def test_a_long_list_is_told_in_portions_and_ready_is_the_last_of_them():
+    talk = greeted()
+    page = [tool(f"t{number}") for number in range(2 * PORTION + 1)]
+    heard = [talk.hear({"result": {"tools": page}, "jsonrpc": "2.0", "id": talk.id_of("tools/list")})]
+    assert talk.call("1", f"mcp__desk__t{2 * PORTION}")["method"] == "tools/call"
+    while talk.session.due_at is not None:
+        heard.append(talk.wait_until_due())
+    assert [len(names(portion)) for portion in heard] == [PORTION, PORTION, 1]
+    assert names([each for portion in heard for each in portion]) == [f"t{number}" for number in range(2 * PORTION + 1)]
+    assert [portion[-1] == frames.Ready() for portion in heard] == [False, False, True]
 
 
 def test_a_cursor_that_comes_again_ends_the_list():

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from wire.dialects.mcp.versions import Server
 
 ERROR_SHOWN = 500
+PORTION = 50
+"""Tools and prompts that are told at once. The host judges each, and all other extensions wait meanwhile."""
+PAUSE_S = 0.001
+"""Seconds from one portion to the next."""
 
 
 class _List(NamedTuple):
@@ -46,7 +50,7 @@ _page = msgspec.json.Decoder(_Page).decode
 class Lists:
     """The lists of one server, by the kinds of their requests."""
 
-    __slots__ = ("_declared", "_is_ready", "_lists", "_requests", "prompts", "tools")
+    __slots__ = ("_declared", "_is_ready", "_lists", "_requests", "_untold", "_untold_due", "prompts", "tools")
 
     def __init__(self, server: str, options: Mapping[str, Any], requests: Requests) -> None:
         self.tools = Tools(server, options)
@@ -55,11 +59,17 @@ class Lists:
         self._lists = {Kind.TOOLS: _List(Listing(), self.tools)}
         self._declared: frozenset[Kind] = frozenset()
         self._is_ready = False
+        self._untold: list[Message] = []
+        """What the next portions tell, in order."""
+        self._untold_due = 0.0
 
     @property
     def due_at(self) -> float | None:
         """When `on_time` is to be called; None if never."""
-        return min((due for each in self._lists.values() if (due := each.listing.due_at) is not None), default=None)
+        due = [each.listing.due_at for each in self._lists.values() if each.listing.due_at is not None]
+        if self._untold:
+            due.append(self._untold_due)
+        return min(due, default=None)
 
     def begin(self, server: Server, now: float) -> bytes:
         """Asks for the first lists."""
@@ -84,18 +94,27 @@ class Lists:
                 asked += self._ask(kind, now)
             else:
                 self._requests.forget(kind)
-                messages += self.failed(kind, f"no answer within {ANSWER_S:g} s")
-        return messages, asked
+                messages += self._failed(kind, f"no answer within {ANSWER_S:g} s")
+        return self._told(messages, now), asked
 
-    def refused(self, kind: Kind, error: Any) -> list[Message]:
+    def _told(self, messages: list[Message], now: float) -> list[Message]:
+        """The next portion of what is to be told, with these behind all that waits."""
+        untold = self._untold + messages
+        self._untold, self._untold_due = untold[PORTION:], now + PAUSE_S
+        return untold[:PORTION]
+
+    def refused(self, kind: Kind, error: Any, now: float) -> list[Message]:
         """The server answers with an error. Without tools it may not know the request, and need not."""
         code = error.get("code") if isinstance(error, dict) else None
         if code == METHOD_NOT_FOUND and kind not in self._declared:
-            return self._end(kind)
-        return self.failed(kind, one_line(error_text(error), ERROR_SHOWN))
+            return self._told(self._end(kind), now)
+        return self.failed(kind, one_line(error_text(error), ERROR_SHOWN), now)
 
-    def failed(self, kind: Kind, why: str) -> list[Message]:
+    def failed(self, kind: Kind, why: str, now: float) -> list[Message]:
         """The server does not give a list, or not to its end. What is registered stays."""
+        return self._told(self._failed(kind, why), now)
+
+    def _failed(self, kind: Kind, why: str) -> list[Message]:
         return [Warned(kind.value, f"{kind.value}: {why}; {self._kept(kind)}"), *self._end(kind)]
 
     def _kept(self, kind: Kind) -> str:
@@ -104,6 +123,10 @@ class Lists:
 
     def answered(self, kind: Kind, result: Raw | UnsetType, now: float) -> Received:
         """Takes a page."""
+        messages, asked = self._read(kind, result, now)
+        return self._told(messages, now), asked
+
+    def _read(self, kind: Kind, result: Raw | UnsetType, now: float) -> tuple[list[Message], bytes]:
         listing, offers = self._lists[kind]
         size = 0 if result is UNSET else len(memoryview(result))
         try:
@@ -111,12 +134,12 @@ class Lists:
                 refuse_page("a page", result)
             page = _page(b"{}" if result is UNSET else result)
         except TooLongError as error:
-            return self.failed(kind, str(error)), b""
+            return self._failed(kind, str(error)), b""
         except UNREADABLE as error:
-            return self.failed(kind, f"bad answer: {reason(error)}"), b""
+            return self._failed(kind, f"bad answer: {reason(error)}"), b""
         elements = getattr(page, offers.member)
         if not isinstance(elements, list):
-            return self.failed(kind, f"bad answer: {offers.member} is {kind_of(elements)}, not a list"), b""
+            return self._failed(kind, f"bad answer: {offers.member} is {kind_of(elements)}, not a list"), b""
         messages: list[Message] = []
         if not self._is_ready and page.nextCursor is not None:
             messages += offers.first(elements[:ELEMENTS])

@@ -1,0 +1,39 @@
+"""What MCP servers cost: calls, starts, the seam, and how long one holds the host's loop."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks.claims import Claims
+from benchmarks.mcp.calls import calls
+from benchmarks.mcp.held import held
+from benchmarks.mcp.seam import seam
+from benchmarks.mcp.start import start
+from benchmarks.report import Report, parse
+from benchmarks.workshop import Workshop
+
+PARTS = ("calls", "start", "seam", "held")
+
+
+def main(argv: list[str] | None = None) -> int:
+    base = "for the part seam: another checkout, set up; its verdicts and calls and this one's are measured by turns"
+    options = parse("mcp", __doc__ or "", argv, base=base, parts=PARTS)
+    parts = options.part or PARTS
+    report, claims = Report("mcp", options), Claims()
+    with Workshop() as workshop:
+        if "calls" in parts:
+            calls(report, workshop, quick=options.quick)
+        if "start" in parts:
+            start(report, workshop, quick=options.quick)
+        if "seam" in parts:
+            seam(report, claims, options.base, quick=options.quick)
+        if "held" in parts:
+            held(report, workshop, claims, quick=options.quick)
+    if claims.table.rows:
+        report.show(claims.table)
+    report.finish()
+    return claims.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
