@@ -1,5 +1,5 @@
-"""Refuses calls with the text "forbidden", writes "loud" in capitals, withholds the result "secret", asks about "asked",
-adds to "noted", and has what fails once tried again. argv: none."""
+"""Refuses calls with the text "forbidden", writes "loud" in capitals, withholds the result "secret", asks about
+"asked", adds to "noted", and has what fails once tried again. argv: none."""
 
 import json
 import sys
