@@ -110,7 +110,7 @@ def test_the_commands_about_extensions_know_it(zot, project, monkeypatch):
 
 
 def test_a_server_of_ours_in_the_project_s_file_does_not_start_itself_without_end(zot, project):
-    """As itself it is left out: its extensions run here. Behind another program it starts once, without the file."""
+    """As itself it is left out, for its extensions run here. Behind another program it starts once, without it."""
     own = [*zot.command, "mcp", "serve"]
     behind = {"command": "sh", "args": ["-c", f"exec {shlex.join(own)}"]}
     write_servers(project / ".mcp.json", self={"command": own[0], "args": own[1:]}, behind=behind)

@@ -1,9 +1,11 @@
-"""All dialects, by the name that a manifest gives in `dialect`. A dialect's module is imported at its first use."""
+"""All dialects, by the name that a manifest gives in `dialect`. All but zot's are imported at their first use."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from wire.dialects import zot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 ZOT = "zot"
 """The dialect of a manifest that names none."""
 MODULES = {
-    ZOT: "wire.dialects.zot",
+    ZOT: zot.__name__,
     "mcp": "wire.dialects.mcp.dialect",
 }
 """The module of each dialect. Its `DIALECT` is the dialect."""

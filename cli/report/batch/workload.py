@@ -135,7 +135,7 @@ class Workload:
         """The mean in each of `most` equal stretches of the time; empty if no time has passed."""
         if self.end <= 0 or not self.changes:
             return []
-        width = self.end / most
+        width = self.end / most or self.end  # half of the smallest number is 0
         running, paused = [0.0] * most, [0.0] * most
         for begin, end, runs, waiting in _stretches(self.changes, self.end):
             if not runs and not waiting:

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 RUN_IN_FOLDERS = (
     "__init__.py", "__main__.py", "package.json", "index.js", "index.mjs", "index.cjs", "index.ts", "pyproject.toml",
-    "deno.json",
-    "Makefile", "justfile", "Dockerfile", "compose.yaml", "docker-compose.yml",
+    "deno.json", "Makefile", "justfile", "Dockerfile", "compose.yaml", "docker-compose.yml",
 )  # fmt: skip
 """What launchers that are given a folder run or read there."""
 ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts")
