@@ -10,10 +10,10 @@ import typer
 
 from cli.choices import CommandLineError
 from cli.dialogue import say
-from cli.duration import METAVAR, limit_from
+from cli.duration import METAVAR
 from cli.help.command_classes import HelpCommand
 from cli.json_line import print_json
-from cli.mcp.shared import Force, McpScope, Scope, doing, file_of, shown
+from cli.mcp.shared import Force, McpScope, Scope, doing, file_of, seconds, shown
 from cli.parameters import Json
 
 if TYPE_CHECKING:
@@ -125,9 +125,9 @@ def mcp_add(
         if cwd is not None:
             fields["cwd"] = cwd
         if timeout is not None:
-            fields["timeout"] = round(_seconds("--timeout", timeout) * 1000)
+            fields["timeout"] = round(seconds("--timeout", timeout) * 1000)
         if startup_timeout is not None:
-            fields["startup_timeout_sec"] = _seconds("--startup-timeout", startup_timeout)
+            fields["startup_timeout_sec"] = seconds("--startup-timeout", startup_timeout)
         for field, given in (("includeTools", include_tools), ("excludeTools", exclude_tools)):
             if given is not None:
                 fields[field] = [tool.strip() for tool in given.split(",") if tool.strip()]
@@ -182,10 +182,3 @@ def _variable(text: str) -> tuple[str, str]:
     if not name:
         raise CommandLineError(f"--env {text}: write KEY=VALUE, or KEY alone for the value that it has at each start")
     return name, value if equals else f"${{{name}}}"
-
-
-def _seconds(flag: str, text: str) -> float:
-    try:
-        return limit_from(text)
-    except ValueError as error:
-        raise CommandLineError(f"{flag}: {error}") from None

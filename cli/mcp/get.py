@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import typer
 
     from cli.mcp.reading.entries import Listed
-    from cli.mcp.reading.states import Standing
+    from cli.mcp.reading.states import EntryState
     from supervisor.home.config import Config
     from supervisor.monitoring.definition_sizes import DefinitionSize
 
@@ -46,7 +46,7 @@ def mcp_get(name: ServerName, scope: OnlyScope = None, as_json: Json = False) ->
 
     def run() -> int:
         from cli.mcp.reading.entries import named, read_entries
-        from cli.mcp.reading.states import standings
+        from cli.mcp.reading.states import states_of
         from supervisor.home.config import load_config
         from supervisor.home.zot_home import zot_home
         from supervisor.monitoring.definition_sizes import key_of, read_sizes
@@ -56,15 +56,15 @@ def mcp_get(name: ServerName, scope: OnlyScope = None, as_json: Json = False) ->
         if entries.faults and not entries.found:
             raise CommandLineError(entries.faults[0])
         matching = named(name, entries.found, scope)
-        judged = dict(zip(map(id, entries.found), standings(entries.found, project, home), strict=True))
-        each = next((one for one in matching if judged[id(one)].state == "ok"), matching[0])
-        standing = judged[id(each)]
+        judged = dict(zip(map(id, entries.found), states_of(entries.found, project, home), strict=True))
+        each = next((one for one in matching if judged[id(one)].word == "ok"), matching[0])
+        state = judged[id(each)]
         size = read_sizes(home).get(key_of(each.name, each.place))
         if as_json:
-            whole = record(each, standing, size, config)
+            whole = record(each, state, size, config)
             print_json(whole | _more(each, config))
         else:
-            for label, text in _lines(each, standing, size, config, home):
+            for label, text in _lines(each, state, size, config, home):
                 sys.stdout.write(f"{label:<{WIDTH}} {shown(text)}\n")
         return 0
 
@@ -84,11 +84,11 @@ def _more(each: Listed, config: Config) -> dict[str, Any]:
 
 
 def _lines(
-    each: Listed, standing: Standing, size: DefinitionSize | None, config: Config, home: Path
+    each: Listed, state: EntryState, size: DefinitionSize | None, config: Config, home: Path
 ) -> Iterator[tuple[str, str]]:
     yield "name", each.name if each.name == each.key else f"{each.name}, written {each.key}"
     yield "from", f"{each.where} ({each.scope.value})"
-    yield "state", f"{standing.state}: {standing.why}" if standing.why else standing.state
+    yield "state", f"{state.word}: {state.why}" if state.why else state.word
     if each.entry is None:
         return
     server = each.entry.server

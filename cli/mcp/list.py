@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import typer
 
     from cli.mcp.reading.entries import Listed
-    from cli.mcp.reading.states import Standing
+    from cli.mcp.reading.states import EntryState
     from supervisor.home.config import Config
     from supervisor.monitoring.definition_sizes import DefinitionSize
 
@@ -55,7 +55,7 @@ def mcp_list(as_json: Json = False) -> None:
 
 def _run(*, as_json: bool) -> int:
     from cli.mcp.reading.entries import read_entries
-    from cli.mcp.reading.states import standings
+    from cli.mcp.reading.states import states_of
     from supervisor.home.config import load_config
     from supervisor.home.zot_home import zot_home
     from supervisor.monitoring.definition_sizes import key_of, read_sizes
@@ -65,12 +65,12 @@ def _run(*, as_json: bool) -> int:
     for fault in entries.faults:
         say(f"zot mcp list: {shown(fault, 4000)}")
     rows = [
-        (each, standing, sizes.get(key_of(each.name, each.place)))
-        for each, standing in zip(entries.found, standings(entries.found, project, home), strict=True)
+        (each, state, sizes.get(key_of(each.name, each.place)))
+        for each, state in zip(entries.found, states_of(entries.found, project, home), strict=True)
     ]
     if as_json:
-        for each, standing, size in rows:
-            print_json(record(each, standing, size, config))
+        for each, state, size in rows:
+            print_json(record(each, state, size, config))
     elif rows:
         _print_table(rows, config)
     elif not entries.faults:
@@ -78,15 +78,15 @@ def _run(*, as_json: bool) -> int:
     return 1 if entries.faults else 0
 
 
-def _print_table(found: list[tuple[Listed, Standing, DefinitionSize | None]], config: Config) -> None:
+def _print_table(found: list[tuple[Listed, EntryState, DefinitionSize | None]], config: Config) -> None:
     """What is wrong with an entry stands below the table."""
     rows, troubles = [COLUMNS], []
-    for each, standing, size in found:
+    for each, state, size in found:
         command = "-" if each.entry is None else shown(command_line(each, config), COMMAND)
         counts = ("-", "-") if size is None else (str(size.tools), count_text(size.tokens))
-        rows.append((each.scope.value, shown(each.name, 200), standing.state, *counts, command))
-        if standing.why:
-            troubles.append(f"{shown(each.name, 200)}: {shown(standing.why)}")
+        rows.append((each.scope.value, shown(each.name, 200), state.word, *counts, command))
+        if state.why:
+            troubles.append(f"{shown(each.name, 200)}: {shown(state.why)}")
     width = page_width(widest=None) if sys.stdout.isatty() else None
     for line in [*fitted(rows, width, GIVES_WAY, RIGHT), *troubles]:
         sys.stdout.write(line + "\n")
@@ -101,7 +101,7 @@ def command_line(each: Listed, config: Config) -> str:
     return shlex.join([each.entry.server.command, *hidden_arguments(each.entry.server.args, config)])
 
 
-def record(each: Listed, standing: Standing, size: DefinitionSize | None, config: Config) -> dict[str, Any]:
+def record(each: Listed, state: EntryState, size: DefinitionSize | None, config: Config) -> dict[str, Any]:
     """The object of one entry."""
     from cli.mcp.reading.hiding import hidden_arguments
 
@@ -110,8 +110,8 @@ def record(each: Listed, standing: Standing, size: DefinitionSize | None, config
         "name": each.name,
         "scope": each.scope.value,
         "file": str(each.file),
-        "state": standing.state,
-        "why": standing.why or None,
+        "state": state.word,
+        "why": state.why or None,
         "command": server and server.command,
         "args": None if server is None else hidden_arguments(server.args, config),
         "tools": size and size.tools,

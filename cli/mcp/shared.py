@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.choices import CommandLineError
 from cli.dialogue import say
+from cli.duration import limit_from
 from cli.help.completion import mcp_servers
 from cli.os_errors import exit_with
 
@@ -60,6 +62,14 @@ def doing(command: str, run: Callable[[], int]) -> None:
             return Status.INTERRUPTED.exit_code
 
     exit_with(f"mcp {command}", guarded)
+
+
+def seconds(flag: str, text: str) -> float:
+    """A time limit in seconds. Raises `CommandLineError`."""
+    try:
+        return limit_from(text)
+    except ValueError as error:
+        raise CommandLineError(f"{flag}: {error}") from None
 
 
 def file_of(scope: McpScope) -> Path:

@@ -11,9 +11,9 @@ import typer
 
 from cli.choices import CommandLineError
 from cli.columns import aligned
-from cli.duration import METAVAR, limit_from
+from cli.duration import METAVAR
 from cli.json_line import print_json
-from cli.mcp.shared import McpError, OnlyScope, ServerName, doing, shown
+from cli.mcp.shared import McpError, OnlyScope, ServerName, doing, seconds, shown
 from cli.number_format import bytes_text, count_text, elapsed
 from cli.parameters import Json
 from wire.text import counted
@@ -72,7 +72,7 @@ def mcp_test(
         from supervisor.home.zot_home import zot_home
         from wire.exit_codes import Status
 
-        wait_s = None if timeout is None else _seconds(timeout)
+        wait_s = None if timeout is None else seconds("--timeout", timeout)
         if args is not None and call is None:
             raise CommandLineError("--args are those of a call; add --call TOOL")
         wanted = None if call is None else Call(call, _arguments(args or "{}"))
@@ -88,13 +88,6 @@ def mcp_test(
         return 1 if seen.failure or _has_failed(seen.call) else 0
 
     doing("test", run)
-
-
-def _seconds(text: str) -> float:
-    try:
-        return limit_from(text)
-    except ValueError as error:
-        raise CommandLineError(f"--timeout: {error}") from None
 
 
 def _arguments(text: str) -> bytes:

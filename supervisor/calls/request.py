@@ -38,13 +38,13 @@ def read_answer(pending: Pending, kind: type[Frame], what: str, account: Account
     return Answer(pending.value)
 
 
-EXTENSIONS = 10
+TIMES_AT_MOST = 10
 """A call that goes on reporting progress may take this many times its time."""
 
 
-def ends_at_last(progressed_at: float, asked_at: float, timeout_s: float) -> float:
+def end_after_progress(progressed_at: float, asked_at: float, timeout_s: float) -> float:
     """When a request has run out of time whose last report of progress came at `progressed_at`."""
-    return min(progressed_at + timeout_s, asked_at + EXTENSIONS * timeout_s)
+    return min(progressed_at + timeout_s, asked_at + TIMES_AT_MOST * timeout_s)
 
 
 class InFlight:
@@ -81,7 +81,7 @@ class InFlight:
     def _late(self, worker: Worker, pending: Pending, timeout_s: float) -> None:
         """Expires a request whose time is over, unless a report of progress has started it anew."""
         if (progressed_at := pending.progressed_at) is not None:
-            ends_at = ends_at_last(progressed_at, pending.asked_at, timeout_s)
+            ends_at = end_after_progress(progressed_at, pending.asked_at, timeout_s)
             if self._loop.clock() < ends_at:
                 again = self._loop.call_at(ends_at, lambda: self._late(worker, pending, timeout_s))
                 self._awaited[id(pending)] = worker, pending, again

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from supervisor.registry.definition_size import definition_bytes, tokens_of
-from supervisor.registry.old_forms import in_new_form
+from supervisor.registry.old_schema_forms import in_new_form
 from supervisor.registry.plain_schema import count_values, plain_parts
 from supervisor.registry.schema_rules import schema_fault
 from wire.lenient_json import UNREADABLE, is_deeper, read, reason

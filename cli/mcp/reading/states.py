@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from cli.mcp.reading.entries import Listed
 
 
-class Standing(NamedTuple):
+class EntryState(NamedTuple):
     """What would happen to an entry."""
 
-    state: str
+    word: str
     """`ok`, `disabled`, `faulty`, `hidden`, `unset` or `untrusted`."""
     why: str = ""
     """Why it would not be started; empty if the user wants it so."""
 
 
-OK = Standing("ok")
+OK = EntryState("ok")
 
 
-def standings(found: Sequence[Listed], project: Path, home: Path) -> list[Standing]:
-    """The standing of each entry; they are all the entries, those of the project first. Of extensions and entries with
+def states_of(found: Sequence[Listed], project: Path, home: Path) -> list[EntryState]:
+    """The state of each entry; they are all the entries, those of the project first. Of extensions and entries with
     one name the first that can be started has it: the project's extensions, its entries, then those of the user."""
     judged = []
     taken: dict[str, str] = {}
@@ -44,24 +44,24 @@ def standings(found: Sequence[Listed], project: Path, home: Path) -> list[Standi
                 taken.setdefault(manifest.name, str(extension.folder))
         for each in found:
             if each.scope is scope:
-                standing = _standing(each, taken.get(each.name, ""), home)
-                if standing is OK:
+                state = _state_of(each, taken.get(each.name, ""), home)
+                if state is OK:
                     taken[each.name] = str(each.file)
-                judged.append(standing)
+                judged.append(state)
     return judged
 
 
-def _standing(each: Listed, taken: str, home: Path) -> Standing:
+def _state_of(each: Listed, taken: str, home: Path) -> EntryState:
     if not each.is_enabled:
-        return Standing("disabled")
+        return EntryState("disabled")
     if each.entry is None:
-        return Standing("faulty", f"{each.where}: {each.trouble}")
+        return EntryState("faulty", f"{each.where}: {each.trouble}")
     if taken:
-        return Standing("hidden", f"{each.where}: the name is taken by {taken}")
+        return EntryState("hidden", f"{each.where}: the name is taken by {taken}")
     if each.trouble:
-        return Standing("unset", f"{each.where}: {each.trouble}")
+        return EntryState("unset", f"{each.where}: {each.trouble}")
     if why := distrust(each, home):
-        return Standing("untrusted", f"{why}: zot ext trust {shlex.quote(each.name)}")
+        return EntryState("untrusted", f"{why}: zot ext trust {shlex.quote(each.name)}")
     return OK
 
 

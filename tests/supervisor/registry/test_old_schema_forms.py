@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from supervisor.registry.old_forms import in_new_form
+from supervisor.registry.old_schema_forms import in_new_form
 from supervisor.registry.registration import judge_tool
 from supervisor.registry.schema_rules import NAMED_SCHEMAS, ONE_SCHEMA, RULES, SCHEMA_LISTS
 from tests.support.any_message import JSON
