@@ -25,12 +25,14 @@ def serve(
         typer.Option("-e", "--ext", help="Serve the extension in this folder; repeatable.", metavar="DIR"),
     ] = None,
     no_ext: Annotated[
-        bool, typer.Option("--no-ext", "--no-extensions", help="Serve only those named with --ext.")
+        bool, typer.Option("--no-ext", "--no-extensions", help="Serve only those named with --ext and --mcp-config.")
     ] = False,
     mcp_config: Annotated[
         list[str] | None,
         typer.Option(
-            "--mcp-config", help="Serve the MCP servers of this file (JSON), too; repeatable.", metavar="FILE"
+            "--mcp-config",
+            help="Serve the MCP servers of this file, too, which has the form of .mcp.json; repeatable.",
+            metavar="FILE",
         ),
     ] = None,
     cwd: Annotated[str | None, typer.Option(help="The project's folder. Default: this one.", metavar="DIR")] = None,
@@ -54,7 +56,11 @@ def serve(
         bool, typer.Option("--strict-guards", help="A guard that gives no verdict (crash, timeout) denies.")
     ] = False,
     allow_asked: Annotated[
-        bool, typer.Option("--allow-asked", help="Allow what a guard wants a person to decide, instead of refusing it.")
+        bool,
+        typer.Option(
+            "--allow-asked",
+            help="Allow what guards want a person to decide. Default: it is refused, since nobody is asked.",
+        ),
     ] = False,
     stats: Annotated[
         str | None,
