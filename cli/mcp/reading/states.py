@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cli.mcp.reading.entries import SCOPES
 from cli.mcp.shared import McpScope
 from supervisor.discovery.found import Scope
+from supervisor.discovery.mcp.itself import REASON, is_itself
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.install.installed import ExtensionFolders, installed, is_trusted
 
@@ -22,7 +23,7 @@ class EntryState(NamedTuple):
     """What would happen to an entry."""
 
     word: str
-    """`ok`, `disabled`, `faulty`, `hidden`, `unset` or `untrusted`."""
+    """`ok`, `disabled`, `faulty`, `hidden`, `unset`, `itself` or `untrusted`."""
     why: str = ""
     """Why it would not be started; empty if the user wants it so."""
 
@@ -60,6 +61,8 @@ def _state_of(each: Listed, taken: str, home: Path) -> EntryState:
         return EntryState("hidden", f"{each.where}: the name is taken by {taken}")
     if each.trouble:
         return EntryState("unset", f"{each.where}: {each.trouble}")
+    if each.found is not None and is_itself(each.found):
+        return EntryState("itself", f"{each.where}: {REASON}")
     if why := distrust(each, home):
         return EntryState("untrusted", f"{why}: zot ext trust {shlex.quote(each.name)}")
     return OK

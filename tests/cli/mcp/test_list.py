@@ -55,6 +55,13 @@ def test_each_entry_has_its_state(zot):
     }  # fmt: skip
 
 
+def test_the_server_that_zot_itself_is_has_a_state_of_its_own(zot):
+    write(zot.cwd / ".mcp.json", own={"command": "zot", "args": ["mcp", "serve", "-q"]}, other={"command": "sh"})
+    own, other = run(zot, "mcp", "list", "--json").json_lines
+    assert (own["state"], other["state"]) == ("itself", "untrusted")
+    assert "whose extensions zot starts itself" in own["why"]
+
+
 def test_a_variable_that_no_server_gets_counts_as_unset(zot, monkeypatch):
     monkeypatch.setenv("ZOTCORE_RPC_TOKEN", "t")
     write(zot.home / "mcp.json", a={"command": "sh", "args": ["${ZOTCORE_RPC_TOKEN}"]})
