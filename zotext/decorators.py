@@ -188,8 +188,8 @@ class Decorators:
         return self._guard("assistant_message", handler)  # type: ignore[no-any-return]
 
     def intercept_user_prompt(self, handler: UserPromptT, /) -> UserPromptT:
-        """Asks the function before a prompt is sent to the model: None or `allow()`, `block(reason)`,
-        `ask(reason)`, `replace_text(text)` or `add_context(text)`. Only hosts with the feature `user_prompt_intercept` ask."""
+        """Asks the function before a prompt is sent to the model: None or `allow()`, `block(reason)`, `ask(reason)`,
+        `replace_text(text)` or `add_context(text)`. Only hosts with the feature `user_prompt_intercept` ask."""
         return self._guard("user_prompt", handler)  # type: ignore[no-any-return]
 
     @overload

@@ -44,8 +44,9 @@ class Guard:
 
 
 def judge(guards: list[Guard], frame: dict[str, Any], *, can_ask: bool = True) -> dict[str, Any]:
-    """The members of the answer frame; none means allow. `can_ask`: the host knows questions for a person. A guard that raises, or returns something that is no verdict
-    for this point, blocks: what could not be judged does not pass."""
+    """The members of the answer frame; none means allow. `can_ask`: the host knows questions for a person. A guard
+    that raises, or returns something that is no verdict for this point, blocks: what could not be judged does not
+    pass."""
     point = str(frame.get("event"))
     answer: dict[str, Any] = {}
     for guard in guards:
@@ -58,15 +59,10 @@ def judge(guards: list[Guard], frame: dict[str, Any], *, can_ask: bool = True) -
                 continue
             if isinstance(verdict, Block):
                 return {"block": True, "reason": verdict.reason} if verdict.reason else {"block": True}
-            if isinstance(verdict, Ask):
-                if not can_ask:
-                    return {"block": True, "reason": verdict.reason or ASKED}
-                answer = {"reason": verdict.reason, **answer, "ask": True}
-                continue
-            if isinstance(verdict, AddContext) and point in EXPLAINABLE:
-                answer["additional_context"] = "\n\n".join(
-                    filter(None, (answer.get("additional_context"), verdict.text))
-                )
+            if isinstance(verdict, Ask) and not can_ask:
+                return {"block": True, "reason": verdict.reason or ASKED}
+            if isinstance(verdict, Ask) or (isinstance(verdict, AddContext) and point in EXPLAINABLE):
+                answer = _added(answer, verdict)
                 continue
             if rewrite is None or not isinstance(verdict, rewrite):
                 raise TypeError(f"{verdict!r} is no verdict on a {point}; return None, block(...){_or(rewrite)}")
@@ -79,6 +75,14 @@ def judge(guards: list[Guard], frame: dict[str, Any], *, can_ask: bool = True) -
         answer.update(changed)
         frame = {**frame, **_seen_by_the_next(changed)}
     return answer
+
+
+def _added(answer: dict[str, Any], verdict: Ask | AddContext) -> dict[str, Any]:
+    """The answer with one more verdict that changes nothing for the next guard. The first question counts."""
+    if isinstance(verdict, Ask):
+        return {"reason": verdict.reason, **answer, "ask": True}
+    texts = (answer.get("additional_context"), verdict.text)
+    return {**answer, "additional_context": "\n\n".join(text for text in texts if text)}
 
 
 def _members(verdict: object) -> dict[str, Any]:

@@ -136,7 +136,8 @@ class Server:
         guards = list(self._registry.guards.get(str(frame.get("event")), ()))
 
         def work() -> None:
-            self._send({"type": "event_intercept_response", "id": call_id, **judge(guards, frame, can_ask=self._can_ask)})
+            answer = judge(guards, frame, can_ask=self._can_ask)
+            self._send({"type": "event_intercept_response", "id": call_id, **answer})
 
         if why := self._refusal(self._guards, work):
             self._send({"type": "event_intercept_response", "id": call_id, "block": True, "reason": why})

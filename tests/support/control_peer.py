@@ -96,6 +96,9 @@ class FakeServed:
     def host_stats(self, kind: Any, version: str, cwd: str) -> HostStats:
         return host_stats(kind=kind, version=version, cwd=cwd)
 
+    def instructions(self) -> str:
+        return "\nThe extension alpha says of its tools:\nknock first\n"
+
     def tools(self) -> dict[str, OwnedFake]:
         return {"echo": OwnedFake(self.extensions[0], tool=FakeTool("echo"))}
 
