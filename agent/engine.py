@@ -15,7 +15,7 @@ from agent.engine_session import EngineSession
 from agent.model import catalogue
 from agent.model.provider import ProviderUnavailable
 from agent.prompt_result import PromptResult
-from agent.run import compaction
+from agent.run import compaction, session_hooks
 from agent.run.budget import Budget, Spending, refusal
 from agent.run.error_hook import ErrorHook
 from agent.run.run import Run
@@ -228,16 +228,17 @@ class Engine:
         if ran.error_context != "model_call":
             ErrorHook(self.supervisor, abort).ask(ran.reason, ran.error_context, recoverable=False)
 
-    def end_session(self, reason: SessionEnd, error: str, abort: Abort) -> None:
-        """Asks the guards of a session's end, once, and keeps their summary. A run that is aborted waits for them for
-        a short time only, and not at all if it is to end at once."""
+    def end_session(self, reason: SessionEnd, error: str, abort: Abort, within_s: float | None = None) -> None:
+        """Asks the guards of a session's end, once, and keeps their summary. They have `within_s` together, or each its
+        own timeout. A run that is aborted waits for them for a short time only, and not at all if it is to end at
+        once."""
         if abort.at_once:
             return
         self._hooks.end(
             reason,
             error,
             self.conversation.summarize,
-            is_aborted=abort.requested,
+            within_s=session_hooks.ABORTED_S if abort.requested else within_s,
             give_up=lambda: abort.at_once,
         )
 

@@ -138,10 +138,13 @@ class EngineHost:
 
     # --- the end ------------------------------------------------------------------------------------------
 
-    def end_session(self, status: Status, error: str = "", *, by_client: bool = False) -> None:
-        """Asks the guards of the session's end, if it has begun. `by_client`: the client has gone."""
+    def end_session(
+        self, status: Status, error: str = "", *, by_client: bool = False, within_s: float | None = None
+    ) -> None:
+        """Asks the guards of the session's end, if it has begun. `by_client`: the client has gone. `within_s`: as with
+        `Engine.end_session`."""
         reason = "user_exit" if by_client else ENDS.get(status, "error")
-        self.engine.end_session(reason, error if reason == "error" else "", self._abort)
+        self.engine.end_session(reason, error if reason == "error" else "", self._abort, within_s)
 
     def stop(self) -> None:
         """Stops the engine; at once if the abort says so."""

@@ -49,13 +49,16 @@ class Headless:
         owns_process: bool = True,
         stdout: int | None = None,
         stderr: int = 2,
+        end_within_s: float | None = None,
     ) -> None:
+        """`end_within_s`: seconds that the guards of the session's end have together; None: each its own timeout."""
         self.has_answer = False
         """After `run`: whether the text of the result is an answer, as in `PromptResult`."""
         self.may_pass = False
         """After `run`: as in `PromptResult`."""
         self._options = options
         self._owns_process = owns_process
+        self._end_within_s = end_within_s
         self._started = time.monotonic()
         self._loop = Loop()
         self._abort = Abort()
@@ -95,7 +98,7 @@ class Headless:
                 host.abandon()
                 raise
             host.report_trouble(ran)
-            host.end_session(ran.status, ran.reason)
+            host.end_session(ran.status, ran.reason, within_s=self._end_within_s)
             host.stop()
             result = self._result(ran)
             self.has_answer, self.may_pass = ran.has_answer, ran.may_pass

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from wire.frames import SessionEnd, SessionSource
 
 ABORTED_S = 2.0
-"""Seconds that the guards of the end have together, once the run is aborted. Else each has its own timeout."""
+"""Seconds that the guards of the end have together, once the run is aborted, and in a batch. Else each has its own
+timeout."""
 
 
 class State(Enum):
@@ -60,17 +61,17 @@ class SessionHooks:
         error: str,
         keep: Callable[[str], None],
         *,
-        is_aborted: bool,
+        within_s: float | None,
         give_up: Callable[[], bool],
     ) -> None:
-        """Asks, and waits for the answers, those about sessions that were left among them; no longer than until
-        `give_up` holds."""
+        """Asks, and waits for the answers, those about sessions that were left among them; no longer than `within_s`,
+        and than until `give_up` holds."""
         asked = self._ask(reason, error, keep) if self._state is State.BEGUN else None
         self._state = State.ENDED
         if not self._open:
             return
         loop = self._supervisor.loop
-        deadline = loop.clock() + ABORTED_S if is_aborted else None
+        deadline = None if within_s is None else loop.clock() + within_s
         loop.run_until(lambda: not self._open or give_up(), deadline)
         if asked is not None:
             asked.cancel("the run ends")

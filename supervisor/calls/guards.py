@@ -52,11 +52,14 @@ class Guards:
         """The guards of an event, in order and divided into rounds, see `rounds_of`. A guard that is down stays: it
         counts as a missing verdict. Raises `KeyError` for an event that cannot be guarded."""
         if self._by_event is None:
-            self._by_event = {
-                name: rounds_of(extension for extension in self._extensions if name in extension.guards)
-                for name in HOOK_POINTS
-            }
+            self._by_event = {name: self._rounds_now(name) for name in HOOK_POINTS}
         return self._by_event[event]
+
+    def _rounds_now(self, event: str) -> tuple[tuple[Extension, ...], ...]:
+        guards = [extension for extension in self._extensions if event in extension.guards]
+        if event in DENIABLE:
+            return rounds_of(guards)
+        return (tuple(guards),) if guards else ()  # it has happened: nobody changes it for the next guard
 
     def of(self, event: str) -> list[Extension]:
         """The guards of an event, in order. Raises `KeyError` for an event that cannot be guarded."""

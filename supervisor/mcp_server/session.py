@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from wire import frames
     from wire.framing import Line, Oversize
 
-REQUESTS_LIMIT = 256
+REQUESTS_LIMIT = 1000
 """Most requests that are under way at the same time; subscriptions count."""
 DEFAULT_LEVEL = LEVELS.index("warning")
 """The least level of log messages of a session in which the client has set none."""

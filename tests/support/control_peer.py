@@ -97,7 +97,7 @@ class FakeServed:
         return host_stats(kind=kind, version=version, cwd=cwd)
 
     def instructions(self) -> str:
-        return "Look before you call."
+        return "\nThe extension alpha says of its tools:\nknock first\n"
 
     def tools(self) -> dict[str, OwnedFake]:
         return {"echo": OwnedFake(self.extensions[0], tool=FakeTool("echo"))}

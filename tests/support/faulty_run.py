@@ -146,6 +146,7 @@ def observe(
     hold: Mapping[int, Callable[[Supervisor], bool]] | None = None,
     home: Path | None = None,
     failures: Sequence[dict[str, Any]] = (),
+    end_within_s: float | None = None,
     **asked: Any,
 ) -> Observed:
     """Runs a prompt with the bad extensions beside the healthy one. `hold` gives conditions by turn: the model says
@@ -174,6 +175,7 @@ def observe(
             make_provider=lambda _loop: provider,
             on_record=records.append,
             stderr=stderr.fileno(),
+            end_within_s=end_within_s,
         )
         if hold:
             provider.may_answer = lambda turn: turn not in hold or hold[turn](run._host.engine.supervisor)

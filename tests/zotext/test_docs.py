@@ -37,7 +37,7 @@ def test_an_example_runs(code: str, tmp_path: Path):
 
 BASES = {"CallContext", "RegistrationError", "Response", "HostInfo", "EVENTS", "Cancelled"}
 """Names that authors need not write."""
-VERDICTS = {"Allow", "Block", "RewriteArgs", "ReplaceText", "ReplaceResult"}
+VERDICTS = {"AddContext", "Allow", "Ask", "Block", "RewriteArgs", "ReplaceText", "ReplaceResult"}
 """Classes that the docs name by the functions that make them."""
 
 

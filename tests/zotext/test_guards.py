@@ -15,7 +15,9 @@ from zotext import (
     ToolResult,
     TurnStart,
     UserPrompt,
+    add_context,
     allow,
+    ask,
     block,
     replace_result,
     replace_text,
@@ -140,3 +142,39 @@ def test_a_guard_that_the_host_never_asks_prints_a_warning(ext: Extension, capsy
         assert "intercept_user_prompt has no effect here" in capsys.readouterr().err
     with Harness(ext):
         assert capsys.readouterr().err == ""
+
+
+def test_guards_may_ask_and_add_context(ext: Extension):
+    @ext.intercept_tool_call
+    def first(call: ToolCall) -> Any:
+        return add_context("one") if call.name == "read" else ask("it writes")
+
+    @ext.intercept_tool_call
+    def second(call: ToolCall) -> Any:
+        return rewrite_args({"b": 1}) if call.name == "write" else add_context("two")
+
+    @ext.intercept_tool_call(tools=["rm"])
+    def third(call: ToolCall) -> Any:
+        return block("never")
+
+    with Harness(ext) as host:
+        read, write, remove = (host.intercept_tool_call(name, {}) for name in ("read", "write", "rm"))
+    assert (read.blocked, read.asks, read.context) == (False, False, "one\n\ntwo")
+    assert (write.asks, write.reason, write.args) == (True, "it writes", {"b": 1})
+    assert (remove.blocked, remove.asks, remove.reason) == (True, False, "never")
+
+
+def test_a_host_that_knows_no_questions_gets_a_block(ext: Extension):
+    @ext.intercept_turn_start
+    def guard(turn: TurnStart) -> Any:
+        return ask()
+
+    with Harness(ext, features=[]) as host:
+        assert host.intercept("turn_start", step=1).reason == "a person has to decide, and this host asks nobody"
+
+
+@pytest.mark.parametrize("point", ["turn_start", "assistant_message"])
+def test_context_where_no_model_reads_it_blocks(ext: Extension, point: str):
+    getattr(ext, f"intercept_{point}")(lambda _subject: add_context("x"))
+    with Harness(ext) as host:
+        assert "is no verdict on a" in host.intercept(point, step=1, text="x").reason

@@ -16,6 +16,7 @@ from agent.batch.run.unstarted import write_unstarted
 from agent.configure import prepare
 from agent.headless import STOP_SIGNALS, Headless
 from agent.request_checks import UsageError
+from agent.run.session_hooks import ABORTED_S
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.keeper import Keeper
 from supervisor.loop.loop import Loop
@@ -179,6 +180,7 @@ class TaskRun:
             owns_process=self._owns_process,
             stdout=self._stdout,
             stderr=self._stderr,
+            end_within_s=ABORTED_S,  # other tasks wait for the place of this one
         )
         self._link.on_end = lambda: self._end_early(headless)
         return headless

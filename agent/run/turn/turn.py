@@ -103,7 +103,7 @@ class Turns:
         if reply.status is not Status.OK:
             has_answer = reply.is_complete and blocked is None and bool(text_of(reply.kept))
             is_too_long = reply.is_too_long and blocked is None
-            can_retry = not reply.is_complete and not is_too_long and reply.status is not Status.AUTHENTICATION
+            can_retry = not reply.is_complete and (reply.may_pass or reply.status is Status.RATE_LIMIT)
             return PromptEnd(
                 reply.status, reply.error, has_answer, is_too_long, reply.may_pass, "model_call", can_retry
             )

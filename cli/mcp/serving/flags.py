@@ -30,9 +30,9 @@ class Serving:
 
 NOT_OF_A_RUNNING_HOST = {
     "extensions": "--ext", "mcp_configs": "--mcp-config", "discover": "--no-ext", "cwd": "--cwd",
-    "trust_project": "--trust-project",
-    "watch": "--watch", "strict_guards": "--strict-guards", "allow_asked": "--allow-asked", "stats_file": "--stats",
-    "stats_interval_s": "--stats-interval", "metrics_file": "--metrics", "openmetrics": "--openmetrics",
+    "trust_project": "--trust-project", "watch": "--watch", "strict_guards": "--strict-guards",
+    "allow_asked": "--allow-asked", "stats_file": "--stats", "stats_interval_s": "--stats-interval",
+    "metrics_file": "--metrics", "openmetrics": "--openmetrics",
 }  # fmt: skip
 """The flags that belong to the start of a host, by field."""
 

@@ -14,7 +14,7 @@ import { read, type Unknown, type Unusable } from './reading.js';
 import type { Registry } from './registry.js';
 import { fail, toResponse } from './responses.js';
 import { Sequences } from './sequences.js';
-import { asRewritten, toFields, type VerdictFields } from './verdicts.js';
+import { asRewritten, together, toFields, type VerdictFields } from './verdicts.js';
 
 /** The connection to the host. */
 export interface Link {
@@ -199,12 +199,17 @@ export class Conversation {
       let subject = toSubject(frame);
       for (const guard of this.#registry.guards.get(event as GuardedName) ?? []) {
         const said = toFields(event as GuardedName, await guard(subject as never));
-        subject = asRewritten(subject, said);
-        fields = { ...fields, ...said };
         if (said.block) {
           fields = said;
           break;
         }
+        if (said.ask && !this.#host?.features.has('ask')) {
+          // The host would take the question for an allow.
+          fields = { block: true, reason: said.reason || 'a person has to decide, and this host asks nobody' };
+          break;
+        }
+        subject = asRewritten(subject, said);
+        fields = together(fields, said);
       }
       await this.send({ type: 'event_intercept_response', id, ...fields });
     } catch (error) {

@@ -6,7 +6,9 @@ export { errorResult, image, text, type ToolOutput, type ToolResult } from './co
 export {
   display, fail, insert, noop, openPanel, prompt, type CommandOutput, type CommandResponse,
 } from './responses.js';
-export { allow, block, rewrite, type Allow, type Block, type Rewrite, type Verdict } from './verdicts.js';
+export {
+  addContext, allow, ask, block, rewrite, type AddContext, type Allow, type Ask, type Block, type Rewrite, type Verdict,
+} from './verdicts.js';
 export { CancelledError } from './calls.js';
 export type { Conversation, Link, Patience } from './conversation.js';
 export type { Event, Events, ToolAnswered, ToolCalled } from './events.js';

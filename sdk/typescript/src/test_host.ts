@@ -133,6 +133,8 @@ export abstract class TestHost {
     const isError = result?.is_error;
     return {
       blocked: block,
+      ...(said.ask ? { asks: true as const } : {}),
+      ...(said.additional_context === undefined ? {} : { context: said.additional_context }),
       ...(reason === undefined ? {} : { reason }),
       ...(args === undefined ? {} : { args }),
       ...(text === undefined ? {} : { text }),

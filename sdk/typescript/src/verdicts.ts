@@ -11,13 +11,21 @@ export interface Block {
   readonly verdict: 'block';
   readonly reason: string;
 }
+export interface Ask {
+  readonly verdict: 'ask';
+  readonly reason: string;
+}
+export interface AddContext {
+  readonly verdict: 'context';
+  readonly text: string;
+}
 export interface Rewrite<T> {
   readonly verdict: 'rewrite';
   readonly to: T;
 }
 
 /** What a guard may return. undefined means allow. */
-export type Verdict<T = never> = Allow | Block | Rewrite<T> | undefined | void;
+export type Verdict<T = never> = Allow | Block | Ask | AddContext | Rewrite<T> | undefined | void;
 
 /** It goes on, unchanged. */
 export function allow(): Allow {
@@ -29,10 +37,22 @@ export function block(reason: string): Block {
   return { verdict: 'block', reason };
 }
 
+/** A person has to decide. Where nobody can be asked it is refused, unless the user lets such things pass. */
+export function ask(reason: string): Ask {
+  return { verdict: 'ask', reason };
+}
+
+/** It goes on, and the model gets this text behind the prompt, or behind the tool's result. */
+export function addContext(text: string): AddContext {
+  return { verdict: 'context', text };
+}
+
 /** It goes on, changed: with other arguments, another text or another result, by the point of the guard. */
 export function rewrite<T>(to: T): Rewrite<T> {
   return { verdict: 'rewrite', to };
 }
+
+const EXPLAINABLE: readonly GuardedName[] = ['tool_call', 'tool_result', 'user_prompt'];
 
 export type VerdictFields = Omit<VerdictFrame, 'type' | 'id'>;
 
@@ -45,6 +65,11 @@ export function toFields(event: GuardedName, verdict: Verdict<unknown>): Verdict
   const said = isObject(verdict) ? verdict.verdict : undefined;
   if (said === 'allow') return {};
   if (said === 'block') return { block: true, reason: String((verdict as Block).reason ?? '') };
+  if (said === 'ask') return { ask: true, reason: String((verdict as Ask).reason ?? '') };
+  if (said === 'context') {
+    if (!EXPLAINABLE.includes(event)) throw new TypeError(`no model would read the context of a guard of ${event}`);
+    return { additional_context: String((verdict as AddContext).text) };
+  }
   if (said !== 'rewrite') throw new TypeError('a guard must return allow(), block(reason), rewrite(...) or nothing');
   const { to } = verdict as Rewrite<unknown>;
   switch (event) {
@@ -63,6 +88,17 @@ export function toFields(event: GuardedName, verdict: Verdict<unknown>): Verdict
     case 'turn_start':
       throw new TypeError('a turn can only be allowed or blocked');
   }
+}
+
+/** The answer of several guards: what they add is put together, the first question counts, and else the last one. */
+export function together(before: VerdictFields, said: VerdictFields): VerdictFields {
+  const contexts = [before.additional_context, said.additional_context].filter((text) => text);
+  return {
+    ...before,
+    ...said,
+    ...(before.ask && before.reason !== undefined ? { reason: before.reason } : {}),
+    ...(contexts.length > 0 ? { additional_context: contexts.join('\n\n') } : {}),
+  };
 }
 
 /** The event as the next guard sees it. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { allow, block, errorResult, extension, rewrite } from '../dist/index.js';
+import { addContext, allow, ask, block, errorResult, extension, rewrite } from '../dist/index.js';
 import { harness } from '../dist/testing.js';
 
 async function running(t, ext, options) {
@@ -155,4 +155,26 @@ test('a second listener of an event does not subscribe again; a late one does', 
   ext.on('turn_end', () => {}).on('turn_start', () => {}).interceptToolCall(() => block('late'));
   assert.deepEqual(host.said('subscribe').map(({ events, intercept }) => events ?? intercept), [['turn_end'], ['turn_start'], ['tool_call']]);
   assert.equal((await host.intercept('tool_call', CALL)).reason, 'late');
+});
+
+test('guards may ask a person and add context for the model', async (t) => {
+  const ext = extension('x')
+    .interceptToolCall(({ toolName }) => (toolName === 'read' ? addContext('one') : ask('it writes')))
+    .interceptToolCall(({ toolName }) => (toolName === 'write' ? rewrite({ b: 1 }) : addContext('two')))
+    .interceptToolCall(({ toolName }) => (toolName === 'rm' ? block('never') : undefined));
+  const host = await running(t, ext);
+  const about = (tool_name) => host.intercept('tool_call', { ...CALL, tool_name });
+  assert.deepEqual(await about('read'), { blocked: false, context: 'one\n\ntwo' });
+  assert.deepEqual(await about('write'), { blocked: false, asks: true, reason: 'it writes', args: { b: 1 } });
+  assert.deepEqual(await about('rm'), { blocked: true, reason: 'never' });
+});
+
+test('a host that knows no questions gets a block', async (t) => {
+  const host = await running(t, extension('x').interceptTurnStart(() => ask('twice?')), { host: { features: [] } });
+  assert.deepEqual(await host.intercept('turn_start', { step: 1 }), { blocked: true, reason: 'twice?' });
+});
+
+test('context where no model reads it blocks', async (t) => {
+  const host = await running(t, extension('x').interceptTurnStart(() => addContext('x')));
+  assert.equal((await host.intercept('turn_start', { step: 1 })).blocked, true);
 });

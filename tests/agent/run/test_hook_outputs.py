@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -163,11 +164,12 @@ def test_retries_end_and_then_the_error_counts(tmp_path: Path):
     assert len(asked(tmp_path, "error")) == 4
 
 
-def test_an_error_that_a_retry_cannot_mend_is_not_retried(tmp_path: Path):
-    refused = {"type": "error", "kind": "authentication", "message": "bad key", "status": 401}
+@pytest.mark.parametrize(("kind", "status"), [("authentication", 401), ("request", 400), ("request", 404)])
+def test_an_error_that_a_retry_cannot_mend_is_not_retried(tmp_path: Path, kind: str, status: int):
+    refused = {"type": "error", "kind": kind, "message": "refused", "status": status}
     seen = guarded(tmp_path, {"error": {"error_handling": "retry"}}, failures=[refused])
     assert len(seen.requests) == 1
-    assert asked(tmp_path, "error") == [{"error": "bad key", "error_context": "model_call", "recoverable": False}]
+    assert asked(tmp_path, "error") == [{"error": "refused", "error_context": "model_call", "recoverable": False}]
 
 
 def test_other_errors_are_told_once(tmp_path: Path):
@@ -254,3 +256,35 @@ for frame in frames():
     assert seen.result.status == "timeout"
     assert asked(tmp_path, "session_end") == [{"reason": "timeout"}]
     assert seen.seconds < 15.0
+
+
+def test_the_guards_of_the_end_are_asked_at_the_same_time(tmp_path: Path):
+    """The first answers only when the second has been asked."""
+    os.mkfifo(tmp_path / "pipe")
+    source = """
+hello({name!r}, intercept=["session_end"])
+send(type="ready")
+for frame in frames():
+    with open(sys.argv[1], {mode!r}):
+        send(type="event_intercept_response", id=frame["id"], session_summary={name!r})
+"""
+    folders = [
+        program(tmp_path, name, source.format(name=name, mode=mode), tmp_path / "pipe", timeouts={"intercept": 3.0})
+        for name, mode in (("first", "r"), ("second", "w"))
+    ]
+    seen = observe(tmp_path, *folders)
+    assert notices(seen, "no_verdict") == []
+    assert notices(seen, "summary") == ["sums up the session: first", "sums up the session: second"]
+    assert json.loads(session_file(tmp_path).splitlines()[-1]) == {"type": "summary", "summary": "second"}
+
+
+def test_the_guards_of_the_end_may_have_a_time_together(tmp_path: Path):
+    source = """
+hello(intercept=["session_end"])
+send(type="ready")
+for frame in frames():
+    pass
+"""
+    guard = program(tmp_path, "guard", source, timeouts={"intercept": 60.0})
+    seen = observe(tmp_path, guard, end_within_s=0.1)
+    assert (seen.result.status, seen.seconds < 30.0) == ("ok", True)

@@ -60,7 +60,7 @@ def test_registered_lists_tools_and_commands(client):
         ],
         "commands": [{"name": "hello", "description": "Greets.", "extension": "beta"}],
         "is_complete": True,
-        "instructions": "Look before you call.",
+        "instructions": "\nThe extension alpha says of its tools:\nknock first\n",
     }
 
 
