@@ -17,7 +17,7 @@ def preload() -> None:
 def preload_mcp() -> None:
     """Imports what the first MCP server needs, which takes 20 ms. Only hosts do it before there is one: of a run, a
     reload that finds the first one imports it, or says why it cannot."""
-    from supervisor.discovery.mcp import content, servers  # noqa: F401
+    from supervisor.discovery.mcp import entry_hash, servers  # noqa: F401
     from wire.dialects.table import dialect_named
 
     dialect_named("mcp")

@@ -127,7 +127,7 @@ class TrustStore:
 def _hashing(folder: Path, manifest: Manifest, allowance: Allowance | None, server: Found | None) -> Steps[Content]:
     if server is None or server.entry is None:
         return (yield from hashing(folder, manifest, allowance))
-    from supervisor.discovery.mcp.content import hashing_entry
+    from supervisor.discovery.mcp.entry_hash import hashing_entry
 
     return (yield from hashing_entry(server, allowance))
 

@@ -14,8 +14,8 @@ import pytest
 
 from tests.support.extension_folder import CHILDREN, extension, folder
 from tests.support.hosting import hosting
-from tests.support.mcp_client import McpClient
 from tests.support.mcp_files import write_servers
+from tests.support.mcp_served_client import McpClient
 from tests.support.zot_process import wait_until
 
 SDK_CLIENT = Path(__file__).parents[1] / "support" / "mcp_sdk_client.py"

@@ -15,7 +15,7 @@ from tests.support.everything_served import Lines, everything, use_everything
 from tests.support.extension_folder import extension
 from tests.support.hosting import Hosted, hosting
 from tests.support.late_imports import PROGRAM, late_imports
-from tests.support.mcp_client import McpClient
+from tests.support.mcp_served_client import McpClient
 from tests.support.replay_script import Script, ok
 from tests.support.zot_process import ROOT, wait_until
 from wire import control

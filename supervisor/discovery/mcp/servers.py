@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from supervisor.discovery.environment import NEVER, is_secret
 from supervisor.discovery.found import Found, Scope, Skipped
-from supervisor.discovery.mcp import content  # noqa: F401  (a judgement in a reload imports nothing)
+from supervisor.discovery.mcp import entry_hash  # noqa: F401  (a judgement in a reload imports nothing)
 from supervisor.home.config import Config
 from supervisor.home.small_file import read_file
 from wire.dialects.table import with_defaults

@@ -7,7 +7,7 @@ import pytest
 from supervisor.mcp_server.eras import LEGACY_VERSIONS, Era
 from supervisor.mcp_server.messages import Code
 from supervisor.mcp_server.offer import Offer
-from tests.support.mcp_session import INITIALIZE, MODERN, VERSION, Client, text_result
+from tests.support.mcp_served_session import INITIALIZE, MODERN, VERSION, Client, text_result
 
 
 @pytest.fixture

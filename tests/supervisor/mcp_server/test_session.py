@@ -12,7 +12,7 @@ from supervisor.mcp_server.messages import BATCH_LIMIT, Code
 from supervisor.mcp_server.offer import Offer
 from supervisor.mcp_server.orders import Abandon, Call, Invoke, Say
 from supervisor.mcp_server.session import REQUESTS_LIMIT
-from tests.support.mcp_session import ECHO, INITIALIZE, OFFER, PLAN, WIPE, Client, text_result
+from tests.support.mcp_served_session import ECHO, INITIALIZE, OFFER, PLAN, WIPE, Client, text_result
 from wire import frames
 from wire.framing import Oversize
 

@@ -9,7 +9,7 @@ from wire import frames
 from wire.dialects import jsonrpc
 from wire.dialects.base import Instructions, Unusable
 from wire.dialects.mcp import versions
-from wire.dialects.mcp.answers import value_of
+from wire.dialects.mcp.call_answers import value_of
 from wire.dialects.mcp.limits import TooLongError, opening_result
 from wire.dialects.mcp.requests import Kind, Request
 from wire.dialects.mcp.versions import Discover, Refused, Server

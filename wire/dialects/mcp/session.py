@@ -22,8 +22,8 @@ from wire.dialects import jsonrpc
 from wire.dialects.base import Remarked, UnsendableError
 from wire.dialects.jsonrpc import encode, number_of
 from wire.dialects.long_lines import SHORT
-from wire.dialects.mcp import said
-from wire.dialects.mcp.answers import command_response, plain_answer, tool_result, value_of
+from wire.dialects.mcp import unasked
+from wire.dialects.mcp.call_answers import command_response, plain_answer, tool_result, value_of
 from wire.dialects.mcp.handshake import Handshake, Phase
 from wire.dialects.mcp.limits import limit_of
 from wire.dialects.mcp.lists.server_lists import Lists
@@ -114,7 +114,7 @@ class McpSession:
         if message.method is not None:
             written = message.written_id
             if written:
-                return said.reply_to(message.method, written)
+                return unasked.reply_to(message.method, written)
             return self._on_notification(message.method, message, now), b""
         if message.result is UNSET and message.error is UNSET:
             return self._on_neither(message, now)
@@ -167,11 +167,11 @@ class McpSession:
 
     def _on_notification(self, method: str, message: Incoming, now: float) -> Sequence[Message]:
         if method == "notifications/progress":
-            report = said.progress(message.params)
+            report = unasked.progress(message.params)
             call_id = None if report is None else self._requests.call_of(report[0])
             return () if report is None or call_id is None else (frames.ToolProgress(call_id, report[1]),)
         if method == "notifications/message":
-            log = said.log(message.params)
+            log = unasked.log(message.params)
             if log is None:
                 return (Remarked("a log message that cannot be read"),)
             # Before the hello the host takes no frames.
@@ -180,7 +180,7 @@ class McpSession:
             self._lists.changed(kind, now)
             self.due_at = self._lists.due_at
             return ()
-        if method in said.NOT_NEEDED:
+        if method in unasked.NOT_NEEDED:
             return ()
         return (Remarked(f"a notification {one_line(method, QUOTED)!r}, which zot does not know; ignored"),)
 
@@ -236,7 +236,7 @@ class McpSession:
         if self._handshake.phase is Phase.UNUSABLE:
             return _NOTHING
         if named.method:
-            found, reply = said.reply_to(named.method, named.id) if named.id else ((), b"")
+            found, reply = unasked.reply_to(named.method, named.id) if named.id else ((), b"")
             return (frames.Malformed(why, named.method), *found), reply
         if named.is_answer:
             number = number_of(named.id) if named.id else self._requests.only(self._awaited)

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from wire.dialects.jsonrpc import encode
+from wire.dialects.mcp.json_values import kind_of, string
 from wire.dialects.mcp.results import error_text
-from wire.dialects.mcp.values import kind_of, string
 from wire.text import one_line, printable
 
 LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")

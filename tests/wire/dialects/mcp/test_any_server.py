@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tests.support.mcp_talk import (
+from tests.support.mcp_dialect_talk import (
     CAPABILITIES,
     MODERN,
     Talk,

@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from tests.support.mcp_talk import Talk, dumped, initialized, opened, text_result, tool
+from tests.support.mcp_dialect_talk import Talk, dumped, initialized, opened, text_result, tool
 from wire import frames
 from wire.dialects.base import Remarked, Unusable
 from wire.dialects.long_lines import SHORT, STRINGS_LIMIT

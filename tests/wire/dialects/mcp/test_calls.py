@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.mcp_talk import Talk, dumped, opened, text_result, tool
+from tests.support.mcp_dialect_talk import Talk, dumped, opened, text_result, tool
 from wire import frames
 from wire.dialects.base import Remarked, UnsendableError
-from wire.dialects.mcp.answers import plain_answer
+from wire.dialects.mcp.call_answers import plain_answer
 from wire.dialects.mcp.session import ARGS_LIMIT, ROUNDS
 
 DONE = frames.ToolResult("7", [frames.ContentBlock("text", "done")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.mcp_talk import MODERN, Talk, discovered, initialized, opened, text_result, tool
+from tests.support.mcp_dialect_talk import MODERN, Talk, discovered, initialized, opened, text_result, tool
 from wire import frames
 from wire.dialects.base import Instructions, Unusable
 from wire.dialects.mcp.handshake import BAD_ANSWER_S

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.mcp_talk import SCHEMA, Talk, initialized, opened, tool
+from tests.support.mcp_dialect_talk import SCHEMA, Talk, initialized, opened, tool
 from wire import frames
 from wire.dialects.base import UnsendableError, Warned
 from wire.dialects.mcp.limits import PAGE

@@ -10,12 +10,12 @@ from msgspec import UNSET, Raw, UnsetType
 from wire import frames
 from wire.dialects.base import Warned
 from wire.dialects.jsonrpc import METHOD_NOT_FOUND, encode
+from wire.dialects.mcp.json_values import kind_of
 from wire.dialects.mcp.limits import TooLongError, refuse_page
 from wire.dialects.mcp.lists.listing import ANSWER_S, ELEMENTS, Listing, Stage
-from wire.dialects.mcp.lists.offers import Offers, Prompts, Tools
+from wire.dialects.mcp.lists.registered import Offers, Prompts, Tools
 from wire.dialects.mcp.requests import Kind, Request
 from wire.dialects.mcp.results import error_text
-from wire.dialects.mcp.values import kind_of
 from wire.lenient_json import UNREADABLE, reason
 from wire.text import one_line
 

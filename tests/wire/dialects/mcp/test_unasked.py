@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.mcp_talk import MODERN, Talk, opened, text_result
+from tests.support.mcp_dialect_talk import MODERN, Talk, opened, text_result
 from wire import frames
 from wire.dialects.base import Remarked
 

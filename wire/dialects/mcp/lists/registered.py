@@ -10,8 +10,8 @@ from wire import frames
 from wire.dialects.base import Message, UnsendableError, Warned
 from wire.dialects.jsonrpc import encode
 from wire.dialects.mcp import prompts, tools
+from wire.dialects.mcp.json_values import objects, string
 from wire.dialects.mcp.lists.listing import OFFERS
-from wire.dialects.mcp.values import objects, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
