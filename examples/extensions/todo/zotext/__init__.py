@@ -40,12 +40,16 @@ from .extension import Extension
 from .host import HostInfo
 from .responses import Display, Error, Insert, Noop, OpenPanel, Prompt, Response
 from .verdicts import (
+    AddContext,
     Allow,
+    Ask,
     Block,
     ReplaceResult,
     ReplaceText,
     RewriteArgs,
+    add_context,
     allow,
+    ask,
     block,
     replace_result,
     replace_text,
@@ -54,7 +58,9 @@ from .verdicts import (
 
 __all__ = [
     "EVENTS",
+    "AddContext",
     "Allow",
+    "Ask",
     "AssistantMessage",
     "Block",
     "CallContext",
@@ -86,7 +92,9 @@ __all__ = [
     "ToolResult",
     "TurnStart",
     "UserPrompt",
+    "add_context",
     "allow",
+    "ask",
     "block",
     "replace_result",
     "replace_text",

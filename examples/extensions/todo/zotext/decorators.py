@@ -174,21 +174,22 @@ class Decorators:
     ) -> Callable[[ToolCallT], ToolCallT]: ...
     def intercept_tool_call(self, handler: Any = None, /, *, tools: Collection[str] | None = None) -> Any:
         """Asks the function before a tool runs; `tools` limits it to tools of these names. It returns None or
-        `allow()`, `block(reason)` or `rewrite_args(args)`. If it raises, the call is blocked."""
+        `allow()`, `block(reason)`, `ask(reason)`, `rewrite_args(args)` or `add_context(text)`. If it raises, the call
+        is blocked."""
         return self._guard("tool_call", handler, tools)
 
     def intercept_turn_start(self, handler: TurnStartT, /) -> TurnStartT:
-        """Asks the function before the model is called: None or `allow()`, or `block(reason)`."""
+        """Asks the function before the model is called: None or `allow()`, `block(reason)` or `ask(reason)`."""
         return self._guard("turn_start", handler)  # type: ignore[no-any-return]
 
     def intercept_assistant_message(self, handler: MessageT, /) -> MessageT:
-        """Asks the function before anyone sees what the model wrote: None or `allow()`, `block(reason)` or
-        `replace_text(text)`."""
+        """Asks the function before anyone sees what the model wrote: None or `allow()`, `block(reason)`, `ask(reason)`
+        or `replace_text(text)`."""
         return self._guard("assistant_message", handler)  # type: ignore[no-any-return]
 
     def intercept_user_prompt(self, handler: UserPromptT, /) -> UserPromptT:
-        """Asks the function before a prompt is sent to the model: None or `allow()`, `block(reason)` or
-        `replace_text(text)`. Only hosts with the feature `user_prompt_intercept` ask."""
+        """Asks the function before a prompt is sent to the model: None or `allow()`, `block(reason)`, `ask(reason)`,
+        `replace_text(text)` or `add_context(text)`. Only hosts with the feature `user_prompt_intercept` ask."""
         return self._guard("user_prompt", handler)  # type: ignore[no-any-return]
 
     @overload
@@ -198,8 +199,8 @@ class Decorators:
         self, handler: None = None, /, *, tools: Collection[str]
     ) -> Callable[[ToolResultT], ToolResultT]: ...
     def intercept_tool_result(self, handler: Any = None, /, *, tools: Collection[str] | None = None) -> Any:
-        """Asks the function before the model sees a tool's result: None or `allow()`, `block(reason)` or
-        `replace_result(content)`. Only hosts with the feature `tool_result_intercept` ask."""
+        """Asks the function before the model sees a tool's result: None or `allow()`, `block(reason)`, `ask(reason)`,
+        `replace_result(content)` or `add_context(text)`. Only hosts with the feature `tool_result_intercept` ask."""
         return self._guard("tool_result", handler, tools)
 
     def on_panel_key(self, panel_id: str) -> Callable[[KeyT], KeyT]:

@@ -7,7 +7,7 @@ import json
 from .coroutines import finished
 from .errors import Cancelled, describe, print_traceback
 from .events import AssistantMessage, ToolCall, ToolResult, TurnStart, UserPrompt
-from .verdicts import Allow, Block, ReplaceResult, ReplaceText, RewriteArgs
+from .verdicts import AddContext, Allow, Ask, Block, ReplaceResult, ReplaceText, RewriteArgs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ REWRITES: dict[str, type | None] = {
     "user_prompt": ReplaceText,
     "tool_result": ReplaceResult,
 }
+EXPLAINABLE = frozenset({"tool_call", "user_prompt", "tool_result"})
+"""Points at which a guard may add context for the model."""
+ASKED = "a person has to decide, and this host asks nobody"
+"""The reason of a block where the host knows no questions: it would take one for an allow."""
 
 
 class Guard:
@@ -39,9 +43,10 @@ class Guard:
         self.name = getattr(handler, "__name__", type(handler).__name__)
 
 
-def judge(guards: list[Guard], frame: dict[str, Any]) -> dict[str, Any]:
-    """The members of the answer frame; none means allow. A guard that raises, or returns something that is no verdict
-    for this point, blocks: what could not be judged does not pass."""
+def judge(guards: list[Guard], frame: dict[str, Any], *, can_ask: bool = True) -> dict[str, Any]:
+    """The members of the answer frame; none means allow. `can_ask`: the host knows questions for a person. A guard
+    that raises, or returns something that is no verdict for this point, blocks: what could not be judged does not
+    pass."""
     point = str(frame.get("event"))
     answer: dict[str, Any] = {}
     for guard in guards:
@@ -54,6 +59,11 @@ def judge(guards: list[Guard], frame: dict[str, Any]) -> dict[str, Any]:
                 continue
             if isinstance(verdict, Block):
                 return {"block": True, "reason": verdict.reason} if verdict.reason else {"block": True}
+            if isinstance(verdict, Ask) and not can_ask:
+                return {"block": True, "reason": verdict.reason or ASKED}
+            if isinstance(verdict, Ask) or (isinstance(verdict, AddContext) and point in EXPLAINABLE):
+                answer = _added(answer, verdict)
+                continue
             if rewrite is None or not isinstance(verdict, rewrite):
                 raise TypeError(f"{verdict!r} is no verdict on a {point}; return None, block(...){_or(rewrite)}")
             changed = _members(verdict)
@@ -65,6 +75,14 @@ def judge(guards: list[Guard], frame: dict[str, Any]) -> dict[str, Any]:
         answer.update(changed)
         frame = {**frame, **_seen_by_the_next(changed)}
     return answer
+
+
+def _added(answer: dict[str, Any], verdict: Ask | AddContext) -> dict[str, Any]:
+    """The answer with one more verdict that changes nothing for the next guard. The first question counts."""
+    if isinstance(verdict, Ask):
+        return {"reason": verdict.reason, **answer, "ask": True}
+    texts = (answer.get("additional_context"), verdict.text)
+    return {**answer, "additional_context": "\n\n".join(text for text in texts if text)}
 
 
 def _members(verdict: object) -> dict[str, Any]:

@@ -47,6 +47,8 @@ class Server:
         self._tools = JobQueue("tool", threads, on_thread)
         self._commands = JobQueue("command", 4, on_thread)
         self._guards = JobQueue("guard", 1, on_thread)
+        self._can_ask = False
+        """Whether the host knows questions for a person."""
         self._events = JobQueue("event", 1, on_thread)
         self._panels = JobQueue("panel", 1, on_thread)
         self._queues = (self._events, self._guards, self._tools, self._commands, self._panels)
@@ -134,7 +136,8 @@ class Server:
         guards = list(self._registry.guards.get(str(frame.get("event")), ()))
 
         def work() -> None:
-            self._send({"type": "event_intercept_response", "id": call_id, **judge(guards, frame)})
+            answer = judge(guards, frame, can_ask=self._can_ask)
+            self._send({"type": "event_intercept_response", "id": call_id, **answer})
 
         if why := self._refusal(self._guards, work):
             self._send({"type": "event_intercept_response", "id": call_id, "block": True, "reason": why})
@@ -168,6 +171,7 @@ class Server:
 
     def _hello_ack(self, frame: dict[str, Any]) -> None:
         host = HostInfo(frame)
+        self._can_ask = "ask" in host.features
         self._on_greeted(host)
         for point, feature in POINT_FEATURES.items():
             if self._registry.guards.get(point) and feature not in host.features:

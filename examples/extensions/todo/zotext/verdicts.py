@@ -36,6 +36,29 @@ class Block(Verdict):
         self.reason = reason
 
 
+class Ask(Verdict):
+    """A person has to decide. Where nobody can be asked it is refused with the `reason`, unless the user lets such
+    things pass."""
+
+    __slots__ = ("reason",)
+
+    def __init__(self, reason: str = "") -> None:
+        if not isinstance(reason, str):
+            raise TypeError(f"the reason of a question is a str, not {type(reason).__name__}")
+        self.reason = reason
+
+
+class AddContext(Verdict):
+    """It goes on, and the model gets this text behind the prompt, or behind the tool's result."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise TypeError(f"the context is a str, not {type(text).__name__}")
+        self.text = text
+
+
 class RewriteArgs(Verdict):
     """The tool is called with these arguments instead. They are the whole object, not only the changes."""
 
@@ -80,6 +103,17 @@ def allow() -> Allow:
 def block(reason: str = "") -> Block:
     """Refuses it. The model or the user sees the reason."""
     return Block(reason)
+
+
+def ask(reason: str = "") -> Ask:
+    """A person has to decide. Where nobody can be asked it is refused, unless the user lets such things pass."""
+    return Ask(reason)
+
+
+def add_context(text: str) -> AddContext:
+    """For `intercept_user_prompt`, `intercept_tool_call` and `intercept_tool_result`: the model gets this text, too,
+    behind the prompt or behind the tool's result."""
+    return AddContext(text)
 
 
 def rewrite_args(args: Mapping[str, Any]) -> RewriteArgs:

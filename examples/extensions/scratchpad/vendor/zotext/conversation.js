@@ -9,7 +9,7 @@ import { encode } from './json.js';
 import { read } from './reading.js';
 import { fail, toResponse } from './responses.js';
 import { Sequences } from './sequences.js';
-import { asRewritten, toFields } from './verdicts.js';
+import { asRewritten, together, toFields } from './verdicts.js';
 export const PATIENCE = { finish: 900, abort: 300, hooks: 500 };
 const STOPPING = 'the extension is stopping';
 const CAPABILITIES = ['commands', 'tools', 'events', 'panels', 'ping'];
@@ -175,12 +175,17 @@ export class Conversation {
             let subject = toSubject(frame);
             for (const guard of this.#registry.guards.get(event) ?? []) {
                 const said = toFields(event, await guard(subject));
-                subject = asRewritten(subject, said);
-                fields = { ...fields, ...said };
                 if (said.block) {
                     fields = said;
                     break;
                 }
+                if (said.ask && !this.#host?.features.has('ask')) {
+                    // The host would take the question for an allow.
+                    fields = { block: true, reason: said.reason || 'a person has to decide, and this host asks nobody' };
+                    break;
+                }
+                subject = asRewritten(subject, said);
+                fields = together(fields, said);
             }
             await this.send({ type: 'event_intercept_response', id, ...fields });
         }

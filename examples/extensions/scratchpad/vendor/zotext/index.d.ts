@@ -3,7 +3,7 @@ export { extension, Extension } from './extension.js';
 export { s, type Infer, type ObjectSchema, type OptionalSchema, type Schema } from './schema.js';
 export { errorResult, image, text, type ToolOutput, type ToolResult } from './content.js';
 export { display, fail, insert, noop, openPanel, prompt, type CommandOutput, type CommandResponse, } from './responses.js';
-export { allow, block, rewrite, type Allow, type Block, type Rewrite, type Verdict } from './verdicts.js';
+export { addContext, allow, ask, block, rewrite, type AddContext, type Allow, type Ask, type Block, type Rewrite, type Verdict, } from './verdicts.js';
 export { CancelledError } from './calls.js';
 export type { Conversation, Link, Patience } from './conversation.js';
 export type { Event, Events, ToolAnswered, ToolCalled } from './events.js';

@@ -27,6 +27,10 @@ export interface CallOutcome {
 /** The verdict of all guards. Without one it is allowed and not rewritten. */
 export interface Judged {
     blocked: boolean;
+    /** A person has to decide. */
+    asks?: true;
+    /** What is added for the model. */
+    context?: string;
     reason?: string;
     args?: JsonObject;
     text?: string;

@@ -97,6 +97,8 @@ export class TestHost {
         const isError = result?.is_error;
         return {
             blocked: block,
+            ...(said.ask ? { asks: true } : {}),
+            ...(said.additional_context === undefined ? {} : { context: said.additional_context }),
             ...(reason === undefined ? {} : { reason }),
             ...(args === undefined ? {} : { args }),
             ...(text === undefined ? {} : { text }),

@@ -7,16 +7,28 @@ export interface Block {
     readonly verdict: 'block';
     readonly reason: string;
 }
+export interface Ask {
+    readonly verdict: 'ask';
+    readonly reason: string;
+}
+export interface AddContext {
+    readonly verdict: 'context';
+    readonly text: string;
+}
 export interface Rewrite<T> {
     readonly verdict: 'rewrite';
     readonly to: T;
 }
 /** What a guard may return. undefined means allow. */
-export type Verdict<T = never> = Allow | Block | Rewrite<T> | undefined | void;
+export type Verdict<T = never> = Allow | Block | Ask | AddContext | Rewrite<T> | undefined | void;
 /** It goes on, unchanged. */
 export declare function allow(): Allow;
 /** Refuses it. The model or the user sees the reason. */
 export declare function block(reason: string): Block;
+/** A person has to decide. Where nobody can be asked it is refused, unless the user lets such things pass. */
+export declare function ask(reason: string): Ask;
+/** It goes on, and the model gets this text behind the prompt, or behind the tool's result. */
+export declare function addContext(text: string): AddContext;
 /** It goes on, changed: with other arguments, another text or another result, by the point of the guard. */
 export declare function rewrite<T>(to: T): Rewrite<T>;
 export type VerdictFields = Omit<VerdictFrame, 'type' | 'id'>;
@@ -25,5 +37,7 @@ export type VerdictFields = Omit<VerdictFrame, 'type' | 'id'>;
  * returns `false` or a text may have meant to block.
  */
 export declare function toFields(event: GuardedName, verdict: Verdict<unknown>): VerdictFields;
+/** The answer of several guards: what they add is put together, the first question counts, and else the last one. */
+export declare function together(before: VerdictFields, said: VerdictFields): VerdictFields;
 /** The event as the next guard sees it. */
 export declare function asRewritten<T extends object>(subject: T, fields: VerdictFields): T;

@@ -9,10 +9,19 @@ export function allow() {
 export function block(reason) {
     return { verdict: 'block', reason };
 }
+/** A person has to decide. Where nobody can be asked it is refused, unless the user lets such things pass. */
+export function ask(reason) {
+    return { verdict: 'ask', reason };
+}
+/** It goes on, and the model gets this text behind the prompt, or behind the tool's result. */
+export function addContext(text) {
+    return { verdict: 'context', text };
+}
 /** It goes on, changed: with other arguments, another text or another result, by the point of the guard. */
 export function rewrite(to) {
     return { verdict: 'rewrite', to };
 }
+const EXPLAINABLE = ['tool_call', 'tool_result', 'user_prompt'];
 /**
  * The fields of the answer for one verdict. Throws a TypeError for any other value, which then blocks: a guard that
  * returns `false` or a text may have meant to block.
@@ -25,6 +34,13 @@ export function toFields(event, verdict) {
         return {};
     if (said === 'block')
         return { block: true, reason: String(verdict.reason ?? '') };
+    if (said === 'ask')
+        return { ask: true, reason: String(verdict.reason ?? '') };
+    if (said === 'context') {
+        if (!EXPLAINABLE.includes(event))
+            throw new TypeError(`no model would read the context of a guard of ${event}`);
+        return { additional_context: String(verdict.text) };
+    }
     if (said !== 'rewrite')
         throw new TypeError('a guard must return allow(), block(reason), rewrite(...) or nothing');
     const { to } = verdict;
@@ -46,6 +62,16 @@ export function toFields(event, verdict) {
         case 'turn_start':
             throw new TypeError('a turn can only be allowed or blocked');
     }
+}
+/** The answer of several guards: what they add is put together, the first question counts, and else the last one. */
+export function together(before, said) {
+    const contexts = [before.additional_context, said.additional_context].filter((text) => text);
+    return {
+        ...before,
+        ...said,
+        ...(before.ask && before.reason !== undefined ? { reason: before.reason } : {}),
+        ...(contexts.length > 0 ? { additional_context: contexts.join('\n\n') } : {}),
+    };
 }
 /** The event as the next guard sees it. */
 export function asRewritten(subject, fields) {

@@ -49,10 +49,12 @@ class CommandAnswer(Value):
 class VerdictAnswer(Value):
     """The verdict of the guards. Fields that they did not rewrite are None."""
 
-    __slots__ = ("args", "blocked", "reason", "result", "text")
+    __slots__ = ("args", "asks", "blocked", "context", "reason", "result", "text")
 
     def __init__(self, frame: dict[str, Any]) -> None:
         self.blocked = frame.get("block") is True
+        self.asks = frame.get("ask") is True
+        self.context: str = frame.get("additional_context") or ""
         self.reason: str = frame.get("reason") or ""
         self.args: dict[str, Any] | None = frame.get("modified_args")
         self.text: str | None = frame.get("replace_text")
