@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.conversation import Conversation
 
+pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 PROGRAM = [sys.executable, "-S", str(HERE / "faulty.py")]
 FAULTS = re.findall(r"^\| `([\w-]+)` \|", HERE.joinpath("README.md").read_text(), re.MULTILINE)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 PATIENCE_S = 60.0
 MODERN = "2026-07-28"

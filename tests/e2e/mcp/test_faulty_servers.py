@@ -16,6 +16,7 @@ from tests.support.mcp_servers import SERVERS, add_server
 if TYPE_CHECKING:
     from supervisor.calls.tool_call import ToolAnswer
 
+pytestmark = pytest.mark.slow
 FAULTS = re.findall(r"^\| `([\w-]+)` \|", SERVERS.joinpath("README.md").read_text(), re.MULTILINE)
 PROMPT = {"hello": 30.0, "ready": 30.0, "tool_call": 30.0}
 SHORT = {"hello": 4.0, "ready": 1.0, "tool_call": 1.0}

@@ -31,11 +31,18 @@ def below(host):
     return launcher, launcher.children(recursive=True)
 
 
+def lives(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def test_it_is_spoken_to_through_its_launcher_and_ends_with_its_input(host):
     _, servers = below(host)
     assert host.text("mcp__chain__echo", text="here") == "here"
     host.stop()
-    assert [server for server in servers if server.is_running()] == []
+    assert [server for server in servers if lives(server)] == []
     assert host.cost("chain").exit_status == "exit 0"
 
 
@@ -43,5 +50,5 @@ def test_a_server_whose_launcher_has_died_alone_is_ended_and_started_again(host)
     launcher, servers = below(host)
     launcher.terminate()
     host.until(lambda: host.is_restarted("chain"))
-    host.until(lambda: not any(server.is_running() for server in servers))
+    host.until(lambda: not any(lives(server) for server in servers))
     assert host.text("mcp__chain__echo", text="again") == "again"
