@@ -8,6 +8,7 @@ from supervisor.extension.lifecycle import State
 from supervisor.extension.pending_requests import PendingRequests
 from supervisor.process.child import EXIT_FOLLOWS_S
 from wire import frames
+from wire.dialects.base import Unusable
 from wire.framing import CROWD, LineSplitter, Oversize, drop_scraps
 
 if TYPE_CHECKING:
@@ -16,11 +17,18 @@ if TYPE_CHECKING:
     from supervisor.accounting.account import Account
     from supervisor.extension.notices import Notices
     from supervisor.loop.loop import Loop, Timer
-    from wire.dialects.base import Message, Session
+    from wire.dialects.base import Message, Received, Session
     from wire.manifest import Timeouts
 
+FAULT_LENGTH = 300
+"""Characters of a fault of a dialect."""
 LARGE_FRAME = 64 * 1024
 """Bytes of an unfinished frame after which larger pieces are read."""
+
+
+def _failed(error: Exception) -> Received:
+    """A session that raises is a fault of its dialect. It costs the extensions of that dialect alone."""
+    return (Unusable(f"its dialect cannot read what it says: {error!r}"[:FAULT_LENGTH]),), b""
 
 
 class Reception(PendingRequests):
@@ -55,7 +63,10 @@ class Reception(PendingRequests):
             # Most chunks are one line.
             account.frames_in += 1
             self.frames_in += 1
-            messages, reply = session.receive(data[:-1], now)
+            try:
+                messages, reply = session.receive(data[:-1], now)
+            except Exception as error:
+                messages, reply = _failed(error)
             for message in messages:
                 self._handlers[type(message)](message)
             if reply:
@@ -80,7 +91,10 @@ class Reception(PendingRequests):
                 self._on_oversize(line)
                 account.frames_in -= 1
                 continue
-            messages, reply = session.receive(line, now)
+            try:
+                messages, reply = session.receive(line, now)
+            except Exception as error:
+                messages, reply = _failed(error)
             for message in messages:
                 handlers[type(message)](message)
             if reply:

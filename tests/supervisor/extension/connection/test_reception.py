@@ -290,6 +290,16 @@ def test_an_unusable_one_is_given_up_with_its_reason(stand, lines):
     assert "late" not in stand.host.tools()
 
 
+@pytest.mark.parametrize("lines", [["due soon"], ["tool a", "due soon", "tool b"]])
+def test_a_session_that_raises_costs_its_extension_alone(stand, lines):
+    stand.connect(*READY, "tool a")
+    answers = stand.call()
+    stand.say(*lines)
+    assert stand.extension.state is State.FAILED
+    assert stand.extension.lead.failure.startswith("its dialect cannot read what it says: ValueError(")
+    assert [answer.failure for answer in answers] == [Failure.DIED]
+
+
 def test_instructions_are_told_until_they_are_taken_back_or_the_worker_ends(stand):
     instructions = stand.host.supervisor.registrations.instructions
     stand.connect("hello", "tell Count twice. ", "tool a", "ready")
