@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 VENV := .venv
 BIN := $(VENV)/bin
-PYTEST_FLAGS ?= -n 4 --dist worksteal -q
+PYTEST_FLAGS ?= -n 5 --dist worksteal -q
 FUZZ_INPUTS ?= 1000000
 
 .PHONY: help demo test setup mcp-servers lint types contract schemas docs-check unit test-slow fuzz bench clean

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import threading
 from typing import TYPE_CHECKING
@@ -67,7 +68,7 @@ def test_a_person_sees_why_nothing_moves_and_what_has_failed(
     terminal.keys("p")
     shown = terminal.wait_for(r"^status 10$")
     (failed,) = [line for line in shown.splitlines() if line.startswith("[")]
-    assert failed.startswith(("[1/5] error         t2 ", "[2/5] error         t2 ", "[3/5] error         t2 "))
+    assert re.match(r"\[[1-5]/5\] error         t2 ", failed)
     assert failed.endswith("…")
     assert len(failed) <= 100
     assert "4 of 5 tasks ok in " in shown

@@ -301,7 +301,7 @@ def test_a_throttle_is_for_one_address_and_one_credential_and_does_not_show_it()
 # --- many runs ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("jobs", [32, 128])
+@pytest.mark.parametrize("jobs", [32, pytest.param(128, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("others", [0.0, 0.5])
 @pytest.mark.parametrize("with_headers", [True, False])
 def test_six_hundred_runs_are_hardly_refused_and_lose_no_time(jobs, others, with_headers):
