@@ -230,7 +230,8 @@ def test_a_host_that_is_not_there(zot, words):
     assert "zot host" in outcome.stderr
 
 
-@pytest.mark.parametrize("mode", ["auto", pytest.param("legacy", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_the_official_client(zot, folders, mode):
     """The SDK checks every message against its own models."""
     words = [str(word) for word in (*zot.command, "mcp", "serve", *flags(folders))]

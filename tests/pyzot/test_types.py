@@ -17,6 +17,7 @@ from wire.events import AnyRecord
 PROGRAM = Path(__file__).with_name("typed_program.py")
 
 
+@pytest.mark.slow
 def test_mypy_finds_the_mistakes_of_a_program_and_no_others():
     argv = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", str(PROGRAM)]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=110)

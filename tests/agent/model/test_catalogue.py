@@ -42,6 +42,7 @@ def test_only_exact_ids_are_found(model_id: str) -> None:
     assert find(model_id) is None
 
 
+@pytest.mark.slow
 def test_the_sdk_knows_every_model_of_the_catalogue() -> None:
     from typing import get_args
 

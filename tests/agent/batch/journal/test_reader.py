@@ -124,6 +124,7 @@ def test_a_missing_journal_is_said(tmp_path):
         read_journal(tmp_path / "journal.jsonl")
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_lines(tmp_path):
     count = 100_000
     made = (
