@@ -8,6 +8,19 @@ import typer
 
 from cli.choices import LogFormat, LogLevel
 from cli.help.completion import hosts
+from cli.hosts.flags import (
+    AllowAsked,
+    Cwd,
+    LogFormatFlag,
+    LogLevelFlag,
+    Metrics,
+    OpenMetrics,
+    Stats,
+    StatsInterval,
+    StrictGuards,
+    TrustProject,
+    Watch,
+)
 from cli.os_errors import exit_with
 from cli.parameters import Json
 
@@ -47,47 +60,17 @@ def host(
         bool,
         typer.Option("--no-ext", "--no-extensions", help="Start only those named with --ext and --mcp-config."),
     ] = False,
-    cwd: Annotated[str | None, typer.Option(help="The project's folder. Default: this one.", metavar="DIR")] = None,
-    trust_project: Annotated[
-        bool,
-        typer.Option(
-            "--trust-project", help="Start the project's extensions and MCP servers although they are not trusted."
-        ),
-    ] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Reload an extension when its files change.")] = False,
-    strict_guards: Annotated[
-        bool, typer.Option("--strict-guards", help="A guard that gives no verdict (crash, timeout) denies.")
-    ] = False,
-    allow_asked: Annotated[
-        bool,
-        typer.Option(
-            "--allow-asked",
-            help="Allow what guards want a person to decide. Default: it is refused, since nobody is asked.",
-        ),
-    ] = False,
-    stats: Annotated[
-        str | None,
-        typer.Option(
-            help="Append what everything costs, for zot report; 64 MiB at most, in four files.", metavar="FILE"
-        ),
-    ] = None,
-    stats_interval: Annotated[
-        float | None,
-        typer.Option(
-            help="Between two lines of --stats. Default: 10.", metavar="SECONDS", min=0.25, max=3600, show_default=False
-        ),
-    ] = None,
-    metrics: Annotated[
-        str | None,
-        typer.Option(help="Keep a file of metrics up to date, for node_exporter's textfile collector.", metavar="FILE"),
-    ] = None,
-    openmetrics: Annotated[bool, typer.Option("--openmetrics", help="Write --metrics as OpenMetrics text.")] = False,
-    log_format: Annotated[
-        LogFormat, typer.Option("--log-format", help="Of the events on stderr: lines for a person, or JSON.")
-    ] = LogFormat.console,
-    log_level: Annotated[
-        LogLevel, typer.Option("--log-level", help="The lowest level that is written.")
-    ] = LogLevel.info,
+    cwd: Cwd = None,
+    trust_project: TrustProject = False,
+    watch: Watch = False,
+    strict_guards: StrictGuards = False,
+    allow_asked: AllowAsked = False,
+    stats: Stats = None,
+    stats_interval: StatsInterval = None,
+    metrics: Metrics = None,
+    openmetrics: OpenMetrics = False,
+    log_format: LogFormatFlag = LogFormat.console,
+    log_level: LogLevelFlag = LogLevel.info,
 ) -> None:
     """Keep extensions running without an agent, for other programs.
 
