@@ -91,8 +91,6 @@ class LineSplitter:
 
     def feed(self, data: bytes) -> list[Line | Oversize]:
         """Takes the next chunk; returns the lines that it completes."""
-        if 0 <= data.find(b"\n") == len(data) - 1 < self.limit and not self.pending:
-            return [data[:-1]]  # most chunks are one line
         lines: list[Line | Oversize] = []
         if self.pending:
             end = data.find(b"\n")
