@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from wire import frames
-from wire.dialects.base import Remarked, UnsendableError, Unusable
+from wire.dialects.base import Dialect, NoHostCalls, Remarked, UnsendableError, Unusable
 from wire.framing import LineSplitter
 from wire.lenient_json import UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wire.dialects.base import Dialect, HostInfo, Message, PanelChange, Received, Setup
+    from wire.dialects.base import HostInfo, Message, PanelChange, Received, Setup
     from wire.framing import Line, Oversize
 
 LINE_LIMIT = 64 * 1024
@@ -36,7 +36,7 @@ ANSWERS = {"out": "tool_result", "done": "tool_result", "failed": "tool_result"}
 ANSWERS |= dict.fromkeys(("allow", "deny"), "event_intercept_response")
 
 
-class TabSession:
+class TabSession(NoHostCalls):
     """One process. It keeps the lines of results that are not complete."""
 
     opening = b""
@@ -171,7 +171,7 @@ def schema_of(parameters: list[str]) -> msgspec.Raw:
     return msgspec.Raw(json.dumps(schema).encode())
 
 
-class TabDialect:
+class TabDialect(Dialect):
     """What the host is told of all extensions of this dialect."""
 
     observable: frozenset[str] = frozenset()
@@ -188,4 +188,4 @@ class TabDialect:
         return TabSession(setup)
 
 
-DIALECT: Dialect = TabDialect()
+DIALECT = TabDialect()

@@ -13,7 +13,16 @@ from msgspec import Raw
 
 from wire import frames
 from wire.dialects import table
-from wire.dialects.base import Instructions, Message, Remarked, UnsendableError, Unusable, Warned
+from wire.dialects.base import (
+    Dialect,
+    Instructions,
+    Message,
+    NoHostCalls,
+    Remarked,
+    UnsendableError,
+    Unusable,
+    Warned,
+)
 from wire.framing import LineSplitter
 
 if TYPE_CHECKING:
@@ -43,7 +52,7 @@ WITH_TWO = frozenset({"result", "progress", "warn"})
 WITH_A_TEXT = frozenset({"remark", "tell", "unusable", "hopeless"})
 
 
-class ScriptedDialect:
+class ScriptedDialect(Dialect):
     def __init__(self) -> None:
         self.observable: frozenset[str] = frozenset()
         self.guardable: frozenset[str] = frozenset()
@@ -63,7 +72,7 @@ class ScriptedDialect:
         return ScriptedSession(self, setup)
 
 
-class ScriptedSession:
+class ScriptedSession(NoHostCalls):
     def __init__(self, dialect: ScriptedDialect, setup: Setup) -> None:
         self.dialect = dialect
         self.setup = setup

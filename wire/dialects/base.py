@@ -6,12 +6,14 @@ A session is pure: it has no clock, no files and no descriptors. `wire.dialects.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from wire import frames
+from wire.dialects.host_calls import HostCall  # noqa: TC001  (msgspec reads the annotations)
 
 if TYPE_CHECKING:
     from wire.framing import Line, Oversize
@@ -23,8 +25,13 @@ HOOK_POINTS = frozenset(
     }
 )  # fmt: skip
 """Events that an extension of some dialect can guard. `tool_result` is that of a success or of a failure."""
-EVENTS = HOOK_POINTS | {"turn_end"}
-"""Events that an extension of some dialect can observe."""
+EVENTS = HOOK_POINTS | {"turn_end", "idle"}
+"""Events that an extension of some dialect can observe. `idle`: a prompt has ended, and no other one waits."""
+
+
+def unix_ms() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
 
 
 class HostInfo(msgspec.Struct, frozen=True):
@@ -34,6 +41,10 @@ class HostInfo(msgspec.Struct, frozen=True):
     provider: str
     model: str
     cwd: str
+    session_id: str = ""
+    """Of the session that the host has as it starts; it stays the same while the host lives."""
+    workspace: str = ""
+    """A folder for notes and files of that session; "" if the host has none."""
 
 
 class Setup(msgspec.Struct, frozen=True):
@@ -48,6 +59,8 @@ class Setup(msgspec.Struct, frozen=True):
     """Settings of this extension that only its dialect knows."""
     kept: dict[str, Any] = msgspec.field(default_factory=dict)
     """What a session leaves for the next session of the same extension, after a restart too."""
+    unix_ms: Callable[[], int] = unix_ms
+    """The time that messages tell. Nothing is decided by it."""
 
 
 # --- neutral messages without a frame -----------------------------------------------------------------------
@@ -80,9 +93,26 @@ class Instructions(msgspec.Struct, frozen=True):
     text: str
 
 
+class HostCalled(msgspec.Struct, frozen=True):
+    """The extension wants something from its host, which answers with `Session.answer` or `Session.refuse`, once for
+    each key."""
+
+    key: str
+    call: HostCall
+
+
 PanelChange = frames.PanelKey | frames.PanelResize | frames.PanelClosed
 """An action of the user on an open panel."""
-Message = frames.FromExtension | frames.UnknownFrame | frames.Malformed | Warned | Remarked | Unusable | Instructions
+Message = (
+    frames.FromExtension
+    | frames.UnknownFrame
+    | frames.Malformed
+    | Warned
+    | Remarked
+    | Unusable
+    | Instructions
+    | HostCalled
+)
 
 Received = tuple[Sequence[Message], bytes]
 """The messages in a line, and the bytes to send in return, which may be empty."""
@@ -120,6 +150,9 @@ class Session(Protocol):
     """The protocol that the process speaks, with its version: `MCP 2025-11-25`; "" before that is known."""
     trouble: str
     """Why there may have been no hello yet; "" if nothing speaks for a cause."""
+    claimed: Sequence[str]
+    """Tools that it registers behind its hello and that no other may have: if one does, the hello is not accepted. Read
+    at the hello."""
 
     def splitter(self) -> Splitter: ...
 
@@ -135,6 +168,9 @@ class Session(Protocol):
 
     def greet(self, host: HostInfo, extension_dir: str, data_dir: str, now: float) -> bytes:
         """Answers a `Hello` that the host has accepted."""
+
+    def reject(self, reason: str) -> bytes:
+        """Answers a `Hello` that the host has not accepted; the process is then ended."""
 
     def call(self, call_id: str, tool: str, args: bytes) -> bytes:
         """Calls a tool. `args` is JSON text. Raises `UnsendableError`."""
@@ -153,6 +189,12 @@ class Session(Protocol):
 
     def panel(self, change: PanelChange) -> bytes: ...
 
+    def answer(self, key: str, value: Any) -> bytes:
+        """Answers a `HostCalled` with the value that its call describes."""
+
+    def refuse(self, key: str, reason: str) -> bytes:
+        """Answers a `HostCalled` that the host does not carry out."""
+
     def ping(self, ping_id: str) -> bytes:
         """Asks for a `Pong`; empty if the process cannot be expected to answer now."""
 
@@ -160,8 +202,25 @@ class Session(Protocol):
         """Asks the process to exit; empty if the end of its input does that."""
 
 
+class NoHostCalls:
+    """What a session has in common with all others whose process wants nothing from its host and claims no names."""
+
+    __slots__ = ()
+    claimed: Sequence[str] = ()
+
+    def reject(self, reason: str) -> bytes:  # noqa: ARG002
+        return b""
+
+    def answer(self, key: str, value: Any) -> bytes:
+        raise NotImplementedError
+
+    def refuse(self, key: str, reason: str) -> bytes:
+        raise NotImplementedError
+
+
 class Dialect(Protocol):
-    """One extension protocol: its sessions, its hook points and its defaults."""
+    """One extension protocol: its sessions, its hook points and its defaults. A dialect that inherits this has the
+    defaults below."""
 
     observable: frozenset[str]
     """Events that an extension of this dialect can observe."""
@@ -180,5 +239,11 @@ class Dialect(Protocol):
     launchers: frozenset[str]
     settle_s: float
     """Seconds that a run waits for such an extension before its first request; 0 if only while the model starts."""
+    session_variable: str = ""
+    """The variable in which a process finds `HostInfo.session_id`; "" if it does not need it."""
+    term_s: float = 1.0
+    """Seconds from SIGTERM to SIGKILL when a process is stopped."""
+    is_reloaded_with_session: bool = False
+    """Whether such an extension starts anew when another session takes the place of the host's, as `clear` does."""
 
     def session(self, setup: Setup) -> Session: ...

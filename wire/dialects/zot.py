@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wire import frames
-from wire.dialects.base import EVENTS, HOOK_POINTS
+from wire.dialects.base import EVENTS, HOOK_POINTS, Dialect, NoHostCalls
 from wire.dialects.long_lines import SHORT, decode_long, describe_oversize, limit_of
 from wire.framing import LineSplitter
 from wire.lenient_json import UNREADABLE, json_on_one_line
@@ -27,7 +27,7 @@ _KEPT = 64 * 1024
 """Bytes of an event that is kept for the next extension which gets it."""
 
 
-class ZotDialect:
+class ZotDialect(Dialect):
     """The dialect of zot."""
 
     observable = OBSERVABLE
@@ -49,7 +49,7 @@ class ZotDialect:
         return ZotSession(self, setup.frame_limit)
 
 
-class ZotSession:
+class ZotSession(NoHostCalls):
     """zot's protocol with one extension: each line is one message, and the host sends what it has to say unasked."""
 
     __slots__ = ("_dialect", "_frame_limit")

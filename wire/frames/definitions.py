@@ -298,6 +298,10 @@ class Event(Frame, frozen=True, tag="event"):
     reason: SessionEnd | None = None
     error_context: ErrorContext | None = None
     recoverable: bool | None = None
+    files: list[str] | None = None
+    """`user_prompt`: the files that were sent with it, as they were named."""
+    sender: str | None = None
+    """`user_prompt`: the extension that has sent it; null if the user has."""
 
 
 class EventIntercept(Frame, frozen=True, tag="event_intercept"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wire.dialects.base import Dialect
 from wire.dialects.mcp.session import McpSession
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from wire.dialects.base import Setup
 
 
-class McpDialect:
+class McpDialect(Dialect):
     """The Model Context Protocol. A server has tools and prompts; it observes and guards nothing."""
 
     observable: frozenset[str] = frozenset()

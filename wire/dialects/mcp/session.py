@@ -19,7 +19,7 @@ from msgspec import UNSET
 
 from wire import frames
 from wire.dialects import jsonrpc
-from wire.dialects.base import Remarked, UnsendableError
+from wire.dialects.base import NoHostCalls, Remarked, UnsendableError
 from wire.dialects.jsonrpc import encode, number_of
 from wire.dialects.long_lines import SHORT
 from wire.dialects.mcp import unasked
@@ -60,7 +60,7 @@ _CHANGES = {"notifications/tools/list_changed": Kind.TOOLS, "notifications/promp
 _NOTHING: Received = ((), b"")
 
 
-class McpSession:
+class McpSession(NoHostCalls):
     """The session of one process."""
 
     __slots__ = ("_frame_limit", "_handshake", "_lists", "_ping", "_requests", "due_at", "opening", "trouble")
