@@ -146,13 +146,15 @@ class Session(Protocol):
     """What the host says before the process has said anything; empty if the process speaks first."""
     due_at: float | None
     """When `on_time` is to be called; None if never. To be read after each call of a method that gets the time."""
-    spoken: str
-    """The protocol that the process speaks, with its version: `MCP 2025-11-25`; "" before that is known."""
     trouble: str
     """Why there may have been no hello yet; "" if nothing speaks for a cause."""
     claimed: Sequence[str]
     """Tools that it registers behind its hello and that no other may have: if one does, the hello is not accepted. Read
     at the hello."""
+
+    @property
+    def spoken(self) -> str:
+        """The protocol that the process speaks, with its version: `MCP 2025-11-25`; "" before that is known."""
 
     def splitter(self) -> Splitter: ...
 

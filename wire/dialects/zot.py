@@ -54,7 +54,7 @@ class ZotSession(NoHostCalls):
 
     __slots__ = ("_dialect", "_frame_limit")
     opening = b""
-    due_at = None
+    due_at: float | None = None
     spoken = f"zot {frames.PROTOCOL_VERSION}"
     trouble = ""
 
