@@ -3,7 +3,7 @@
 The time is linear in the number of bytes, and the result does not depend on how they are cut into chunks. Programs also
 write other things to the same stream, so this finds the next message again behind anything:
 
-- What is no header is cut at LF into lines, which are returned like messages: the reader finds that they are none.
+- What is no header is cut at LF into lines, each a `Text`.
 - A header may follow other text in its line.
 - A body must begin with `{` and end with `}`. If it does not, or the header of another message stands in it, then the
   header was only text; nothing behind it is lost. No JSON has such a header in it: strings have no line breaks.
@@ -56,6 +56,10 @@ _NOT_BLANK = re.compile(rb"[^ \t\r\n]")
 _is_json = msgspec.json.Decoder(msgspec.Raw).decode
 _FIRST, _LAST = b"{"[0], b"}"[0]
 _USUAL = b"Content-Length: "
+
+
+class Text(bytes):
+    """A line that is not part of any message, whatever it looks like."""
 
 
 def framed(body: bytes) -> bytes:
@@ -154,7 +158,7 @@ class ContentSplitter:
             return self._found[0]
         if len(rest) > max(self.limit, self._allowed):
             return Oversize(len(rest), rest[:PREFIX_KEPT], self.limit, rest[-PREFIX_KEPT:])
-        return rest or None
+        return Text(rest) if rest else None
 
     # --- one step of each state: whether there may be another ----------------------------------------------
 
@@ -329,7 +333,7 @@ class ContentSplitter:
     def _tell(self, text: bytes | bytearray) -> None:
         """Returns a line of text, unless it is blank or says the type of the next body."""
         if _NOT_BLANK.search(text) and not _CONTENT_TYPE.match(text):
-            self._found.append(bytes(text))
+            self._found.append(Text(text))
 
     def _tell_lines(self, text: bytearray) -> None:
         for line in text.split(b"\n") if text else ():
