@@ -190,7 +190,7 @@ class Model(Shape):
 
 
 class Models(Shape):
-    list: List[Model]
+    list: List[Model]  # noqa: UP006
 
 
 class Switched(Shape):

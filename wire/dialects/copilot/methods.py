@@ -10,9 +10,9 @@ from msgspec import UNSET, Raw, UnsetType
 
 from wire import frames
 from wire.dialects.base import HostCalled, HostInfo, Message, Received, Remarked
-from wire.dialects.copilot.params import WrongParamsError, names_of, reader
 from wire.dialects.copilot.requests import answered, answered_with, refused
-from wire.dialects.copilot.rpc_answers import ABOUT_WORKSPACE, METHODS, Method, NotThereError
+from wire.dialects.copilot.rpc.params import WrongParamsError, names_of, reader
+from wire.dialects.copilot.rpc.table import ABOUT_WORKSPACE, METHODS, Method, NotThereError
 from wire.dialects.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, SERVER_ERROR, encode
 from wire.text import one_line
 
@@ -28,9 +28,6 @@ OPEN_LIMIT = 100
 REMARKS_LIMIT = 100
 """Names of methods and options about which a line is logged, each once."""
 NAME_SHOWN = 80
-MIB = 1024 * 1024
-LONG = {"session.send": MIB, "session.plan.update": 2 * MIB, "session.workspaces.createFile": 2 * MIB}
-"""Bytes that the parameters of these methods may have. A file of the workspace is at most half as long as its JSON."""
 LEVELS = {"info": "info", "success": "success", "warning": "warn", "warn": "warn", "error": "error"}
 """Our level for each of the extension's. Another one counts as info."""
 

@@ -234,7 +234,7 @@ def test_each_event_follows_the_last_one_that_stays():
         bodies(talk.events.event(frames.Event(event)))[0]["params"]["event"]
         for event in ("user_prompt", "idle", "user_prompt", "assistant_message")
     ]
-    prompt, idle, second, reply = told
+    prompt, _, second, _ = told
     assert [event.get("ephemeral") for event in told] == [None, True, None, None]
     assert [event["parentId"] for event in told] == [None, prompt["id"], prompt["id"], second["id"]]
     assert len({event["id"] for event in told}) == 4

@@ -1,4 +1,4 @@
-"""What an extension asks of its host of its own accord."""
+"""What an extension asks of its host of its own accord, and how it is answered."""
 
 from __future__ import annotations
 
@@ -8,64 +8,15 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
+from tests.support.copilot_methods import HOST, Talk, error_of, read, result_of
 from tests.support.copilot_shapes import ANSWERS
 from wire import frames
 from wire.dialects import host_calls
-from wire.dialects.base import HostCalled, HostInfo, Remarked
-from wire.dialects.copilot.events import Events
-from wire.dialects.copilot.joining import Joined
-from wire.dialects.copilot.methods import LONG, OPEN_LIMIT, REMARKS_LIMIT, Methods
-from wire.dialects.copilot.requests import Requests
-from wire.dialects.copilot.rpc_answers import METHODS
-
-HOST = HostInfo("1", "p", "m", "/repo", session_id="S", workspace="/work/S")
-
-
-class Talk:
-    def __init__(self, host: HostInfo = HOST) -> None:
-        joined, requests = Joined("S"), Requests(lambda: 0)
-        self.events = Events(joined, requests, lambda: 0)
-        self.methods = Methods(joined, requests, host, self.events)
-
-    def take(self, method: str, **params: Any) -> tuple[list[Any], Any]:
-        """The messages, and the answer that is given at once; None if there is none."""
-        params = {"sessionId": "S", **params}
-        messages, reply = self.methods.take(method, b"7", msgspec.Raw(msgspec.json.encode(params)))
-        return list(messages), read(reply)
-
-    def called(self, method: str, **params: Any) -> HostCalled:
-        """The only message: a call of the host."""
-        (call,), reply = self.take(method, **params)
-        assert isinstance(call, HostCalled)
-        assert reply is None
-        return call
-
-    def answered(self, method: str, value: Any, **params: Any) -> Any:
-        """The result of a call that the host answers with this value. It has the SDK's shape."""
-        answer = read(self.methods.answer(self.called(method, **params).key, value))
-        return result_of(method, answer)
-
-
-def read(framed: bytes) -> Any:
-    if not framed:
-        return None
-    head, _, body = framed.partition(b"\r\n\r\n")
-    assert head == b"Content-Length: %d" % len(body)
-    return msgspec.json.decode(body)
-
-
-def result_of(method: str, answer: Any) -> Any:
-    assert answer.keys() == {"jsonrpc", "id", "result"}, answer
-    assert answer["id"] == 7
-    msgspec.json.decode(msgspec.json.encode(answer["result"]), type=ANSWERS[method])
-    return answer["result"]
-
-
-def error_of(answer: Any) -> tuple[int, str]:
-    assert answer.keys() == {"jsonrpc", "id", "error"}, answer
-    return answer["error"]["code"], answer["error"]["message"]
-
+from wire.dialects.base import HostCalled, Remarked, Setup
+from wire.dialects.copilot.methods import OPEN_LIMIT, REMARKS_LIMIT
+from wire.dialects.copilot.session import CopilotSession
 
 # --- log ----------------------------------------------------------------------------------------------------
 
@@ -103,252 +54,7 @@ def test_half_a_character_does_not_lose_the_message():
     assert result_of("session.log", read(reply))
 
 
-# --- sent prompts -------------------------------------------------------------------------------------------
-
-
-def test_a_prompt_is_taken_by_the_host_and_gets_an_id():
-    talk = Talk()
-    call = talk.called("session.send", prompt="Analyze the test results.")
-    assert call.call == host_calls.SendPrompt("Analyze the test results.")
-    first = result_of("session.send", read(talk.methods.answer(call.key, None)))
-    assert first["messageId"] != talk.answered("session.send", None, prompt="again")["messageId"]
-
-
-def test_its_files_go_with_it():
-    call = Talk().called(
-        "session.send",
-        prompt="Review",
-        attachments=[
-            {"type": "file", "path": "./src/index.ts"},
-            {"type": "file", "path": "/a/b.txt", "displayName": "b"},
-            {"type": "file", "path": "file:///a%20b/c.txt"},
-            {"type": "file", "path": "FILE://localhost/d"},
-        ],
-    )
-    assert call.call == host_calls.SendPrompt("Review", ("./src/index.ts", "/a/b.txt", "/a b/c.txt", "/d"))
-
-
-@pytest.mark.parametrize(
-    ("attachments", "said"),
-    [
-        ([{"type": "directory", "path": "src"}], "attachments[0].type: 'directory' is not supported here"),
-        ([{"type": "file", "path": "a"}, {"type": "blob", "data": ""}], "attachments[1].type: 'blob' is not"),
-        ([{"type": "selection", "filePath": "a"}], "attachments[0].type: 'selection' is not supported here"),
-        ([{"type": "file"}], "attachments[0].path: a file needs one"),
-        ([{"type": "file", "path": ""}], "attachments[0].path: a file needs one"),
-        ([{"type": "file", "path": "file://far/a"}], "attachments[0].path: 'file://far/a' is on another host"),
-        ([{"type": "file", "path": "a\0b"}], "attachments[0].path: it contains a NUL character"),
-        ([{"type": "file", "path": 1}], "attachments[0].path: expected str | null, got int"),
-        ([{}], "attachments[0].type is required"),
-        ("a.txt", "attachments: expected array | null, got str"),
-        ([{"type": "file", "path": "a"}] * 21, "attachments: 21 of them, at most 20 are taken"),
-    ],
-)
-def test_attachments_that_cannot_be_taken_are_named(attachments: Any, said: str):
-    messages, answer = Talk().take("session.send", prompt="x", attachments=attachments)
-    code, message = error_of(answer)
-    assert code == -32602
-    assert message.startswith(f"session.send: {said}")
-    assert [type(message) for message in messages] == [Remarked]
-
-
-@pytest.mark.parametrize("prompt", ["", " \n"])
-def test_an_empty_prompt_is_refused_unless_a_file_goes_with_it(prompt: str):
-    assert error_of(Talk().take("session.send", prompt=prompt)[1]) == (-32602, "session.send: prompt: it is empty")
-    Talk().called("session.send", prompt=prompt, attachments=[{"type": "file", "path": "a"}])
-
-
-def test_what_has_no_effect_is_remarked_once():
-    talk = Talk()
-    options = {"mode": "immediate", "displayPrompt": "y", "agentMode": "plan", "wait": True, "source": "system"}
-    files = [{"type": "file", "path": "a", "lineRange": {"start": 1, "end": 2}}]
-    messages, _ = talk.take("session.send", prompt="x", attachments=files, **options)
-    assert sorted(message.text for message in messages[:-1]) == [
-        f"session.send: {name} has no effect here"
-        for name in ("agentMode", "attachments[].lineRange", "displayPrompt", "mode", "source", "wait")
-    ]
-    assert isinstance(messages[-1], HostCalled)
-    talk.called("session.send", prompt="x", **options)
-    usual = {"mode": "enqueue", "agentMode": "interactive", "billable": True, "prepend": False, "wait": False}
-    Talk().called("session.send", prompt="x", **usual)
-
-
-def test_a_refused_prompt_is_an_error_with_the_reason():
-    talk = Talk()
-    call = talk.called("session.send", prompt="x")
-    assert error_of(read(talk.methods.refuse(call.key, "10 were sent"))) == (-32000, "session.send: 10 were sent")
-
-
-def test_an_abort_succeeds_or_says_why_not():
-    assert Talk().answered("session.abort", None) == {"success": True}
-    talk = Talk()
-    refused = read(talk.methods.refuse(talk.called("session.abort").key, "nothing runs"))
-    assert result_of("session.abort", refused) == {"success": False, "error": "nothing runs"}
-
-
-# --- calls of the host --------------------------------------------------------------------------------------
-
-USAGE = {
-    "began_at": "2026-01-01T00:00:00Z",
-    "prompts": 2,
-    "model": "m",
-    "models": {
-        "m": {"requests": 3, "input": 4, "output": 5, "cache_read": 6, "cache_write": 7, "cost_usd": 0.25},
-        "n": {"requests": 1, "input": 0, "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": None},
-    },
-    "request_ms": 8,
-    "last_input": 9,
-    "last_output": 10,
-}
-WORKSPACE = {"id": "S", "path": "/work/S", "cwd": "/repo", "git_root": "/repo", "branch": None, "created_at": "2026Z"}
-MODELS = [
-    {"id": "a", "provider": "p", "context_window": 100, "max_output": 10, "reasoning": True},
-    {"id": "b", "provider": "p", "context_window": 0, "max_output": 0, "reasoning": False},
-]
-TOOLS = [
-    {"name": "bash", "description": "B", "schema": {"type": "object"}, "extension": ""},
-    {"name": "read", "description": "R", "schema": {"type": "object"}, "extension": ""},
-    {"name": "read", "description": "own", "schema": {}, "extension": "x"},
-]
-EXTENSIONS = [
-    {"name": "a", "scope": "project", "state": "ready", "pid": 12},
-    {"name": "b", "scope": "user", "state": "disabled", "pid": None},
-    {"name": "c", "scope": "user", "state": "backoff", "pid": None},
-    {"name": "d", "scope": "user", "state": "failed", "pid": None},
-    {"name": "e", "scope": "user", "state": "greeted", "pid": 13},
-]
-CALLS: list[tuple[str, dict[str, Any], host_calls.HostCall, Any, Any]] = [
-    (
-        "session.model.getCurrent", {}, host_calls.CurrentModel(), {"model": "m", "reasoning": "high"},
-        {"modelId": "m", "reasoningEffort": "high"},
-    ),
-    ("session.model.getCurrent", {}, host_calls.CurrentModel(), {"model": "m", "reasoning": None}, {"modelId": "m"}),
-    (
-        "session.model.list", {"skipCache": True}, host_calls.ListModels(), MODELS,
-        {
-            "list": [
-                {
-                    "id": "a", "name": "a",
-                    "capabilities": {
-                        "supports": {"reasoningEffort": True},
-                        "limits": {"max_context_window_tokens": 100, "max_output_tokens": 10},
-                    },
-                },
-                {"id": "b", "name": "b", "capabilities": {"supports": {"reasoningEffort": False}, "limits": {}}},
-            ]
-        },
-    ),
-    ("session.model.switchTo", {"modelId": "n"}, host_calls.SwitchModel("n"), None, {"modelId": "n"}),
-    ("session.name.get", {}, host_calls.GetSessionName(), "mine", {"name": "mine"}),
-    ("session.name.get", {}, host_calls.GetSessionName(), None, {"name": None}),
-    ("session.name.set", {"name": "new"}, host_calls.SetSessionName("new"), None, None),
-    (
-        "session.plan.read", {}, host_calls.ReadFile("plan.md"), {"path": "/work/S/plan.md", "content": "1."},
-        {"exists": True, "content": "1.", "path": "/work/S/plan.md"},
-    ),
-    (
-        "session.plan.read", {}, host_calls.ReadFile("plan.md"), {"path": "/work/S/plan.md", "content": None},
-        {"exists": False, "content": None, "path": "/work/S/plan.md"},
-    ),
-    ("session.plan.update", {"content": "2."}, host_calls.WriteFile("plan.md", "2."), None, None),
-    ("session.plan.delete", {}, host_calls.RemoveFile("plan.md"), None, None),
-    (
-        "session.workspaces.getWorkspace", {}, host_calls.GetWorkspace(), WORKSPACE,
-        {"workspace": {"id": "S", "cwd": "/repo", "git_root": "/repo", "created_at": "2026Z"}, "path": "/work/S"},
-    ),
-    ("session.workspaces.listFiles", {}, host_calls.ListFiles("files"), ["a", "b/c"], {"files": ["a", "b/c"]}),
-    (
-        "session.workspaces.readFile", {"path": "b/./c"}, host_calls.ReadFile("files/b/c"),
-        {"path": "/work/S/files/b/c", "content": ""}, {"content": ""},
-    ),
-    (
-        "session.workspaces.createFile", {"path": "a..b", "content": "x"}, host_calls.WriteFile("files/a..b", "x"),
-        None, None,
-    ),
-    (
-        "session.usage.getMetrics", {}, host_calls.GetUsage(), USAGE,
-        {
-            "totalPremiumRequestCost": 0,
-            "totalUserRequests": 2,
-            "totalApiDurationMs": 8,
-            "sessionStartTime": "2026-01-01T00:00:00Z",
-            "codeChanges": {"linesAdded": 0, "linesRemoved": 0, "filesModifiedCount": 0, "filesModified": []},
-            "modelMetrics": {
-                "m": {
-                    "requests": {"count": 3, "cost": 0},
-                    "usage": {"inputTokens": 4, "outputTokens": 5, "cacheReadTokens": 6, "cacheWriteTokens": 7},
-                },
-                "n": {
-                    "requests": {"count": 1, "cost": 0},
-                    "usage": {"inputTokens": 0, "outputTokens": 0, "cacheReadTokens": 0, "cacheWriteTokens": 0},
-                },
-            },
-            "lastCallInputTokens": 9,
-            "lastCallOutputTokens": 10,
-            "currentModel": "m",
-        },
-    ),
-    (
-        "session.tools.getCurrentMetadata", {}, host_calls.ListTools(), TOOLS,
-        {
-            "tools": [
-                {"name": "bash", "description": "B", "input_schema": {"type": "object"}},
-                {"name": "view", "description": "R"},
-                {"name": "read", "description": "own", "input_schema": {}},
-            ]
-        },
-    ),
-    (
-        "session.extensions.list", {}, host_calls.ListExtensions(), EXTENSIONS,
-        {
-            "extensions": [
-                {"id": "project:a", "name": "a", "source": "project", "status": "running", "pid": 12},
-                {"id": "user:b", "name": "b", "source": "user", "status": "disabled"},
-                {"id": "user:c", "name": "c", "source": "user", "status": "starting"},
-                {"id": "user:d", "name": "d", "source": "user", "status": "failed"},
-                {"id": "user:e", "name": "e", "source": "user", "status": "starting", "pid": 13},
-            ]
-        },
-    ),
-    ("session.extensions.reload", {}, host_calls.ReloadExtensions(), None, None),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("method", "params", "call", "value", "result"), CALLS)
-def test_a_call_of_the_host_is_answered_in_the_sdks_shape(
-    method: str, params: dict[str, Any], call: host_calls.HostCall, value: Any, result: Any
-):
-    assert Talk().called(method, **params).call == call
-    assert Talk().answered(method, value, **params) == result
-
-
-@pytest.mark.parametrize(("method", "params"), [(method, params) for method, params, *_ in CALLS])
-def test_a_refusal_is_an_error_with_the_methods_name(method: str, params: dict[str, Any]):
-    talk = Talk()
-    call = talk.called(method, **params)
-    assert error_of(read(talk.methods.refuse(call.key, "no agent"))) == (-32000, f"{method}: no agent")
-
-
-def test_each_method_of_the_host_is_tested_and_has_a_shape():
-    assert METHODS.keys() - {method for method, *_ in CALLS} == {"session.send", "session.abort"}
-    assert METHODS.keys() <= ANSWERS.keys()
-    assert LONG.keys() <= METHODS.keys()
-
-
-def test_a_file_that_is_not_there_is_an_error_that_names_it():
-    talk = Talk()
-    call = talk.called("session.workspaces.readFile", path="a.txt")
-    code, message = error_of(read(talk.methods.answer(call.key, {"path": "/work/S/files/a.txt", "content": None})))
-    assert code == -32000
-    assert "there is no file 'a.txt'" in message
-
-
-@pytest.mark.parametrize("path", ["../plan.md", "a/../../b", "/etc/passwd", "", ".", "a\0b", "//", ".."])
-@pytest.mark.parametrize("method", ["session.workspaces.readFile", "session.workspaces.createFile"])
-def test_a_path_that_leads_out_of_the_files_is_refused(method: str, path: str):
-    code, message = error_of(Talk().take(method, path=path, content="")[1])
-    assert code == -32602
-    assert message.startswith(f"{method}: path: ")
+# --- wrong parameters ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -383,32 +89,12 @@ def test_parameters_of_any_kind_are_answered(method: str, params: bytes):
         assert ("result" in answer) or error_of(answer)[0] == -32602
 
 
-def test_a_model_is_switched_without_its_reasoning_and_that_is_remarked():
-    messages, _ = Talk().take("session.model.switchTo", modelId="n", reasoningEffort="high")
-    assert messages[0] == Remarked("session.model.switchTo: reasoningEffort has no effect here")
-    assert messages[1].call == host_calls.SwitchModel("n")
-
-
-# --- a host without a workspace -----------------------------------------------------------------------------
-
-
-def test_a_host_without_a_workspace_has_no_plan_and_no_files():
-    talk = Talk(HostInfo("1", "p", "m", "/repo"))
-    for method, result in (
-        ("session.plan.read", {"exists": False, "content": None, "path": None}),
-        ("session.workspaces.getWorkspace", {"workspace": None}),
-        ("session.workspaces.listFiles", {"files": []}),
-    ):
-        messages, answer = talk.take(method)
-        assert messages == []
-        assert result_of(method, answer) == result
-    for method, params in (
-        ("session.plan.update", {"content": "x"}),
-        ("session.plan.delete", {}),
-        ("session.workspaces.readFile", {"path": "a"}),
-        ("session.workspaces.createFile", {"path": "a", "content": ""}),
-    ):
-        assert error_of(talk.take(method, **params)[1]) == (-32000, f"{method}: this host has no workspace")
+@pytest.mark.parametrize("params", [UNSET, msgspec.Raw(b"null"), msgspec.Raw(b" {} ")])
+def test_no_parameters_are_enough_where_none_is_required(params: Any):
+    (call,), _ = Talk().methods.take("session.name.get", b"7", params)
+    assert call == HostCalled("1", host_calls.GetSessionName())
+    _, reply = Talk().methods.take("session.options.update", b"7", params)
+    assert read(reply)["result"] == {"success": True}
 
 
 # --- answered at once ---------------------------------------------------------------------------------------
@@ -553,3 +239,22 @@ def test_any_request_gets_one_answer(method: str, params: Any):
     assert len(calls) + bool(reply) == 1
     for call in calls:
         assert talk.methods.refuse(call.key, "no")
+
+
+# --- in a session -------------------------------------------------------------------------------------------
+
+
+def test_a_session_passes_on_what_its_extension_wants_and_what_has_happened():
+    session = CopilotSession(Setup("x", "1", 1 << 20))
+    session.receive(b'{"id":0,"method":"session.resume","params":{"sessionId":"S"}}', 0.0)
+    session.greet(HOST, "/x", "/data", 0.0)
+    sent = b'{"id":1,"method":"session.send","params":{"sessionId":"S","prompt":"Hi"}}'
+    (call,), reply = session.receive(sent, 0.0)
+    assert call == HostCalled("1", host_calls.SendPrompt("Hi"))
+    assert reply == b""
+    assert read(session.answer("1", None))["result"]["messageId"]
+    assert b'"user.message"' in session.tell(frames.Event("user_prompt", text="Hi", sender="x"))
+    _, reply = session.receive(b'{"id":2,"method":"session.getMessages","params":{"sessionId":"S"}}', 0.0)
+    assert [event["type"] for event in read(reply)["result"]["events"]] == ["user.message"]
+    _, reply = session.receive(b'{"id":3,"method":"session.mode.get","params":{"sessionId":"S"}}', 0.0)
+    assert error_of(read(reply)) == (-32601, "Unhandled method session.mode.get")

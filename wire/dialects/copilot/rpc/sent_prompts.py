@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from wire.dialects.copilot.params import WrongParamsError
+from wire.dialects.copilot.rpc.params import WrongParamsError
 from wire.dialects.host_calls import SendPrompt
 
 if TYPE_CHECKING:

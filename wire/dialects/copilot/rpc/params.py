@@ -28,7 +28,7 @@ def reader(kind: type[P]) -> Callable[[Raw | UnsetType], P]:
     decode = msgspec.json.Decoder(kind).decode
 
     def read(params: Raw | UnsetType) -> P:
-        text = b"{}" if params is UNSET else bytes(params)
+        text = _text_of(params)
         try:
             return decode(text)
         except UNREADABLE as error:
@@ -43,9 +43,14 @@ def reader(kind: type[P]) -> Callable[[Raw | UnsetType], P]:
     return read
 
 
+def _text_of(params: Raw | UnsetType) -> bytes:
+    text = b"" if params is UNSET else bytes(params).strip()
+    return b"{}" if text in (b"", b"null") else text
+
+
 def names_of(params: Raw | UnsetType) -> list[str]:
     """The names of the members; none if they cannot be read."""
-    text = b"{}" if params is UNSET else bytes(params)
+    text = _text_of(params)
     for each in (text, repaired(text)):
         try:
             return list(_members(each or b"{}"))
