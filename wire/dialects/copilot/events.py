@@ -25,6 +25,10 @@ KEPT_BYTES = 1024 * 1024
 """Of the newest events, which are kept. An event that is larger is told, and not kept."""
 IDLE = "session.idle"
 """The only type that is told and not kept: it belongs to the moment."""
+LONG_ARGS = 64 * 1024
+"""Bytes of arguments that a permission request repeats, in up to three forms."""
+TEXT_SHOWN = 1000
+"""Characters of a text in a permission request about longer ones."""
 ERROR_TYPES = {"model_call": "query"}
 """The SDK's category of an error for a context of ours, if it has another name."""
 
@@ -126,7 +130,7 @@ class Events:
                 "permission.requested",
                 {
                     "requestId": self._requests.next_id(),
-                    "permissionRequest": permission_request(event, self.joined),
+                    "permissionRequest": _shown(permission_request(event, self.joined), event.tool_args),
                     "resolvedByHook": True,
                 },
             )
@@ -179,6 +183,21 @@ def _error(event: frames.Event) -> Data:
     message = event.error or "unknown error"
     context = event.error_context or "model_call"
     return {"errorType": ERROR_TYPES.get(context, context), "message": message, "stack": f"Error: {message}"}
+
+
+def _shown(request: Data, args: Raw | UnsetType) -> Data:
+    """A permission request that is only told of. The whole arguments are in the event behind it, so of long ones its
+    texts are cut, and its objects and lists are empty."""
+    if args is UNSET or len(args) <= LONG_ARGS:
+        return request
+    return {
+        name: value[:TEXT_SHOWN]
+        if isinstance(value, str)
+        else type(value)()
+        if isinstance(value, dict | list)
+        else value
+        for name, value in request.items()
+    }
 
 
 def _arguments(name: str, args: Raw | UnsetType) -> Any:

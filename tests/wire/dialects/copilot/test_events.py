@@ -178,6 +178,23 @@ def test_a_permission_that_the_host_has_is_told_before_the_call():
     assert (data["permissionRequest"]["kind"], data["permissionRequest"]["toolCallId"]) == ("shell", "c1")
 
 
+@pytest.mark.parametrize(
+    ("name", "args", "member"),
+    [
+        ("write", {"path": "a", "content": "x" * 100_000}, "newFileContents"),
+        ("bash", {"command": "echo " * 20_000}, "fullCommandText"),
+        ("mine", {"text": "x" * 100_000}, "args"),
+    ],
+)
+def test_long_arguments_are_told_once(name: str, args: Any, member: str):
+    raw = msgspec.Raw(msgspec.json.encode(args))
+    (_, permission), (_, started) = Talk().told("tool_call", tool_id="c1", tool_name=name, tool_args=raw)
+    assert len(msgspec.json.encode(started)) > 100_000
+    assert len(msgspec.json.encode(permission)) < 5_000
+    assert member in permission["permissionRequest"]
+    assert permission["permissionRequest"]["toolCallId"] == "c1"
+
+
 def test_no_permission_is_told_of_where_the_extension_is_asked_or_its_tool_needs_none():
     call = {"tool_id": "c1", "tool_args": msgspec.Raw(b"{}")}
     for talk, name in (
