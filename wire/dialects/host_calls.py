@@ -55,8 +55,8 @@ class GetWorkspace(msgspec.Struct, frozen=True):
 
 
 class ListFiles(msgspec.Struct, frozen=True):
-    """Answered with the paths of all files in this folder of the workspace, relative to it, sorted; none if the folder
-    is not there."""
+    """Answered with the paths of all files in this folder of the workspace and below, relative to this folder, sorted;
+    none if it is not there."""
 
     folder: str
 

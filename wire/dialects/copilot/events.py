@@ -1,24 +1,206 @@
-"""What happens in the host as events of the extension's session. Pure."""
+"""Tells the extension what happens, as events of its session, and keeps the newest ones for an extension that asks for
+them. Pure."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET, Raw, UnsetType
+
+from wire.dialects.copilot.permissions import permission_request
+from wire.dialects.copilot.tool_names import told_args, told_name
+from wire.dialects.jsonrpc import encode
+from wire.text import valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from wire import frames
     from wire.dialects.copilot.joining import Joined
     from wire.dialects.copilot.requests import Requests
 
+KEPT_EVENTS = 200
+KEPT_BYTES = 1024 * 1024
+"""Of the newest events, which are kept. An event that is larger is told, and not kept."""
+IDLE = "session.idle"
+"""The only type that is told and not kept: it belongs to the moment."""
+LONG_ARGS = 64 * 1024
+"""Bytes of arguments that a permission request repeats, in up to three forms."""
+TEXT_SHOWN = 1000
+"""Characters of a text in a permission request about longer ones."""
+ERROR_TYPES = {"model_call": "query"}
+"""The SDK's category of an error for a context of ours, if it has another name."""
+
+Data = dict[str, Any]
+
 
 class Events:
-    """The events that one extension is told."""
+    """The events of one session, as one extension sees them."""
 
     def __init__(self, joined: Joined, requests: Requests, unix_ms: Callable[[], int]) -> None:
         self.joined = joined
         self._requests = requests
-        self._unix_ms = unix_ms
+        self._began_at = unix_ms()
+        self._turn = "0"
+        self._was_aborted = False
+        self._kept: deque[bytes] = deque()
+        self._kept_bytes = 0
 
-    def event(self, event: frames.Event) -> bytes:  # noqa: ARG002
-        return b""
+    @property
+    def kept(self) -> bytes:
+        """The kept events as a JSON list, the oldest one first."""
+        return b"[%b]" % b",".join(self._kept)
+
+    def event(self, event: frames.Event) -> bytes:
+        """Tells of a neutral event; empty for one that the extension cannot know."""
+        return b"".join(self._tell(kind, data) for kind, data in self._translated(event))
+
+    def _tell(self, kind: str, data: Data) -> bytes:
+        before = self._requests.last_event
+        envelope = self._requests.envelope(kind, encode(data))
+        if kind != IDLE:
+            self._keep(envelope)
+            return self._requests.told(envelope)
+        self._requests.last_event = before  # nothing follows an event that does not stay
+        return self._requests.told(b'%b,"ephemeral":true}' % envelope[:-1])
+
+    def _keep(self, envelope: bytes) -> None:
+        if len(envelope) > KEPT_BYTES:
+            return
+        self._kept.append(envelope)
+        self._kept_bytes += len(envelope)
+        while len(self._kept) > KEPT_EVENTS or self._kept_bytes > KEPT_BYTES:
+            self._kept_bytes -= len(self._kept.popleft())
+
+    # --- translation --------------------------------------------------------------------------------------
+
+    def _translated(self, event: frames.Event) -> Iterator[tuple[str, Data]]:
+        match event.event:
+            case "user_prompt":
+                self._was_aborted = False
+                yield "user.message", self._user_message(event)
+            case "assistant_message":
+                yield (
+                    "assistant.message",
+                    {
+                        "messageId": self._requests.next_id(),
+                        "content": event.text or "",
+                        "toolRequests": [],
+                        "turnId": self._turn,
+                    },
+                )
+            case "turn_start":
+                self._turn = str(event.step or 0)
+                yield "assistant.turn_start", {"turnId": self._turn}
+            case "turn_end":
+                self._was_aborted = event.stop == "aborted"
+                yield "assistant.turn_end", {"turnId": self._turn}
+            case "tool_call":
+                yield from self._tool_call(event)
+            case "tool_result":
+                yield "tool.execution_complete", self._tool_result(event)
+            case "idle":
+                yield (
+                    IDLE,
+                    {"aborted": self._was_aborted, "backgroundTasks": {"agents": [], "shells": []}},
+                )
+            case "error":
+                yield "session.error", _error(event)
+            case "session_end":
+                yield "session.shutdown", self._shutdown(event)
+
+    def _user_message(self, event: frames.Event) -> Data:
+        files = [valid_text(path) for path in event.files or ()]
+        return {
+            "content": event.text or "",
+            "attachments": [
+                {"type": "file", "path": path, "displayName": path.rstrip("/").rpartition("/")[2] or path}
+                for path in files
+            ],
+            "source": event.sender or "user",
+        }
+
+    def _tool_call(self, event: frames.Event) -> Iterator[tuple[str, Data]]:
+        """Where the extension is not asked for a permission, it is told that the host has it."""
+        call_id, name = event.tool_id or "", event.tool_name or ""
+        tool = self.joined.tools.get(name)
+        if not self.joined.asks_permission and not (tool is not None and tool.skip_permission):
+            yield (
+                "permission.requested",
+                {
+                    "requestId": self._requests.next_id(),
+                    "permissionRequest": _shown(permission_request(event, self.joined), event.tool_args),
+                    "resolvedByHook": True,
+                },
+            )
+        yield (
+            "tool.execution_start",
+            {
+                "toolCallId": call_id,
+                "toolName": told_name(name),
+                "arguments": _arguments(name, event.tool_args),
+                "turnId": self._turn,
+            },
+        )
+
+    def _tool_result(self, event: frames.Event) -> Data:
+        content = event.content or []
+        text = "\n".join(block.text for block in content if block.type == "text" and block.text)
+        told: Data = {
+            "toolCallId": event.tool_id or "",
+            "toolName": told_name(event.tool_name or ""),
+            "success": not event.is_error,
+            "turnId": self._turn,
+        }
+        if event.is_error:
+            return told | {"error": {"message": text or "the tool failed"}}
+        result: Data = {"content": text}
+        if any(block.type == "image" for block in content):
+            result["contents"] = [
+                {"type": "image", "data": block.data or "", "mimeType": block.mime_type or ""}
+                if block.type == "image"
+                else {"type": "text", "text": block.text or ""}
+                for block in content
+            ]
+        return told | {"result": result}
+
+    def _shutdown(self, event: frames.Event) -> Data:
+        is_error = event.reason in ("error", "timeout")
+        return {
+            "shutdownType": "error" if is_error else "routine",
+            **({"errorReason": event.error or event.reason} if is_error else {}),
+            "totalPremiumRequests": 0,
+            "totalApiDurationMs": 0,
+            "sessionStartTime": self._began_at,
+            "codeChanges": {"linesAdded": 0, "linesRemoved": 0, "filesModified": []},
+            "modelMetrics": {},
+        }
+
+
+def _error(event: frames.Event) -> Data:
+    """`stack` is what the SDK makes the stack of an error that it throws: without one, it would have no text."""
+    message = event.error or "unknown error"
+    context = event.error_context or "model_call"
+    return {"errorType": ERROR_TYPES.get(context, context), "message": message, "stack": f"Error: {message}"}
+
+
+def _shown(request: Data, args: Raw | UnsetType) -> Data:
+    """A permission request that is only told of. The whole arguments are in the event behind it, so of long ones its
+    texts are cut, and its objects and lists are empty."""
+    if args is UNSET or len(args) <= LONG_ARGS:
+        return request
+    return {
+        name: value[:TEXT_SHOWN]
+        if isinstance(value, str)
+        else type(value)()
+        if isinstance(value, dict | list)
+        else value
+        for name, value in request.items()
+    }
+
+
+def _arguments(name: str, args: Raw | UnsetType) -> Any:
+    """The arguments as Copilot's tool of that name has them; {} if the model has written none."""
+    value = None if args is UNSET else told_args(name, args)
+    return {} if value is None else value

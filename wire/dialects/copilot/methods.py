@@ -1,34 +1,206 @@
-"""What an extension wants from its host. Pure."""
+"""Carries out what the extension asks of its host: at once where the session can answer alone, else as a call of the
+host. Pure."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wire.dialects.copilot.requests import refused
-from wire.dialects.jsonrpc import METHOD_NOT_FOUND
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from wire import frames
+from wire.dialects.base import HostCalled, HostInfo, Message, Received, Remarked
+from wire.dialects.copilot.requests import answered, answered_with, refused
+from wire.dialects.copilot.rpc.params import WrongParamsError, names_of, reader
+from wire.dialects.copilot.rpc.table import ABOUT_WORKSPACE, METHODS, Method, NotThereError
+from wire.dialects.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, SERVER_ERROR, encode
+from wire.text import one_line
 
 if TYPE_CHECKING:
-    from msgspec import Raw, UnsetType
+    from collections.abc import Callable, Iterable
 
-    from wire.dialects.base import HostInfo, Received
+    from wire.dialects.copilot.events import Events
     from wire.dialects.copilot.joining import Joined
     from wire.dialects.copilot.requests import Requests
 
+OPEN_LIMIT = 100
+"""Calls of the host that may wait for their answers. Further ones are refused."""
+REMARKS_LIMIT = 100
+"""Names of methods and options about which a line is logged, each once."""
+NAME_SHOWN = 80
+LEVELS = {"info": "info", "success": "success", "warning": "warn", "warn": "warn", "error": "error"}
+"""Our level for each of the extension's. Another one counts as info."""
+
+
+class _Log(msgspec.Struct, frozen=True):
+    message: str
+    level: str | None = None
+    ephemeral: bool | None = None
+    type: str | None = None
+    url: str | None = None
+    tip: str | None = None
+
+
+class _Interest(msgspec.Struct, frozen=True):
+    eventType: str  # noqa: N815
+
+
+class _Interested(msgspec.Struct, frozen=True):
+    handle: str
+
+
+class _Any(msgspec.Struct, frozen=True):
+    pass
+
+
+class _Open(NamedTuple):
+    """A call of the host that waits for its answer."""
+
+    name: str
+    method: Method
+    params: Any
+    written_id: bytes
+    message_id: str
+    """Of a prompt that is sent, else ""."""
+
+
+_read_log = reader(_Log)
+_read_interest = reader(_Interest)
+_read_interested = reader(_Interested)
+_read_any = reader(_Any)
+
 
 class Methods:
-    """The requests of one extension."""
+    """The requests of one extension to its host, except for those of the join and of answers to the host's."""
 
-    def __init__(self, joined: Joined, requests: Requests, host: HostInfo) -> None:
+    def __init__(self, joined: Joined, requests: Requests, host: HostInfo, events: Events) -> None:
         self.joined = joined
         self._requests = requests
         self._host = host
+        self._events = events
+        self._open: dict[str, _Open] = {}
+        self._count = 0
+        self._remarked: set[str] = set()
+        self._at_once: dict[str, Callable[[bytes, Raw | UnsetType], Received]] = {
+            "session.log": self._log,
+            "session.getMessages": self._messages,
+            "session.detach": self._succeed,
+            "session.destroy": self._succeed,
+            "session.options.update": self._update_options,
+            "session.eventLog.registerInterest": self._register_interest,
+            "session.eventLog.releaseInterest": self._release_interest,
+        }
 
-    def take(self, method: str, written_id: bytes, params: Raw | UnsetType) -> Received:  # noqa: ARG002
-        """`written_id` is empty for a notification."""
-        return (), refused(written_id, METHOD_NOT_FOUND, f"Unhandled method {method}") if written_id else b""
+    def take(self, method: str, written_id: bytes, params: Raw | UnsetType) -> Received:
+        """Takes a request, or with an empty id a notification. Never raises."""
+        try:
+            if (at_once := self._at_once.get(method)) is not None:
+                return at_once(written_id, params)
+            if (known := METHODS.get(method)) is not None:
+                return self._call(method, known, written_id, params)
+        except WrongParamsError as error:
+            said = f"{method}: {error}"
+            return (
+                (Remarked(f"wrong parameters of {one_line(said, 200)}"),),
+                self._refusal(written_id, INVALID_PARAMS, said),
+            )
+        shown = one_line(method, NAME_SHOWN)
+        return (
+            tuple(self._remarks([f"asks for {shown!r}, which this host does not offer; refused"])),
+            self._refusal(written_id, METHOD_NOT_FOUND, f"Unhandled method {shown}"),
+        )
 
-    def answer(self, key: str, value: Any) -> bytes:  # noqa: ARG002
-        return b""
+    def answer(self, key: str, value: Any) -> bytes:
+        """Answers a call; empty if none waits that has this key."""
+        if (call := self._open.pop(key, None)) is None:
+            return b""
+        if call.message_id:
+            return self._result(call.written_id, {"messageId": call.message_id})
+        try:
+            return self._result(call.written_id, call.method.result(value, call.params))
+        except NotThereError as error:
+            return self._refusal(call.written_id, SERVER_ERROR, f"{call.name}: {error}")
 
-    def refuse(self, key: str, reason: str) -> bytes:  # noqa: ARG002
-        return b""
+    def refuse(self, key: str, reason: str) -> bytes:
+        """Answers a call that is not carried out; empty if none waits that has this key."""
+        if (call := self._open.pop(key, None)) is None:
+            return b""
+        if call.name == "session.abort":
+            return self._result(call.written_id, {"success": False, "error": reason})
+        return self._refusal(call.written_id, SERVER_ERROR, f"{call.name}: {reason}")
+
+    # --- calls of the host --------------------------------------------------------------------------------
+
+    def _call(self, name: str, method: Method, written_id: bytes, params: Raw | UnsetType) -> Received:
+        read = method.read(params)
+        call = method.call(read)
+        remarks = self._remarks(f"{name}: {ignored} has no effect here" for ignored in method.ignored(read))
+        if not self._host.workspace and isinstance(call, ABOUT_WORKSPACE):
+            if method.without_workspace is UNSET:
+                return remarks, self._refusal(written_id, SERVER_ERROR, f"{name}: this host has no workspace")
+            return remarks, self._result(written_id, method.without_workspace)
+        if len(self._open) >= OPEN_LIMIT:
+            why = f"{name}: {OPEN_LIMIT} requests wait for their answers; await them before the next one"
+            return remarks, self._refusal(written_id, SERVER_ERROR, why)
+        self._count += 1
+        key = str(self._count)
+        message_id = self._requests.next_id() if name == "session.send" else ""
+        self._open[key] = _Open(name, method, read, written_id, message_id)
+        return (*remarks, HostCalled(key, call)), b""
+
+    # --- answered at once ---------------------------------------------------------------------------------
+
+    def _log(self, written_id: bytes, params: Raw | UnsetType) -> Received:
+        said = _read_log(params)
+        level = LEVELS.get(said.level or "info", "info")
+        text = " ".join(part for part in (said.message, said.tip, said.url) if part)
+        shown: list[Message] = [frames.Notify(level, text)]
+        if not said.ephemeral:
+            fields = {"type": Raw(encode(said.type))} if said.type else None
+            shown.append(frames.Log(text, level, fields))
+        return shown, self._result(written_id, {"eventId": self._requests.next_id()})
+
+    def _messages(self, written_id: bytes, params: Raw | UnsetType) -> Received:
+        _read_any(params)
+        events = answered(written_id, b'{"events":%b}' % self._events.kept) if written_id else b""
+        return (), events
+
+    def _succeed(self, written_id: bytes, params: Raw | UnsetType) -> Received:
+        _read_any(params)
+        return (), self._result(written_id, {"success": True})
+
+    def _update_options(self, written_id: bytes, params: Raw | UnsetType) -> Received:
+        _read_any(params)
+        remarks = self._remarks(
+            f"session.options.update: {one_line(name, NAME_SHOWN)} has no effect here"
+            for name in names_of(params)
+            if name != "sessionId"
+        )
+        return remarks, self._result(written_id, {"success": True})
+
+    def _register_interest(self, written_id: bytes, params: Raw | UnsetType) -> Received:
+        _read_interest(params)
+        return (), self._result(written_id, {"handle": self._requests.next_id()})
+
+    def _release_interest(self, written_id: bytes, params: Raw | UnsetType) -> Received:
+        _read_interested(params)
+        return (), self._result(written_id, {"success": True})
+
+    # --- what is written ----------------------------------------------------------------------------------
+
+    def _remarks(self, texts: Iterable[str]) -> tuple[Remarked, ...]:
+        """A remark of each text that was not remarked before."""
+        remarks = []
+        for text in texts:
+            if len(self._remarked) >= REMARKS_LIMIT:
+                break
+            if text not in self._remarked:
+                self._remarked.add(text)
+                remarks.append(Remarked(text))
+        return tuple(remarks)
+
+    def _result(self, written_id: bytes, result: Any) -> bytes:
+        return answered_with(written_id, result) if written_id else b""
+
+    def _refusal(self, written_id: bytes, code: int, message: str) -> bytes:
+        return refused(written_id, code, message) if written_id else b""
