@@ -1,0 +1,1 @@
+"""Copilot CLI's protocol: what extensions written for it say through `@github/copilot-sdk`."""
