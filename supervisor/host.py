@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import uuid
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -152,7 +153,7 @@ class Host:
         folder = sockets or runtime_dir(self.home)
         self.supervisor = Supervisor(
             self.loop,
-            host=HostInfo(version, "none", "", self.cwd),
+            host=HostInfo(version, "none", "", self.cwd, session_id=str(uuid.uuid4())),
             logs=self.home / "logs",
             strict_guards=strict_guards,
             allow_asked=allow_asked or self._config.allow_asked,

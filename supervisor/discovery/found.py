@@ -78,6 +78,11 @@ class Found(msgspec.Struct, frozen=True):
         return str(self.folder if self.entry is None else self.entry)
 
     @property
+    def working_folder(self) -> str:
+        """The folder in which its process runs."""
+        return str(self.folder if self.runs_in is None else self.runs_in)
+
+    @property
     def source(self) -> str:
         """Its scope for people; of the scope EXPLICIT the option that names it."""
         return "--mcp-config" if self.scope is Scope.EXPLICIT and self.entry is not None else self.scope.label

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from supervisor.accounting.limits import LOG_MB
 from supervisor.discovery import data_dir
+from supervisor.discovery.environment import session_environment
 from supervisor.extension.connection.process_worker import ProcessWorker
 from supervisor.extension.connection.program_worker import ProgramWorker
 from supervisor.extension.exit_message import exit_message
@@ -99,6 +100,7 @@ class Generation:
         self._owner = owner
         self._sink = sink
         self.showed = sink.showed
+        self.called = sink.called
         self._host = host
         self._dialect = dialect_named(found.manifest.dialect)
         frame_limit = min(DEFAULT_FRAME_LIMIT, limits.output_bytes or DEFAULT_FRAME_LIMIT)
@@ -133,7 +135,7 @@ class Generation:
         common = self._loop, self, self._dialect, self._setup
         if (link := self.found.link) is not None:
             return ProgramWorker(*common, link, host=host, folder=folder, index=index)
-        return ProcessWorker(*common, host=host, folder=folder, index=index)
+        return ProcessWorker(*common, host=host, folder=folder, index=index, runs_in=self.found.working_folder)
 
     @property
     def workers(self) -> list[Worker]:
@@ -161,7 +163,7 @@ class Generation:
         self.data_dir = str(kept.path)
         if kept.trouble:
             self.notices.warn("data_dir", kept.trouble)
-        self._env = dict(env)
+        self._env = {**env, **session_environment(self.found, self._host.info.session_id)}
         refusal = self.found.change
         for slot in self.slots:
             if self.state is GenerationState.DRAINING or self.state is GenerationState.GONE:
