@@ -8,6 +8,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+from supervisor.calls.claims import Claims
 from supervisor.calls.command_call import CommandInFlight
 from supervisor.calls.event_sender import EventSender
 from supervisor.calls.guards import Guards
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from supervisor.extension.notices import NoticeKind
     from supervisor.loop.loop import Loop
     from supervisor.monitoring.stats_file import StatsFile
+    from supervisor.process.stop_policy import Patience
     from supervisor.process.table import ProcessTable
     from supervisor.process.teardown import Stoppable
     from wire import frames
@@ -123,6 +125,7 @@ class Supervisor:
         self._verdicts = VerdictRequests(loop, self.guards)
         self._events = EventSender(self.extensions)
         self._checkers = Checkers(loop)
+        self._claims = Claims(self.extensions, reserved_tools)
         self.registrations = MergedRegistrations(self.extensions, reserved_tools)
         """The tools and slash commands that the extensions offer together."""
         self.stats_file: StatsFile | None = None
@@ -222,6 +225,7 @@ class Supervisor:
             notice=partial(self._on_notice, extension),
             note=partial(self._noted, extension),
             showed=partial(self.panels.showed, extension),
+            claims=partial(self._claims.judge, extension),
             called=partial(self._on_host_call, extension),
             adopted=lambda table, start: self.adopted(table, extension.name, start),
         )
@@ -379,7 +383,10 @@ class Supervisor:
 
     def _stop_all(self, others: Iterable[Stoppable], *, at_once: bool) -> None:
         left = {worker: known for extension in self.extensions for worker, known in extension.retire().items()}
-        stuck = stop_all(self.loop, [*left, *others], at_once=at_once, known=left, shared_table=self._shared_table)
+        own: dict[Stoppable, Patience] = {each: each.patience for one in self.extensions for each in one.all_workers}
+        stuck = stop_all(
+            self.loop, [*left, *others], at_once=at_once, known=left, patience_with=own, shared_table=self._shared_table
+        )
         if self._owns_process:
             end_descendants(self.loop, shared_table=self._shared_table)
         for extension in self.extensions:

@@ -99,8 +99,7 @@ class Generation:
         self._loop = loop
         self._owner = owner
         self._sink = sink
-        self.showed = sink.showed
-        self.called = sink.called
+        self.showed, self.called = sink.showed, sink.called
         self._host = host
         self._dialect = dialect_named(found.manifest.dialect)
         frame_limit = min(DEFAULT_FRAME_LIMIT, limits.output_bytes or DEFAULT_FRAME_LIMIT)
@@ -184,7 +183,7 @@ class Generation:
 
     def refusal(self, worker: Worker) -> str:
         is_first = self.slots[worker.index].starts == 1  # later ones may start from files that have changed
-        return self.found.change if is_first else ""
+        return (self.found.change if is_first else "") or self._sink.claims(self.found, worker.claimed)
 
     def got_ready(self, worker: Worker) -> None:
         slot = self.slots[worker.index]

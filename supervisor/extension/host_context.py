@@ -9,10 +9,11 @@ import msgspec
 from supervisor.extension.connection.host_calls import refuse_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
     from supervisor.cleanup.tracker import ProcessTracker
+    from supervisor.discovery.found import Found
     from supervisor.extension.connection.host_calls import HostCallAnswer
     from supervisor.extension.connection.worker_owner import Shown
     from supervisor.extension.notices import NoticeKind
@@ -75,6 +76,10 @@ def _ignore(*_: object) -> None:
     pass
 
 
+def _no_objection(_found: Found, _claimed: Collection[str]) -> str:
+    return ""
+
+
 def _none_adopted(_table: ProcessTable, _start: str) -> Iterable[int]:
     return ()
 
@@ -95,6 +100,8 @@ class EventSink(msgspec.Struct, frozen=True):
     """The extension sent a note for the user, with this level and text."""
     showed: Callable[[Worker, Shown], None] = _ignore
     """The extension clears its notes, or redraws or closes a panel."""
+    claims: Callable[[Found, Collection[str]], str] = _no_objection
+    """Returns why this version of the extension cannot have the tools that it claims; "" if it can."""
     called: Callable[[HostCall, HostCallAnswer], None] = refuse_all
     """The extension wants something from its host, which answers now or later; the default refuses."""
     adopted: Callable[[ProcessTable, str], Iterable[int]] = _none_adopted

@@ -109,6 +109,7 @@ class WorkerSlot:
         self._teardown = Teardown(
             self._loop,
             [self.worker],
+            patience=self.worker.patience,
             first=first,
             on_over=self._cleared,
             adopted=self._adopted,

@@ -17,6 +17,7 @@ from supervisor.extension.handshake import JUNK, NO_NAME, Readiness, no_hello, n
 from supervisor.extension.lifecycle import State, Trigger, advance
 from supervisor.extension.restart import Cause, WorkerEnding
 from supervisor.loop.future import Failure
+from supervisor.process.stop_policy import Patience
 from supervisor.registry.worker_registry import Registry
 from wire import frames
 from wire.dialects.base import HostCalled, Instructions, Remarked, Unusable, Warned
@@ -35,8 +36,8 @@ class Worker(Reception):
 
     __slots__ = (
         "_acked", "_folder", "_host", "_host_calls", "_is_ready_by_silence", "_owner", "_timer", "can_ping", "index",
-        "knows_session", "last_words", "on_pong", "readiness", "registry", "round_trips", "said_hello", "started_at",
-        "state_since", "usage",
+        "knows_session", "last_words", "on_pong", "patience", "readiness", "registry", "round_trips", "said_hello",
+        "started_at", "state_since", "usage",
     )  # fmt: skip
 
     def __init__(
@@ -58,6 +59,8 @@ class Worker(Reception):
         self.state_since = loop.clock()
         self.index = index
         """The number of the worker's slot, from 0."""
+        self.patience = Patience(term=dialect.term_s)
+        """How long each step of its stop may take."""
         self.registry = Registry(loop, dialect, owner.notices.warn, owner.notices.remark)
         self.usage = TreeUse()
         self.readiness = Readiness.NOT_YET
@@ -119,6 +122,11 @@ class Worker(Reception):
         return self._session.spoken
 
     @property
+    def claimed(self) -> Sequence[str]:
+        """The tools that it claims with its hello."""
+        return self._session.claimed
+
+    @property
     def trouble(self) -> str:
         """Why there may have been no hello yet; "" if nothing speaks for a cause."""
         return self._session.trouble
@@ -155,11 +163,13 @@ class Worker(Reception):
             self.give_up(NO_NAME, Cause.REFUSED)
             return
         if refusal := self._owner.refusal(self):
+            self._reply(self._session.reject(refusal))
             self.give_up(refusal, Cause.UNSTARTABLE)
             return
         if hello.name != self._owner.name:
             self._owner.log.add(f"calls itself {hello.name[:80]!r}; known here by its manifest's name")
         self.said_hello = hello
+        self.registry.claimed = frozenset(self.claimed)
         self.can_ping = "ping" in (hello.capabilities or ())
         self._accepts_cancel = "cancel" in (hello.capabilities or ())
         self._handlers.update(self._handlers_once_greeted())

@@ -161,7 +161,7 @@ class Harness:
         return Teardown(
             self.loop,
             [process],
-            patience=patience,
+            patience=patience or process.patience,
             on_over=on_over,
             adopted=lambda table, _owner: self._orphans.of(table, process.found.manifest.name),
             shared_table=self.shared_table,
