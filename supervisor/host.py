@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import uuid
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -25,7 +26,7 @@ from supervisor.home.zot_home import zot_home
 from supervisor.install.newer_source import advice, allowance_in_the_loop, newer_source
 from supervisor.loop.loop import Loop
 from supervisor.monitoring.definition_sizes import sizes_keeper
-from supervisor.preload import preload, preload_mcp
+from supervisor.preload import preload, preload_dialects
 from supervisor.reload.reloader import Reloader
 from supervisor.reload.watch_mode import mcp_files, parents_of, watch
 from supervisor.supervisor import Supervisor
@@ -152,7 +153,7 @@ class Host:
         folder = sockets or runtime_dir(self.home)
         self.supervisor = Supervisor(
             self.loop,
-            host=HostInfo(version, "none", "", self.cwd),
+            host=HostInfo(version, "none", "", self.cwd, session_id=str(uuid.uuid4())),
             logs=self.home / "logs",
             strict_guards=strict_guards,
             allow_asked=allow_asked or self._config.allow_asked,
@@ -203,7 +204,7 @@ class Host:
         """Serves the control socket and starts all extensions, without waiting for them. If the socket cannot be
         served, raises `CannotServeError` and starts nothing."""
         preload()
-        preload_mcp()
+        preload_dialects()
         if (trouble := self.control.start()) is not None:
             raise CannotServeError(trouble)
         self.phase = Phase.SERVING

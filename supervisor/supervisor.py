@@ -8,16 +8,19 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+from supervisor.calls.claims import Claims
 from supervisor.calls.command_call import CommandInFlight
 from supervisor.calls.event_sender import EventSender
 from supervisor.calls.guards import Guards
 from supervisor.calls.merged_registrations import MergedRegistrations
 from supervisor.calls.panels import Panels
+from supervisor.calls.round_trip import RoundTrip
 from supervisor.calls.tool_call import ToolCallInFlight
 from supervisor.calls.verdict_request import VerdictInFlight, VerdictRequests
 from supervisor.cleanup.env_marks import EXTENSION, TOKEN
 from supervisor.cleanup.orphans import Orphans
 from supervisor.cleanup.tracker import ProcessTracker
+from supervisor.extension.connection.host_calls import refuse_all
 from supervisor.extension.extension import Extension
 from supervisor.extension.host_context import EventSink, HostContext
 from supervisor.extension.lifecycle import State
@@ -41,13 +44,16 @@ if TYPE_CHECKING:
     from supervisor.calls.verdict import Judgement
     from supervisor.cleanup.keeper import Keeper
     from supervisor.discovery.found import Found
+    from supervisor.extension.connection.host_calls import HostCallAnswer
     from supervisor.extension.notices import NoticeKind
     from supervisor.loop.loop import Loop
     from supervisor.monitoring.stats_file import StatsFile
+    from supervisor.process.stop_policy import Patience
     from supervisor.process.table import ProcessTable
     from supervisor.process.teardown import Stoppable
     from wire import frames
     from wire.dialects.base import HostInfo
+    from wire.dialects.host_calls import HostCall
     from wire.events import Cost, Record
     from wire.manifest import Limits
     from wire.stats import ExtensionStats, HostKind, HostStats
@@ -59,7 +65,8 @@ class Supervisor:
     """Owns the extensions of one host.
 
     `on_notice` gets the notices about extensions, `on_note` the notes that extensions send, `on_show` notes and panels
-    as records of the event stream. All three are called from within the loop and must not wait.
+    as records of the event stream. `on_host_call` answers what an extension wants from its host; by default that is
+    refused. All are called from within the loop and must not wait.
 
     With `owns_process` every descendant of this process counts as started by an extension: daemons that left their
     process tree are adopted, and ended with the rest. A program that has children of its own must not set it.
@@ -85,6 +92,7 @@ class Supervisor:
         on_notice: Callable[[Extension, NoticeKind, str], None] | None = None,
         on_note: Callable[[Extension, str, str], None] | None = None,
         on_show: Callable[[Record], None] | None = None,
+        on_host_call: Callable[[Extension, HostCall, HostCallAnswer], None] | None = None,
     ) -> None:
         self.loop = loop
         self.extensions: list[Extension] = []
@@ -93,6 +101,7 @@ class Supervisor:
         self._owns_process = owns_process
         self._on_notice = on_notice or (lambda _extension, _kind, _message: None)
         self._on_note = on_note or (lambda _extension, _level, _message: None)
+        self._on_host_call = on_host_call or (lambda _extension, call, answer: refuse_all(call, answer))
         self.panels = Panels(loop, on_show or (lambda _record: None))
         self._env: Environment = {}
         self.data_folder: Path | None = None
@@ -116,6 +125,7 @@ class Supervisor:
         self._verdicts = VerdictRequests(loop, self.guards)
         self._events = EventSender(self.extensions)
         self._checkers = Checkers(loop)
+        self._claims = Claims(self.extensions, reserved_tools)
         self.registrations = MergedRegistrations(self.extensions, reserved_tools)
         """The tools and slash commands that the extensions offer together."""
         self.stats_file: StatsFile | None = None
@@ -215,6 +225,8 @@ class Supervisor:
             notice=partial(self._on_notice, extension),
             note=partial(self._noted, extension),
             showed=partial(self.panels.showed, extension),
+            claims=partial(self._claims.judge, extension),
+            called=partial(self._on_host_call, extension),
             adopted=lambda table, start: self.adopted(table, extension.name, start),
         )
 
@@ -249,18 +261,19 @@ class Supervisor:
         self._events.begin_session()
 
     def begin_call(
-        self,
-        owned: OwnedTool,
-        args: bytes,
-        done: Callable[[ToolAnswer], None],
+        self, owned: OwnedTool, args: bytes, done: Callable[[ToolAnswer], None],
         on_progress: Callable[[str], None] | None = None,
-    ) -> InFlight:
+    ) -> InFlight:  # fmt: skip
         """Calls this tool, whoever has its name by now. `done` gets the answer, `on_progress` each progress message."""
         return ToolCallInFlight(self.loop, self._checkers, owned, args, done, on_progress)
 
     def begin_command(self, owned: OwnedCommand, args: str, done: Callable[[CommandAnswer], None]) -> InFlight:
         """Runs a slash command; `done` gets the answer."""
         return CommandInFlight(self.loop, owned, args, self.panels, done)
+
+    def round_trip(self, extensions: Iterable[Extension], done: Callable[[], None], within_s: float) -> None:
+        """Calls `done` once what these extensions had written before is handled, see `RoundTrip`."""
+        RoundTrip(self.loop, extensions, done, within_s)
 
     def may_guard(self, event: str) -> bool:
         """Whether an extension guards this event, or a starting extension may guard it."""
@@ -318,31 +331,17 @@ class Supervisor:
         return {extension.name: stats.of_extension(extension, now) for extension in self.extensions}
 
     def write_stats(
-        self,
-        kind: HostKind,
-        version: str,
-        cwd: str,
-        *,
-        stats_file: Path | None,
-        metrics_file: Path | None,
-        stats_interval_s: float | None = None,
-        openmetrics: bool = False,
-        on_error: Callable[[str], None],
-    ) -> StatsFile:
+        self, kind: HostKind, version: str, cwd: str, *, stats_file: Path | None, metrics_file: Path | None,
+        stats_interval_s: float | None = None, openmetrics: bool = False, on_error: Callable[[str], None],
+    ) -> StatsFile:  # fmt: skip
         """Writes the figures to these files from now on; `stats_interval_s` None: 1 s for a run, 10 s for a host. The
         caller closes the returned object after `stop`. `on_error` gets a line for the user. Raises `StatsFileError`."""
         from supervisor.monitoring.stats_file import StatsFile
 
         written = StatsFile(
-            self.loop,
-            lambda: self.host_stats(kind, version, cwd),
-            self.stats,
-            stats_file=stats_file,
-            interval_s=stats_interval_s,
-            metrics_file=metrics_file,
-            openmetrics=openmetrics,
-            on_error=on_error,
-        )
+            self.loop, lambda: self.host_stats(kind, version, cwd), self.stats, stats_file=stats_file,
+            interval_s=stats_interval_s, metrics_file=metrics_file, openmetrics=openmetrics, on_error=on_error,
+        )  # fmt: skip
         self.on_sample.append(lambda: written.sampled(is_last=self.closed))
         self.stats_file = None if stats_file is None else written
         return written
@@ -384,7 +383,10 @@ class Supervisor:
 
     def _stop_all(self, others: Iterable[Stoppable], *, at_once: bool) -> None:
         left = {worker: known for extension in self.extensions for worker, known in extension.retire().items()}
-        stuck = stop_all(self.loop, [*left, *others], at_once=at_once, known=left, shared_table=self._shared_table)
+        own: dict[Stoppable, Patience] = {each: each.patience for one in self.extensions for each in one.all_workers}
+        stuck = stop_all(
+            self.loop, [*left, *others], at_once=at_once, known=left, patience_with=own, shared_table=self._shared_table
+        )
         if self._owns_process:
             end_descendants(self.loop, shared_table=self._shared_table)
         for extension in self.extensions:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     LastT = TypeVar("LastT", bound=Callable[[], object])
     EventName = Literal[
         "session_start", "user_prompt", "turn_start", "tool_call", "tool_result", "assistant_message", "turn_end",
-        "error", "session_end",
+        "error", "idle", "session_end",
     ]  # fmt: skip
 else:
 

@@ -23,8 +23,8 @@ with the right reason."""
 
 class MergedRegistrations:
     """Decides which extension has a name. A name belongs to the built-in tool if there is one, else to the extension
-    that registered it first. If several extensions are merged at the same time, the first in guard order has the
-    name."""
+    that registered it first; a claim takes it over from one that is given up. If several extensions are merged at the
+    same time, the first in guard order has the name."""
 
     def __init__(self, extensions: Sequence[Extension], reserved: Collection[str]) -> None:
         self._extensions = extensions
@@ -118,6 +118,8 @@ class MergedRegistrations:
             return "a built-in tool"
         current = self._tools.get(tool)
         if current is None or current.owner is extension or _is_lost(current):
+            return None
+        if current.owner.is_given_up and tool in extension.registry.claimed:
             return None
         return f"extension {current.owner.name}"
 

@@ -8,6 +8,8 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING
 
+from wire.dialects.table import dialect_named
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -105,6 +107,13 @@ def extension_environment(found: Found, config: Config, environ: Mapping[str, st
     is_limited = found.manifest.limits.over(config.limits).file_mb is not None
     is_hashed = found.is_of_a_project and found.entry is None
     return {**(NO_BYTECODE if is_hashed or is_limited else {}), **allowed, **found.set_env}
+
+
+def session_environment(found: Found, session_id: str) -> dict[str, str]:
+    """Returns the variable by which extensions of its dialect find the session of their host, if they need one. Without
+    a session it is empty: an id that the host itself has inherited is that of another session."""
+    name = dialect_named(found.manifest.dialect).session_variable
+    return {name: session_id} if name else {}
 
 
 def may_have(name: str, manifest: Manifest, config: Config, value: str = "") -> bool:

@@ -63,6 +63,8 @@ class Found(msgspec.Struct, frozen=True):
     that is shown: an expanded word may be a secret."""
     set_env: Mapping[str, str] = {}
     """Variables that it gets besides those of the host's environment, expanded."""
+    runs_in: Path | None = None
+    """The folder in which its process runs; None if that is `folder`."""
 
     @property
     def place(self) -> Path:
@@ -74,6 +76,11 @@ class Found(msgspec.Struct, frozen=True):
     def where(self) -> str:
         """Where people find it."""
         return str(self.folder if self.entry is None else self.entry)
+
+    @property
+    def working_folder(self) -> str:
+        """The folder in which its process runs."""
+        return str(self.folder if self.runs_in is None else self.runs_in)
 
     @property
     def source(self) -> str:

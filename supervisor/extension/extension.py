@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from supervisor.extension.host_context import EventSink, HostContext
     from supervisor.extension.log import ExtensionLog
     from supervisor.extension.notices import Notices
+    from supervisor.extension.restart import Cause
     from supervisor.extension.slot import WorkerSlot
     from supervisor.extension.worker import Worker
     from supervisor.process.child import Child
@@ -146,6 +147,11 @@ class Extension:
         return self._generation.registry
 
     @property
+    def next_registry(self) -> Registry:
+        """During a reload the registrations that the new version has made so far; else those of `registry`."""
+        return (self.handover.candidate or self._generation).registry
+
+    @property
     def tools(self) -> dict[str, Tool]:
         return self._generation.registry.tools
 
@@ -201,6 +207,12 @@ class Extension:
     def has_left(self) -> bool:
         """The embedding program has ended it."""
         return self.found.link is not None and self.handover.is_stopped
+
+    def give_up(self, reason: str, cause: Cause) -> None:
+        """Gives up the workers of the current generation and of the one that a reload starts."""
+        for generation in (self.handover.candidate, self._generation):
+            for worker in () if generation is None else generation.workers:
+                worker.give_up(reason, cause)
 
     # --- what its generations report ------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from supervisor.accounting.limits import LOG_MB
 from supervisor.discovery import data_dir
+from supervisor.discovery.environment import session_environment
 from supervisor.extension.connection.process_worker import ProcessWorker
 from supervisor.extension.connection.program_worker import ProgramWorker
 from supervisor.extension.exit_message import exit_message
@@ -98,7 +99,7 @@ class Generation:
         self._loop = loop
         self._owner = owner
         self._sink = sink
-        self.showed = sink.showed
+        self.showed, self.called = sink.showed, sink.called
         self._host = host
         self._dialect = dialect_named(found.manifest.dialect)
         frame_limit = min(DEFAULT_FRAME_LIMIT, limits.output_bytes or DEFAULT_FRAME_LIMIT)
@@ -133,7 +134,7 @@ class Generation:
         common = self._loop, self, self._dialect, self._setup
         if (link := self.found.link) is not None:
             return ProgramWorker(*common, link, host=host, folder=folder, index=index)
-        return ProcessWorker(*common, host=host, folder=folder, index=index)
+        return ProcessWorker(*common, host=host, folder=folder, index=index, runs_in=self.found.working_folder)
 
     @property
     def workers(self) -> list[Worker]:
@@ -161,7 +162,7 @@ class Generation:
         self.data_dir = str(kept.path)
         if kept.trouble:
             self.notices.warn("data_dir", kept.trouble)
-        self._env = dict(env)
+        self._env = {**env, **session_environment(self.found, self._host.info.session_id)}
         refusal = self.found.change
         for slot in self.slots:
             if self.state is GenerationState.DRAINING or self.state is GenerationState.GONE:
@@ -182,7 +183,7 @@ class Generation:
 
     def refusal(self, worker: Worker) -> str:
         is_first = self.slots[worker.index].starts == 1  # later ones may start from files that have changed
-        return self.found.change if is_first else ""
+        return (self.found.change if is_first else "") or self._sink.claims(self.found, worker.claimed)
 
     def got_ready(self, worker: Worker) -> None:
         slot = self.slots[worker.index]

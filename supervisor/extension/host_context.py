@@ -6,17 +6,23 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from supervisor.extension.connection.host_calls import refuse_all
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
     from supervisor.cleanup.tracker import ProcessTracker
+    from supervisor.discovery.found import Found
+    from supervisor.extension.connection.host_calls import HostCallAnswer
+    from supervisor.extension.connection.worker_owner import Shown
     from supervisor.extension.notices import NoticeKind
-    from supervisor.extension.worker import Shown, Worker
+    from supervisor.extension.worker import Worker
     from supervisor.loop.loop import Loop
     from supervisor.process.shared_table import SharedProcessTable
     from supervisor.process.table import ProcessTable
     from wire.dialects.base import HostInfo
+    from wire.dialects.host_calls import HostCall
     from wire.manifest import Limits
 
 
@@ -70,13 +76,17 @@ def _ignore(*_: object) -> None:
     pass
 
 
+def _no_objection(_found: Found, _claimed: Collection[str]) -> str:
+    return ""
+
+
 def _none_adopted(_table: ProcessTable, _start: str) -> Iterable[int]:
     return ()
 
 
 class EventSink(msgspec.Struct, frozen=True):
-    """The reports of one extension. All are called from within the loop and must not wait. The default of each does
-    nothing."""
+    """The reports of one extension. All are called from within the loop and must not wait. The defaults do nothing, or
+    refuse."""
 
     changed: Callable[[], None] = _ignore
     """The tools, commands, subscriptions or state of the extension changed."""
@@ -90,5 +100,9 @@ class EventSink(msgspec.Struct, frozen=True):
     """The extension sent a note for the user, with this level and text."""
     showed: Callable[[Worker, Shown], None] = _ignore
     """The extension clears its notes, or redraws or closes a panel."""
+    claims: Callable[[Found, Collection[str]], str] = _no_objection
+    """Returns why this version of the extension cannot have the tools that it claims; "" if it can."""
+    called: Callable[[HostCall, HostCallAnswer], None] = refuse_all
+    """The extension wants something from its host, which answers now or later; the default refuses."""
     adopted: Callable[[ProcessTable, str], Iterable[int]] = _none_adopted
     """Returns the pids of processes that have left the tree of the worker with this start mark."""

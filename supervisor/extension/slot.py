@@ -76,7 +76,7 @@ class WorkerSlot:
             nonlocal leaf
             if refusal:
                 raise SpawnError(refusal)
-            command, folder = found.argv, str(found.folder)
+            command, folder = found.argv, found.working_folder
             if self._tracker is None:
                 return launch(command, Confinement.of(limits), cwd=folder, env=env)
             command, leaf = self._tracker.confine(found.manifest.name, command, limits, cwd=folder, env=env)
@@ -109,6 +109,7 @@ class WorkerSlot:
         self._teardown = Teardown(
             self._loop,
             [self.worker],
+            patience=self.worker.patience,
             first=first,
             on_over=self._cleared,
             adopted=self._adopted,

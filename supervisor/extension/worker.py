@@ -6,77 +6,38 @@ new worker. `connection` has the kinds of workers: a process, or a part of the p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from supervisor.accounting.rates import TreeUse
+from supervisor.extension.connection.host_calls import HostCalls
 from supervisor.extension.connection.reception import Reception
+from supervisor.extension.connection.round_trips import RoundTrips
 from supervisor.extension.crash_cause.last_words import LastWords
 from supervisor.extension.handshake import JUNK, NO_NAME, Readiness, no_hello, not_hello, readiness
 from supervisor.extension.lifecycle import State, Trigger, advance
 from supervisor.extension.restart import Cause, WorkerEnding
 from supervisor.loop.future import Failure
+from supervisor.process.stop_policy import Patience
 from supervisor.registry.worker_registry import Registry
 from wire import frames
-from wire.dialects.base import Instructions, Remarked, Unusable, Warned
+from wire.dialects.base import HostCalled, Instructions, Remarked, Unusable, Warned
 
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Mapping, Sequence
 
-    from supervisor.accounting.account import Account
-    from supervisor.extension.log import ExtensionLog
-    from supervisor.extension.notices import Notices
+    from supervisor.extension.connection.worker_owner import Shown, WorkerOwner
     from supervisor.loop.loop import Loop, Timer
     from wire.dialects.base import Dialect, HostInfo, Message, Setup
-    from wire.manifest import Timeouts
-
-Shown = frames.ClearNotes | frames.PanelRender | frames.PanelClosed
-
-
-class WorkerOwner(Protocol):
-    """The generation that a worker belongs to, or the harness."""
-
-    name: str
-    data_dir: str
-    account: Account
-    log: ExtensionLog
-    timeouts: Timeouts
-    notices: Notices
-
-    def registered(self, worker: Worker) -> None:
-        """The registrations of the worker changed, or it said hello."""
-
-    def refusal(self, worker: Worker) -> str:
-        """Why the hello of the worker is not accepted; "" if it is. Such a worker is not started again."""
-
-    def got_ready(self, worker: Worker) -> None: ...
-
-    def ended(self, worker: Worker, ending: WorkerEnding, reason: str) -> None:
-        """The process has ended by itself, or the host has given the worker up: then the owner ends the process."""
-
-    def collected(self, worker: Worker) -> None:
-        """The process has been waited for. Processes that it started may live on."""
-
-    def memory_breach(self, worker: Worker) -> str | None:
-        """SIGKILL has ended the process. Returns the reason if the memory limit was the cause. Called after
-        `collected`."""
-
-    def stopped(self, worker: Worker) -> None:
-        """The process has ended after the host had stopped the worker or given it up."""
-
-    def showed(self, worker: Worker, frame: Shown) -> None:
-        """The worker clears its notes, or redraws or closes a panel."""
-
-    def timed_out(self, worker: Worker) -> None:
-        """A request to the worker got no answer in time."""
 
 
 class Worker(Reception):
     """One worker of an extension, connected once by `start`."""
 
     __slots__ = (
-        "_acked", "_folder", "_host", "_is_ready_by_silence", "_owner", "_timer", "can_ping", "index", "knows_session",
-        "last_words", "on_pong", "readiness", "registry", "said_hello", "started_at", "state_since", "usage",
+        "_acked", "_folder", "_host", "_host_calls", "_is_ready_by_silence", "_owner", "_timer", "can_ping", "index",
+        "knows_session", "last_words", "on_pong", "patience", "readiness", "registry", "round_trips", "said_hello",
+        "started_at", "state_since", "usage",
     )  # fmt: skip
 
     def __init__(
@@ -98,6 +59,8 @@ class Worker(Reception):
         self.state_since = loop.clock()
         self.index = index
         """The number of the worker's slot, from 0."""
+        self.patience = Patience(term=dialect.term_s)
+        """How long each step of its stop may take."""
         self.registry = Registry(loop, dialect, owner.notices.warn, owner.notices.remark)
         self.usage = TreeUse()
         self.readiness = Readiness.NOT_YET
@@ -107,6 +70,8 @@ class Worker(Reception):
         self.said_hello: frames.Hello | None = None
         """The hello that was accepted."""
         self.on_pong: Callable[[str], None] | None = None
+        """Gets the id of each pong that ends no round trip."""
+        self.round_trips = RoundTrips(self.ping)
         self.started_at = loop.clock()
         self.last_words = LastWords(folder)
         self._owner = owner
@@ -115,6 +80,7 @@ class Worker(Reception):
         self._is_ready_by_silence = dialect.is_ready_by_silence
         self._timer: Timer | None = None
         self._acked = False
+        self._host_calls = HostCalls(session, self._reply, on_fault=self._on_fault, remark=owner.notices.remark)
         self._handlers |= {
             **dict.fromkeys(frames.FromExtension.__args__, self._on_too_early),
             frames.Hello: self._on_hello,
@@ -123,7 +89,7 @@ class Worker(Reception):
             Warned: self._on_warned,
             Remarked: self._on_remarked,
             Unusable: self._on_unusable,
-            Instructions: self._on_too_early,
+            **dict.fromkeys((Instructions, HostCalled), self._on_too_early),
         }
 
     def _handlers_once_greeted(self) -> dict[type, Callable[..., None]]:
@@ -142,6 +108,7 @@ class Worker(Reception):
             frames.Pong: self._on_pong,
             frames.ShutdownAck: self._on_shutdown_ack,
             Instructions: self._on_instructions,
+            HostCalled: self._on_host_called,
             **dict.fromkeys((frames.ClearNotes, frames.PanelRender, frames.PanelClosed), self._on_show),
         }
 
@@ -153,6 +120,11 @@ class Worker(Reception):
     def spoken(self) -> str:
         """The protocol that it speaks, with its version; "" before that is known."""
         return self._session.spoken
+
+    @property
+    def claimed(self) -> Sequence[str]:
+        """The tools that it claims with its hello."""
+        return self._session.claimed
 
     @property
     def trouble(self) -> str:
@@ -191,11 +163,13 @@ class Worker(Reception):
             self.give_up(NO_NAME, Cause.REFUSED)
             return
         if refusal := self._owner.refusal(self):
+            self._reply(self._session.reject(refusal))
             self.give_up(refusal, Cause.UNSTARTABLE)
             return
         if hello.name != self._owner.name:
             self._owner.log.add(f"calls itself {hello.name[:80]!r}; known here by its manifest's name")
         self.said_hello = hello
+        self.registry.claimed = frozenset(self.claimed)
         self.can_ping = "ping" in (hello.capabilities or ())
         self._accepts_cancel = "cancel" in (hello.capabilities or ())
         self._handlers.update(self._handlers_once_greeted())
@@ -272,7 +246,7 @@ class Worker(Reception):
         self._owner.registered(self)
 
     def _on_pong(self, frame: frames.Pong) -> None:
-        if self.on_pong is not None:
+        if not self.round_trips.returned(frame.id) and self.on_pong is not None:
             self.on_pong(frame.id)
 
     def _on_shutdown_ack(self, _frame: frames.ShutdownAck) -> None:
@@ -293,6 +267,12 @@ class Worker(Reception):
     def _on_instructions(self, instructions: Instructions) -> None:
         self.registry.instructions = instructions.text
         self._owner.registered(self)
+
+    def _on_host_called(self, called: HostCalled) -> None:
+        self._host_calls.take(called, self._owner.called)
+
+    def _on_fault(self, reason: str) -> None:
+        self.give_up(reason, Cause.REFUSED)
 
     def _on_malformed(self, frame: frames.Malformed) -> None:
         if frame.type == "hello" and self.state is State.SPAWNED:
@@ -346,11 +326,17 @@ class Worker(Reception):
         self._move(trigger)
         self.restart_timer(None)
         self._stop_session_timer()
+        self._let_go()
         self.last_words.ended(code)
         self._fail_pending(Failure.DIED, f"{reason}{self.last_words}")
         uptime = self._clock() - self.started_at
         was_ready = self.readiness is not Readiness.NOT_YET
         self._owner.ended(self, WorkerEnding(cause, code, uptime, was_ready), full_reason)
+
+    def _let_go(self) -> None:
+        """At the end of the worker: nobody waits for what it asked for, and it answers nothing."""
+        self._host_calls.forget()
+        self.round_trips.end()
 
     def _move(self, trigger: Trigger) -> None:
         if (after := advance(self.state, trigger)) is not self.state:

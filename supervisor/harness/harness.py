@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Self
 
 from supervisor.cleanup.env_marks import EXTENSION, TOKEN
 from supervisor.cleanup.orphans import Orphans
-from supervisor.discovery.environment import extension_environment
+from supervisor.discovery.environment import extension_environment, session_environment
 from supervisor.harness.matching import ScriptPaths
+from supervisor.harness.messages import SESSION
 from supervisor.harness.recorded_process import RecordedProcess
 from supervisor.home.config import Config
 from supervisor.loop.loop import Loop
@@ -107,8 +108,8 @@ class Harness:
         its hello with `paths`, by default those of `prepare`; without `greets` a script answers it. Raises
         `SpawnError`."""
         env = extension_environment(found, self._config, os.environ)
-        env |= {TOKEN: self._token, EXTENSION: found.manifest.name}
-        argv = launch(found.argv, Confinement.of(found.manifest.limits), cwd=str(found.folder), env=env)
+        env |= {**session_environment(found, SESSION), TOKEN: self._token, EXTENSION: found.manifest.name}
+        argv = launch(found.argv, Confinement.of(found.manifest.limits), cwd=found.working_folder, env=env)
         paths = paths or self.prepare(found)
         process = RecordedProcess(
             self.loop, found, paths, greets=greets, on_said=on_said, on_stderr=on_stderr, on_exit=on_exit
@@ -160,7 +161,7 @@ class Harness:
         return Teardown(
             self.loop,
             [process],
-            patience=patience,
+            patience=patience or process.patience,
             on_over=on_over,
             adopted=lambda table, _owner: self._orphans.of(table, process.found.manifest.name),
             shared_table=self.shared_table,

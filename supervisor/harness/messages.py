@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 HOST = "rehearsal"
 """The host's version and the provider in the `hello_ack`. Recorded scripts contain it."""
 MODEL = "none"
+SESSION = "00000000-0000-4000-8000-000000000000"
+"""The session that extensions are told of, if their dialect has one."""
 
 
 def host_info(places: ScriptPaths) -> HostInfo:
     """Returns what extensions are told about the harness."""
-    return HostInfo(HOST, HOST, MODEL, places.cwd)
+    return HostInfo(HOST, HOST, MODEL, places.cwd, SESSION)
 
 
 def hello_ack(places: ScriptPaths, given: dict[str, Any] | None = None) -> dict[str, Any]:

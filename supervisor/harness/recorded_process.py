@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from supervisor.accounting.account import Account
+from supervisor.extension.connection.host_calls import refuse_all
 from supervisor.extension.connection.process_worker import ProcessWorker
 from supervisor.extension.handshake import Readiness
 from supervisor.extension.lifecycle import State
@@ -30,12 +31,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.discovery.found import Found
+    from supervisor.extension.connection.host_calls import HostCallAnswer
+    from supervisor.extension.connection.worker_owner import Shown
     from supervisor.extension.restart import WorkerEnding
-    from supervisor.extension.worker import Shown, Worker
+    from supervisor.extension.worker import Worker
     from supervisor.harness.matching import ScriptPaths
     from supervisor.loop.loop import Loop
     from supervisor.process.child import ExitStatus
     from wire.dialects.base import Message, Received, Session
+    from wire.dialects.host_calls import HostCall
 
 HEARD_LIMIT = 20_000
 """Lines of one process that are kept; later ones are dropped."""
@@ -117,7 +121,8 @@ class RecordedProcess(ProcessWorker):
         dialect = dialect_named(found.manifest.dialect)
         host = host_info(paths) if greets else None
         setup = Setup(self.name, HOST, DEFAULT_FRAME_LIMIT, found.options)
-        super().__init__(loop, self, dialect, setup, host=host, folder=str(found.folder), index=0)
+        folder = str(found.folder)
+        super().__init__(loop, self, dialect, setup, host=host, folder=folder, index=0, runs_in=found.working_folder)
         self._session = _Tap(self._session, self._hear)
         self.said: list[RecordedLine] = []
         """The lines of both directions."""
@@ -233,6 +238,9 @@ class RecordedProcess(ProcessWorker):
     def stopped(self, worker: Worker) -> None: ...
     def showed(self, worker: Worker, frame: Shown) -> None: ...
     def timed_out(self, worker: Worker) -> None: ...
+
+    def called(self, call: HostCall, answer: HostCallAnswer) -> None:
+        refuse_all(call, answer)
 
     # --- its end ------------------------------------------------------------------------------------------
 

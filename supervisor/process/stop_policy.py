@@ -19,6 +19,11 @@ class Patience(msgspec.Struct, frozen=True):
     kill: float = 2.0
     """From SIGKILL until the tree is given up; only a process stuck in the kernel lives that long."""
 
+    @property
+    def in_all(self) -> float:
+        """From the request to stop until the tree is given up."""
+        return self.ask + self.term + self.kill
+
     def lasts(self, stage: StopStage) -> float:
         """Returns how many seconds this stage lasts while the tree does not end."""
         match stage:

@@ -55,9 +55,16 @@ class _Target:
     """A child and the descendants that were found so far."""
 
     def __init__(
-        self, owner: Stoppable, child: StoppableProcess, stage: StopStage, now: float, known: Iterable[Process]
+        self,
+        owner: Stoppable,
+        child: StoppableProcess,
+        stage: StopStage,
+        now: float,
+        known: Iterable[Process],
+        patience: Patience,
     ) -> None:
         self.owner = owner
+        self.patience = patience
         self.child = child
         self.stage = stage
         self.reached = stage
@@ -97,13 +104,13 @@ class _Target:
             self.others = table.tree(roots, session=session)
         self.others.pop(child.pid, None)
 
-    def advance(self, now: float, patience: Patience) -> None:
+    def advance(self, now: float) -> None:
         step, stage = next_step(
             self.stage,
             since=now - self.entered,
             leader_lives=self.child.is_running,
             others_live=bool(self.others),
-            patience=patience,
+            patience=self.patience,
         )
         if step is StopStep.GIVE_UP and self.child.is_running and self._is_zombie:
             return  # the host itself was stopped for a while
@@ -142,14 +149,15 @@ class Teardown:
         on_over: Callable[[], None] | None = None,
         adopted: Callable[[ProcessTable, Stoppable], Iterable[int]] | None = None,
         known: Mapping[Stoppable, Iterable[Process]] | None = None,
+        patience_with: Mapping[Stoppable, Patience] | None = None,
         shared_table: SharedProcessTable | None = None,
     ) -> None:
         """`first` is ASKED, TERMINATED (begin with SIGTERM) or KILLED (begin with SIGKILL). `adopted` returns the
-        orphans that belong to an owner. `known` has the processes that an earlier teardown found. Signals wait for the
+        orphans that belong to an owner. `known` has the processes that an earlier teardown found, `patience_with` the
+        patience with some of them in the place of `patience`. Signals wait for the
         next pass of the loop: descendants must be found before a signal scatters them, and then one read of the process
         table serves all teardowns of this pass."""
         self._loop = loop
-        self._patience = patience or Patience()
         self._on_over = on_over
         self._adopted = adopted
         self._timer: Timer | None = None
@@ -161,10 +169,13 @@ class Teardown:
         # When many workers are asked to stop in one pass, as in a reload of all, one read of the table serves all of
         # them.
         self._changed_at = loop.pass_time if shared_table is not None and first is StopStage.ASKED else now
-        known = known or {}
+        known, patience, patience_with = known or {}, patience or Patience(), patience_with or {}
         self._targets = [
-            _Target(owner, owner.child, first, now, known.get(owner, ())) for owner in owners if owner.child is not None
+            _Target(owner, owner.child, first, now, known.get(owner, ()), patience_with.get(owner, patience))
+            for owner in owners
+            if owner.child is not None
         ]
+        self._longest_s = max((target.patience.in_all for target in self._targets), default=0.0)
         if first is StopStage.ASKED:
             self._observe()
             self._begin()
@@ -216,18 +227,18 @@ class Teardown:
         if is_first:
             self._begin()
         now = self._loop.clock()
-        if not can_observe and now - self._began_at < self._patience.ask + self._patience.term + self._patience.kill:
+        if not can_observe and now - self._began_at < self._longest_s:
             self._tick_at(now + POLL_S)  # while the table cannot be read, no process counts as gone
             return
         for target in self._targets:
             if not target.is_over:
-                target.advance(now, self._patience)
+                target.advance(now)
         self._exits = self._count_exits()
         left = [target for target in self._targets if not target.is_over]
         if not left:
             self._finish()
             return
-        until = min(target.entered + self._patience.lasts(target.stage) for target in left)
+        until = min(target.entered + target.patience.lasts(target.stage) for target in left)
         if not all(target.child.is_running and not target.others for target in left):
             until = min(until, self._loop.clock() + POLL_S)
         self._tick_at(until if until > now else now + POLL_S)
@@ -291,15 +302,25 @@ def stop_all(
     patience: Patience | None = None,
     at_once: bool = False,
     known: Mapping[Stoppable, Iterable[Process]] | None = None,
+    patience_with: Mapping[Stoppable, Patience] | None = None,
     shared_table: SharedProcessTable | None = None,
 ) -> list[Stoppable]:
     """Stops the children of all owners, with all their descendants, and returns the owners whose processes could not be
     killed.
 
-    Takes at most `patience.ask + patience.term` seconds for any number of owners; no time with `at_once`.
+    Takes at most `patience.ask + patience.term` seconds, of the longest patience that is given, for any number of
+    owners; no time with `at_once`.
     """
     first = StopStage.KILLED if at_once else StopStage.ASKED
-    teardown = Teardown(loop, owners, patience=patience, first=first, known=known, shared_table=shared_table)
+    teardown = Teardown(
+        loop,
+        owners,
+        patience=patience,
+        first=first,
+        known=known,
+        patience_with=patience_with,
+        shared_table=shared_table,
+    )
     loop.run_until(teardown.hurry)
     return teardown.stuck
 

@@ -50,6 +50,8 @@ class Registry:
         self.commands: dict[str, Command] = {}
         self.observes: set[str] = set()
         self.guards: set[str] = set()
+        self.claimed: frozenset[str] = frozenset()
+        """Tools that no other extension may have, registered or not."""
         self.instructions = ""
         """What the model is to know of it, for the system prompt."""
         self._loop = loop

@@ -16,7 +16,9 @@ from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.steps import no_steps
 from supervisor.extension.lifecycle import State
 from supervisor.reload.plan import Keep, KnownExtension, Plan, Replace, Skip, Start, Stop, plan_all, plan_one
+from supervisor.reload.rounds import Rounds
 from wire.control import ReloadOutcome
+from wire.dialects.table import dialect_named
 from wire.manifest import Manifest, ManifestError
 
 if TYPE_CHECKING:
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
 
     Done = Callable[[ReloadOutcome], None]
-    AllDone = Callable[[tuple[ReloadOutcome, ...]], None]
+    from supervisor.reload.rounds import AllDone
+
     Plans = Sequence[tuple[str, Plan]]
 
 OF_ALL_LIMIT = 2
@@ -55,10 +58,8 @@ class Reloader:
         self._rediscover = rediscover
         self._supervisor = supervisor
         self._loop = supervisor.loop
-        self._running_for_all = 0
-        """The number of reloads of all extensions that have not ended."""
-        self._waiting: list[AllDone] = []
-        """The callbacks of the next reload of all extensions."""
+        self._of_all = Rounds(self._begin_all, OF_ALL_LIMIT, is_over=lambda: supervisor.closed)
+        self._with_session = Rounds(self._begin_with_session, 1, is_over=lambda: supervisor.closed)
 
     def begin(self, name: str | None, done: AllDone) -> None:
         """Reloads one extension, with None all. `done` gets the outcomes in a later pass, in guard order; none for an
@@ -66,25 +67,25 @@ class Reloader:
         which begins when one of the running reloads has ended."""
         if name is not None:
             self._plan_one(name, partial(self._carry_out_all, done=done))
-        elif self._running_for_all < OF_ALL_LIMIT:
-            self._begin_all(done)
         else:
-            self._waiting.append(done)
+            self._of_all.begin(done)
 
     def _begin_all(self, done: AllDone) -> None:
-        def ended(outcomes: tuple[ReloadOutcome, ...]) -> None:
-            self._running_for_all -= 1
-            done(outcomes)
-            waiting, self._waiting = self._waiting, []
-            if not waiting:
-                return
-            if self._supervisor.closed:
-                _tell_all(waiting, outcomes)
-            else:
-                self._begin_all(partial(_tell_all, waiting))
+        self._plan_all(partial(self._carry_out_all, done=done))
 
-        self._running_for_all += 1
-        self._plan_all(partial(self._carry_out_all, done=ended))
+    def reload_with_session(self, done: AllDone) -> None:
+        """Reloads the extensions whose dialect wants that when another session takes the place of the host's. `done`
+        gets their outcomes in a later pass, as in `begin`: when each is ready or has failed. While such a reload runs,
+        further calls share one more."""
+        self._with_session.begin(done)
+
+    def _begin_with_session(self, done: AllDone) -> None:
+        concerned = [
+            each
+            for each in self._supervisor.extensions
+            if dialect_named(each.manifest.dialect).is_reloaded_with_session and not _known(each).is_stopped
+        ]
+        self._carry_out_all([(each.name, plan_one(_known(each), _read(each.found))) for each in concerned], done)
 
     def catch_up(self, done: AllDone) -> None:
         """Starts new extensions and stops missing ones. Extensions that run and are not missing are not reloaded."""
@@ -219,11 +220,6 @@ class Reloader:
             settled()
         else:
             extension.on_settled = settled
-
-
-def _tell_all(waiting: Sequence[AllDone], outcomes: tuple[ReloadOutcome, ...]) -> None:
-    for done in waiting:
-        done(outcomes)
 
 
 def _known(extension: Extension) -> KnownExtension:

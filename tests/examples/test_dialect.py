@@ -108,6 +108,7 @@ def test_the_table_of_dialects_is_that_of_the_code(name):
     assert set(re.findall(r"`(\w+)`", rows["observes"])) == dialect.observable
     assert rows["hello within"] == f"{dialect.hello_s:g} s; {dialect.launcher_hello_s:g} s behind a launcher"
     assert rows["a run waits for it"] == (f"{dialect.settle_s:g} s" if dialect.settle_s else "while the model starts")
+    assert rows["from SIGTERM to SIGKILL"] == f"{dialect.term_s:g} s"
     assert rows["ready by silence"] == ("yes" if dialect.is_ready_by_silence else "no")
     assert rows["progress extends a call"] == ("yes" if dialect.is_extended_by_progress else "no")
     assert rows["defaults"] == (

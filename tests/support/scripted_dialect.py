@@ -2,7 +2,8 @@
 
 Each line of the process is one message: `hello`, `ready`, `tool NAME`, `result ID TEXT`, `bad ID`, `progress ID TEXT`,
 `warn KEY TEXT`, `remark TEXT`, `tell TEXT` (instructions), `unusable TEXT`, `hopeless TEXT`, `pong ID`, `echo BYTES`
-(asks for so many bytes in return), `due SECONDS` (wants to be called then). Tests set the members of `DIALECT`.
+(asks for so many bytes in return), `due SECONDS` (wants to be called then), `claim TOOL` (before the hello), `want KEY
+TEXT` (a prompt to be sent, answered by `given KEY VALUE` or `refused KEY REASON`). Tests set the members of `DIALECT`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from wire import frames
 from wire.dialects import table
 from wire.dialects.base import (
     Dialect,
+    HostCalled,
     Instructions,
     Message,
     NoHostCalls,
@@ -23,6 +25,7 @@ from wire.dialects.base import (
     Unusable,
     Warned,
 )
+from wire.dialects.host_calls import SendPrompt
 from wire.framing import LineSplitter
 
 if TYPE_CHECKING:
@@ -46,9 +49,10 @@ MESSAGES: dict[str, Callable[..., Message]] = {
     "unusable": Unusable,
     "hopeless": lambda reason: Unusable(reason, may_pass=False),
     "pong": frames.Pong,
+    "want": lambda key, text: HostCalled(key, SendPrompt(text)),
 }
 WITH_NOTHING = frozenset({"ready"})
-WITH_TWO = frozenset({"result", "progress", "warn"})
+WITH_TWO = frozenset({"result", "progress", "warn", "want"})
 WITH_A_TEXT = frozenset({"remark", "tell", "unusable", "hopeless"})
 
 
@@ -67,6 +71,9 @@ class ScriptedDialect(Dialect):
         self.trouble = ""
         self.is_pinged = True
         self.ticks_every: float | None = None
+        self.session_variable = ""
+        self.term_s = 1.0
+        self.is_reloaded_with_session = False
 
     def session(self, setup: Setup) -> ScriptedSession:
         return ScriptedSession(self, setup)
@@ -80,6 +87,7 @@ class ScriptedSession(NoHostCalls):
         self.spoken = "words"
         self.trouble = dialect.trouble
         self.due_at: float | None = None
+        self.claimed: list[str] = []
 
     def splitter(self) -> LineSplitter:
         return LineSplitter(1000)
@@ -89,6 +97,9 @@ class ScriptedSession(NoHostCalls):
         first, _, second = rest.partition(" ")
         if word == "due":
             self.due_at = now + float(first)
+            return (), b""
+        if word == "claim":
+            self.claimed.append(first)
             return (), b""
         if word == "echo":
             return (), b"x" * (int(first) - 1) + b"\n"
@@ -108,6 +119,17 @@ class ScriptedSession(NoHostCalls):
 
     def greet(self, host: object, extension_dir: str, data_dir: str, now: float) -> bytes:
         return b"welcome\n"
+
+    def reject(self, reason: str) -> bytes:
+        return f"rejected {reason}\n".encode()
+
+    def answer(self, key: str, value: object) -> bytes:
+        if value == "unwritable":
+            raise TypeError(value)
+        return f"given {key} {value}\n".encode()
+
+    def refuse(self, key: str, reason: str) -> bytes:
+        return f"refused {key} {reason}\n".encode()
 
     def call(self, call_id: str, tool: str, args: bytes) -> bytes:
         if tool == "unsendable":

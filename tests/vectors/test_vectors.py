@@ -90,7 +90,7 @@ def test_there_is_no_vector_without_an_example():
 # --- all of them together -----------------------------------------------------------------------------------
 
 
-ASKED_ONLY = {"source", "reason", "error_context", "recoverable"}
+ASKED_ONLY = {"source", "recoverable"}
 """Members of an event that only questions about it have."""
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 OBSERVABLE = EVENTS
 GUARDABLE = HOOK_POINTS
-"""In zot itself, user_prompt, tool_result, error and session_end can be neither observed nor guarded, and session_start
-cannot be guarded."""
+"""In zot itself, user_prompt, tool_result, error and session_end can be neither observed nor guarded, session_start
+cannot be guarded, and idle cannot be observed."""
 _QUESTION_HEAD = b'{"type":"event_intercept","id":"'
 _EVENT_HEAD = len('{"type":"event')
 _decode, _encode = frames.from_extension.decode, frames.encoder.encode

@@ -22,6 +22,7 @@ FEATURES = (
     "cancel",
     "error_event",
     "error_intercept",
+    "idle_event",
     "log",
     "panels",
     "ping",
@@ -294,7 +295,7 @@ class Event(Frame, frozen=True, tag="event"):
     is_error: bool | None = None
     content: list[ContentBlock] | None = None
     source: SessionSource | None = None
-    """As in `event_intercept`, like the next ones: only a question about the event has them."""
+    """As in `event_intercept`, like the next three; only a question about the event has this one and `recoverable`."""
     reason: SessionEnd | None = None
     error_context: ErrorContext | None = None
     recoverable: bool | None = None

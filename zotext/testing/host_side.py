@@ -18,6 +18,7 @@ FEATURES = (
     "cancel",
     "error_event",
     "error_intercept",
+    "idle_event",
     "log",
     "panels",
     "ping",

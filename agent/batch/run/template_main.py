@@ -29,6 +29,7 @@ from agent.batch.run.rehearsal import rehearse
 from agent.cassette import CassetteError
 from agent.model.worker import worker_main
 from supervisor.template.server import serve
+from wire.dialects.table import MODULES, dialect_named
 
 NOT_OF_A_RUN = (
     "agent.batch.", "agent.rpc", "agent.images.scale_main", "supervisor.harness", "supervisor.host",
@@ -47,6 +48,8 @@ def import_all() -> None:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if module.name.startswith(OF_A_RUN) or not module.name.startswith(NOT_OF_A_RUN):
                 importlib.import_module(module.name)
+    for name in MODULES:
+        dialect_named(name)
     worker_main.preload()
 
 

@@ -30,6 +30,8 @@ export interface Events {
   tool_result: ToolAnswered;
   turn_end: { stop: string; error?: string };
   error: { error: string };
+  /** A prompt has ended, and no other one waits. */
+  idle: {};
   session_end: {};
 }
 

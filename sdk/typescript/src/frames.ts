@@ -32,6 +32,7 @@ export type EventName =
   | 'tool_result'
   | 'turn_end'
   | 'error'
+  | 'idle'
   | 'session_end';
 
 /** Points at which a guard can be asked. */

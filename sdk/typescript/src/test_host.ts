@@ -12,8 +12,9 @@ import type { CommandResponse } from './responses.js';
 import type { CallOutcome, Fields, HostOptions, Judged, Pending } from './test_answers.js';
 
 const FEATURES = [
-  'additional_context', 'ask', 'cancel', 'error_event', 'error_intercept', 'log', 'panels', 'ping', 'session_end_event',
-  'session_end_intercept', 'session_start_intercept', 'tool_flags', 'tool_progress', 'tool_result_event',
+  'additional_context', 'ask', 'cancel', 'error_event', 'error_intercept', 'idle_event', 'log', 'panels', 'ping',
+  'session_end_event', 'session_end_intercept', 'session_start_intercept', 'tool_flags', 'tool_progress',
+  'tool_result_event',
   'tool_result_intercept', 'tool_timeout', 'unregister_tool', 'user_prompt_event', 'user_prompt_intercept',
 ];
 

@@ -129,6 +129,7 @@ test('every event is told with its fields', async (t) => {
     ['turn_end', { stop: 'end_turn' }, { stop: 'end_turn' }],
     ['turn_end', { stop: 'error', error: 'lost' }, { stop: 'error', error: 'lost' }],
     ['error', { error: 'lost' }, { error: 'lost' }],
+    ['idle', {}, {}],
     ['session_end', {}, {}]];
   for (const event of new Set(told.map(([event]) => event))) ext.on(event, (happening) => seen.push(happening));
   const host = await running(t, ext);

@@ -19,13 +19,32 @@ from supervisor.process.child import EXIT_FOLLOWS_S, Child, SpawnError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from supervisor.extension.connection.worker_owner import WorkerOwner
+    from supervisor.loop.loop import Loop
     from supervisor.process.child import ExitStatus
+    from wire.dialects.base import Dialect, HostInfo, Setup
 
 
 class ProcessWorker(Worker):
     """One process of an extension, started once by `start`."""
 
-    __slots__ = ()
+    __slots__ = ("_runs_in",)
+
+    def __init__(
+        self,
+        loop: Loop,
+        owner: WorkerOwner,
+        dialect: Dialect,
+        setup: Setup,
+        *,
+        host: HostInfo | None,
+        folder: str,
+        index: int,
+        runs_in: str,
+    ) -> None:
+        """`runs_in` is the folder in which the process runs, `folder` that of the extension."""
+        super().__init__(loop, owner, dialect, setup, host=host, folder=folder, index=index)
+        self._runs_in = runs_in
 
     @property
     def is_running(self) -> bool:
@@ -38,7 +57,7 @@ class ProcessWorker(Worker):
             self.child = Child(
                 self._loop,
                 argv(),
-                cwd=self._folder,
+                cwd=self._runs_in,
                 env=env,
                 on_stdout=self._on_stdout,
                 on_stderr=self._on_stderr,
@@ -78,6 +97,7 @@ class ProcessWorker(Worker):
         self.restart_timer(None)
         if self.state not in (State.SPAWNED, State.GREETED, State.READY):
             self._move(Trigger.GONE)
+            self._let_go()
             self._fail_pending(Failure.DIED, f"it was stopped ({status})")
             self._owner.stopped(self)
             return

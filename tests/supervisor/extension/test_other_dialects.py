@@ -86,3 +86,38 @@ def test_the_defaults_of_the_dialect_are_those_of_its_manifests(host, sh, dialec
     assert manifest.dialect == NAME
     assert (manifest.priority, manifest.timeouts.ready) == (7, 4.0)
     host.start()
+
+
+OBEYS_LATE = "trap 'sleep 1.3; exit 7' TERM; %s; while :; do sleep 0.05; done"
+"""Ends 1.3 s after SIGTERM, which is too late for most dialects."""
+
+
+@pytest.mark.parametrize(("term_s", "status"), [(1.0, "signal SIGKILL"), (60.0, "exit 7")])
+def test_a_process_that_is_given_up_has_the_time_of_its_dialect_from_sigterm_to_sigkill(
+    host, sh, dialect, term_s, status
+):
+    dialect.term_s = term_s
+    sh.add("late", OBEYS_LATE % "echo hopeless")
+    host.start()
+    host.until(lambda: host.cost("late").exit_status)
+    assert host.cost("late").exit_status == status
+
+
+@pytest.mark.slow
+def test_all_of_them_have_their_own_time_when_the_host_stops(host, sh, dialect):
+    """A host does not wait for the slowest kind with those of the others."""
+    dialect.term_s = 5.0
+    sh.add("late", OBEYS_LATE % "echo hello; echo ready")
+    sh.add("never", "trap '' TERM; echo hello; echo ready; while :; do sleep 0.05; done")
+    host.add("ignores_shutdown")
+    host.start()
+    child = host.extension("ignores_shutdown").child
+    never = host.extension("never").child
+    host.stop()
+    assert [host.cost(name).exit_status for name in ("late", "never", "ignores_shutdown")] == [
+        "exit 7",
+        "signal SIGKILL",
+        "signal SIGKILL",
+    ]
+    assert not child.is_running
+    assert not never.is_running

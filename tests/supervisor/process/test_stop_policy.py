@@ -85,3 +85,10 @@ def test_at_once_begins_with_a_kill(patience: Patience):
         StopStage.TERMINATED, since=patience.term, leader_lives=True, others_live=True, patience=patience
     )
     assert (step, stage) == (StopStep.KILL, StopStage.KILLED)
+
+
+def test_all_steps_together_are_the_whole_time():
+    patience = Patience(hint=1.0, ask=2.0, term=4.0, kill=8.0)
+    assert patience.in_all == sum(
+        patience.lasts(stage) for stage in (StopStage.ASKED, StopStage.HINTED, StopStage.TERMINATED, StopStage.KILLED)
+    )

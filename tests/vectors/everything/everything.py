@@ -8,7 +8,7 @@ import sys
 
 EVENTS = [
     "session_start", "user_prompt", "turn_start", "assistant_message", "tool_call", "tool_result", "turn_end", "error",
-    "session_end",
+    "idle", "session_end",
 ]  # fmt: skip
 PANEL = {"id": "p", "title": "A panel", "lines": ["one", "two"], "footer": "q closes"}
 RESPONSES = {

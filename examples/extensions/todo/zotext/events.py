@@ -18,6 +18,7 @@ EVENTS = (
     "assistant_message",
     "turn_end",
     "error",
+    "idle",
     "session_end",
 )
 """Names that `on` takes. The features of a host say whether it sends those beyond zot's first five."""

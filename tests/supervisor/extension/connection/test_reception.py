@@ -3,72 +3,16 @@ itself. The other side is in this process, and the clock stands until a test mov
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from supervisor.discovery.discover import Found, Scope
 from supervisor.extension.lifecycle import State
 from supervisor.loop.future import Failure
-from supervisor.loop.link import LINK_LIMIT, Link
-from supervisor.loop.loop import Loop
+from supervisor.loop.link import LINK_LIMIT
 from supervisor.process.child import EXIT_FOLLOWS_S
-from tests.support.host import Host
-from tests.support.scripted_dialect import NAME, scripted_dialect
-from wire.manifest import Manifest, Restart, Timeouts
+from tests.support.scripted_dialect import scripted_dialect
+from tests.support.stand import Stand
 
 dialect = pytest.fixture(scripted_dialect)
-
-
-class Stand:
-    """A host with one extension, whose lines the test says."""
-
-    def __init__(self, folder: Path) -> None:
-        self.now = 100.0
-        self.host = Host(folder, owns_process=False, loop=Loop(lambda: self.now))
-        self.host.supervisor.start([], {})
-        self.sent: list[bytes] = []
-        self.is_open, self.queued = True, 0
-        self.stuck_since: float | None = None
-
-    def connect(self, *lines: str, **manifest: object) -> None:
-        fields = {"timeouts": Timeouts(hello=5, ready=3, tool_call=5), "restart": Restart("temporary"), **manifest}
-        self.link = Link("desk", self)
-        found = Found(Path("/project"), Manifest("desk", "-", dialect=NAME, **fields), Scope.PROGRAM, link=self.link)
-        self.extension = self.host.supervisor.add(found)
-        if lines:
-            self.say(*lines)
-
-    def say(self, *lines: str) -> None:
-        """All these lines come at once."""
-        self.passes()
-        self.link.on_frames("".join(f"{line}\n" for line in lines).encode())
-        self.passes()
-
-    def passes(self) -> None:
-        for _ in range(3):
-            self.host.loop.run_until(lambda: False, self.now)
-
-    def after(self, seconds: float) -> None:
-        self.now += seconds
-        self.passes()
-
-    def take(self) -> bytes:
-        sent = b"".join(self.sent)
-        self.sent.clear()
-        return sent
-
-    def call(self, tool: str = "a") -> list:
-        answers: list = []
-        self.host.begin_call(tool, b"{}", answers.append)
-        self.passes()
-        return answers
-
-    # The output of the link.
-    def frame(self, _name: str, frame: bytes) -> None:
-        self.sent.append(frame)
-
-    def ended(self, _name: str, _reason: str) -> None: ...
 
 
 @pytest.fixture

@@ -37,6 +37,8 @@ export interface Events {
     error: {
         error: string;
     };
+    /** A prompt has ended, and no other one waits. */
+    idle: {};
     session_end: {};
 }
 export type Event<Name extends keyof Events> = {

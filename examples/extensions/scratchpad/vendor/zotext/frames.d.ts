@@ -17,7 +17,7 @@ export interface PanelFields {
     footer?: string;
 }
 /** Events that `on` takes. */
-export type EventName = 'session_start' | 'user_prompt' | 'turn_start' | 'assistant_message' | 'tool_call' | 'tool_result' | 'turn_end' | 'error' | 'session_end';
+export type EventName = 'session_start' | 'user_prompt' | 'turn_start' | 'assistant_message' | 'tool_call' | 'tool_result' | 'turn_end' | 'error' | 'idle' | 'session_end';
 /** Points at which a guard can be asked. */
 export type GuardedName = 'user_prompt' | 'turn_start' | 'assistant_message' | 'tool_call' | 'tool_result';
 export type NoteLevel = 'info' | 'success' | 'warn' | 'error';

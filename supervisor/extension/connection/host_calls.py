@@ -1,0 +1,118 @@
+"""What one worker wants from its host of its own accord: each such call is answered once, at any time, or refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wire.dialects.base import HostCalled, Session
+    from wire.dialects.host_calls import HostCall
+
+    Handler = Callable[[HostCall, "HostCallAnswer"], None]
+
+OPEN_LIMIT = 100
+"""Most calls of one worker that wait for an answer; further ones are refused."""
+NO_AGENT = "this host has no agent"
+FAULT_LENGTH = 300
+"""Characters of a fault in a reason."""
+
+
+class HostCallAnswer:
+    """What a handler answers a call with: `give` or `refuse`, now or later. The first of them counts; after the end of
+    the worker neither has an effect. Both are called from within the loop."""
+
+    __slots__ = ("_calls", "_key")
+
+    def __init__(self, calls: HostCalls, key: str) -> None:
+        self._calls = calls
+        self._key = key
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is still somebody to answer."""
+        return self._calls.is_open(self._key, self)
+
+    def give(self, value: Any) -> None:
+        """Answers with the value that the call describes."""
+        self._calls.give(self._key, self, value)
+
+    def refuse(self, reason: str) -> None:
+        """Says that the host does not do it."""
+        self._calls.refuse(self._key, self, reason)
+
+
+def refuse_all(_call: HostCall, answer: HostCallAnswer) -> None:
+    """The handler of a host that carries out nothing."""
+    answer.refuse(NO_AGENT)
+
+
+class HostCalls:
+    """The open calls of one worker. `send` writes to the worker and never waits. `on_fault` gets the reason when the
+    session cannot write an answer: the worker is then of no use. `remark` writes a line into the log."""
+
+    __slots__ = ("_on_fault", "_open", "_remark", "_send", "_session")
+
+    def __init__(
+        self,
+        session: Session,
+        send: Callable[[bytes], None],
+        *,
+        on_fault: Callable[[str], None],
+        remark: Callable[[str], None],
+    ) -> None:
+        self._session = session
+        self._send = send
+        self._on_fault = on_fault
+        self._remark = remark
+        self._open: dict[str, HostCallAnswer] = {}
+
+    def take(self, called: HostCalled, handler: Handler) -> None:
+        """Has a call answered. A handler that raises refuses it."""
+        key = called.key
+        if key in self._open:
+            self._remark(f"asks its host for {_name(called.call)} under a key that is in use; ignored")
+            return
+        self._open[key] = answer = HostCallAnswer(self, key)
+        if len(self._open) > OPEN_LIMIT:
+            answer.refuse(f"{OPEN_LIMIT} calls of this extension already wait for an answer")
+            return
+        try:
+            handler(called.call, answer)
+        except Exception as error:
+            self._remark(f"its host failed at {_name(called.call)}: {error!r}"[:FAULT_LENGTH])
+            answer.refuse(f"the host failed at it: {error}"[:FAULT_LENGTH])
+
+    def is_open(self, key: str, answer: HostCallAnswer) -> bool:
+        return self._open.get(key) is answer
+
+    def give(self, key: str, answer: HostCallAnswer, value: Any) -> None:
+        if self._close(key, answer):
+            self._write(lambda: self._session.answer(key, value))
+
+    def refuse(self, key: str, answer: HostCallAnswer, reason: str) -> None:
+        if self._close(key, answer):
+            self._write(lambda: self._session.refuse(key, reason))
+
+    def _close(self, key: str, answer: HostCallAnswer) -> bool:
+        if not self.is_open(key, answer):
+            return False
+        del self._open[key]
+        return True
+
+    def _write(self, frame: Callable[[], bytes]) -> None:
+        try:
+            written = frame()
+        except Exception as error:
+            self._on_fault(f"its dialect cannot write an answer: {error!r}"[:FAULT_LENGTH])
+        else:
+            self._send(written)
+
+    def forget(self) -> None:
+        """Called at the end of the worker: nobody waits for an answer any more."""
+        self._open.clear()
+
+
+def _name(call: HostCall) -> str:
+    return type(call).__name__

@@ -1,0 +1,52 @@
+"""Round trips to one worker: once the pong is back, all is read that the worker had written before it got the ping."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+OPEN_LIMIT = 100
+"""Most round trips to one worker at the same time."""
+
+
+class RoundTrips:
+    """The pings of one worker that are not its watchdog's. `ping` sends one with this id, and returns False if the
+    worker cannot be expected to answer."""
+
+    __slots__ = ("_begun", "_done", "_ping")
+
+    def __init__(self, ping: Callable[[str], bool]) -> None:
+        self._ping = ping
+        self._done: dict[str, Callable[[], None]] = {}
+        self._begun = 0
+
+    def begin(self, done: Callable[[], None]) -> str:
+        """Sends a ping. `done` is called once: at its pong, or at the end of the worker. Returns the id with which
+        `cancel` takes that back; "" if no ping was sent."""
+        if len(self._done) >= OPEN_LIMIT:
+            return ""
+        self._begun += 1
+        trip = f"trip-{self._begun}"
+        if not self._ping(trip):
+            return ""
+        self._done[trip] = done
+        return trip
+
+    def cancel(self, trip: str) -> None:
+        """From now on nobody waits for this pong."""
+        self._done.pop(trip, None)
+
+    def returned(self, ping_id: str) -> bool:
+        """Called for each pong. Returns False if it belongs to no round trip."""
+        if (done := self._done.pop(ping_id, None)) is None:
+            return False
+        done()
+        return True
+
+    def end(self) -> None:
+        """Called at the end of the worker: no pong will come."""
+        waiting, self._done = self._done, {}
+        for done in waiting.values():
+            done()
