@@ -63,6 +63,8 @@ class Found(msgspec.Struct, frozen=True):
     that is shown: an expanded word may be a secret."""
     set_env: Mapping[str, str] = {}
     """Variables that it gets besides those of the host's environment, expanded."""
+    runs_in: Path | None = None
+    """The folder in which its process runs; None if that is `folder`."""
 
     @property
     def place(self) -> Path:
