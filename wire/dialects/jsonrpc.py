@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from wire.framing import Line
 
 PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+SERVER_ERROR = -32000
+"""The first of the codes that every server may use as it likes."""
 ID_LIMIT = 256
 """Bytes of an id. A request with a longer one is not answered."""
 BATCH_LIMIT = 1000
@@ -192,9 +196,24 @@ def number_of(written: bytes) -> int | None:
 # --- what is written ----------------------------------------------------------------------------------------
 
 
+def request_body(number: int, method: str, params: bytes) -> bytes:
+    """A request. `params` is JSON text."""
+    return b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":%b}' % (number, method.encode(), params)
+
+
+def answer_body(written_id: bytes, result: bytes) -> bytes:
+    """An answer. The id is written as it came."""
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (written_id, result)
+
+
+def refusal_body(written_id: bytes, code: int, message: str) -> bytes:
+    """An answer that is an error."""
+    return b'{"jsonrpc":"2.0","id":%b,"error":{"code":%d,"message":%b}}' % (written_id, code, encode(message))
+
+
 def request(number: int, method: str, params: bytes) -> bytes:
     """A request as one line. `params` is JSON text on one line."""
-    return b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":%b}\n' % (number, method.encode(), params)
+    return request_body(number, method, params) + b"\n"
 
 
 def notification(method: str, params: bytes = b"") -> bytes:
@@ -206,9 +225,9 @@ def notification(method: str, params: bytes = b"") -> bytes:
 
 def answer(written_id: bytes, result: bytes) -> bytes:
     """An answer as one line. The id is written as it came."""
-    return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (written_id, result)
+    return answer_body(written_id, result) + b"\n"
 
 
 def refusal(written_id: bytes, code: int, message: str) -> bytes:
     """An answer that is an error, as one line."""
-    return b'{"jsonrpc":"2.0","id":%b,"error":{"code":%d,"message":%b}}\n' % (written_id, code, encode(message))
+    return refusal_body(written_id, code, message) + b"\n"

@@ -17,6 +17,7 @@ ZOT = "zot"
 MODULES = {
     ZOT: zot.__name__,
     "mcp": "wire.dialects.mcp.dialect",
+    "copilot": "wire.dialects.copilot.dialect",
 }
 """The module of each dialect. Its `DIALECT` is the dialect."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from wire import frames
 from wire.dialects.base import UnsendableError, Warned
-from wire.dialects.mcp.json_values import kind_of, objects, string, text_of
+from wire.dialects.json_values import kind_of, objects, string, text_of
 from wire.dialects.mcp.results import error_text, in_words, unfinished
 from wire.dialects.mcp.tools import NAME_SHOWN, public_name
 from wire.text import one_line

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from wire import frames
-from wire.dialects.mcp.json_values import as_json, kind_of, string, text_of
+from wire.dialects.json_values import as_json, kind_of, string, text_of
 from wire.frames import BLOCKS_LIMIT, ContentBlock
 from wire.text import counted, one_line
 

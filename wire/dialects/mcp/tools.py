@@ -10,7 +10,7 @@ from msgspec import UNSET, Raw
 
 from wire import frames
 from wire.dialects.base import Warned
-from wire.dialects.mcp.json_values import as_json, kind_of, string
+from wire.dialects.json_values import as_json, kind_of, string
 from wire.suggest import some
 from wire.text import counted, one_line
 

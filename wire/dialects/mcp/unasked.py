@@ -9,8 +9,8 @@ from msgspec import UNSET, Raw, UnsetType
 
 from wire import frames
 from wire.dialects.base import Remarked
+from wire.dialects.json_values import text_of
 from wire.dialects.jsonrpc import METHOD_NOT_FOUND, answer, number_of, refusal
-from wire.dialects.mcp.json_values import text_of
 from wire.lenient_json import UNREADABLE
 from wire.text import one_line
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
+from wire.dialects.json_values import kind_of, string
 from wire.dialects.jsonrpc import encode
-from wire.dialects.mcp.json_values import kind_of, string
 from wire.dialects.mcp.results import error_text
 from wire.text import one_line, printable
 

@@ -8,9 +8,9 @@ import msgspec
 
 from wire import frames
 from wire.dialects.base import Message, UnsendableError, Warned
+from wire.dialects.json_values import objects, string
 from wire.dialects.jsonrpc import encode
 from wire.dialects.mcp import prompts, tools
-from wire.dialects.mcp.json_values import objects, string
 from wire.dialects.mcp.lists.listing import OFFERS
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from msgspec import UNSET, Raw, UnsetType
 
 from wire import frames
 from wire.dialects.base import Warned
+from wire.dialects.json_values import kind_of
 from wire.dialects.jsonrpc import METHOD_NOT_FOUND, encode
-from wire.dialects.mcp.json_values import kind_of
 from wire.dialects.mcp.limits import TooLongError, refuse_page
 from wire.dialects.mcp.lists.listing import ANSWER_S, ELEMENTS, Listing, Stage
 from wire.dialects.mcp.lists.registered import Offers, Prompts, Tools

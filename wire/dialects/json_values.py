@@ -1,4 +1,4 @@
-"""Decoded JSON values of a server in words, for members that are not what they should be. Pure."""
+"""Decoded JSON values of another program in words, for members that are not what they should be. Pure."""
 
 from __future__ import annotations
 

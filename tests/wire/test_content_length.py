@@ -1,0 +1,183 @@
+"""The splitter of messages with headers: whole messages, other text around them, headers that are none, and bounds."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wire.content_length import BODY_START, MOST, STRAY_LIMIT, ContentSplitter, framed
+from wire.framing import PREFIX_KEPT, Oversize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LIMIT = 700
+LONG = 2_000
+
+
+def limit_of(start: bytes) -> int:
+    return LONG if b"long" in start else LIMIT
+
+
+def message(number: int, text: str = "") -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "result": text}, separators=(",", ":")).encode()
+
+
+def found_in(chunks: Iterable[bytes]) -> list[Any]:
+    splitter = ContentSplitter(LIMIT, limit_of)
+    found: list[Any] = []
+    for chunk in chunks:
+        found += splitter.feed(chunk)
+    rest = splitter.finish()
+    return [
+        bytes(each) if isinstance(each, bytearray) else each for each in (*found, *([] if rest is None else [rest]))
+    ]
+
+
+def cut(data: bytes, places: list[int]) -> list[bytes]:
+    ends = sorted({min(place, len(data)) for place in places} | {0, len(data)})
+    return [data[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+
+
+def by_byte(data: bytes) -> list[bytes]:
+    return [data[at : at + 1] for at in range(len(data))]
+
+
+ONE, TWO = message(1), message(2, "two")
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (framed(ONE), [ONE]),
+        (framed(ONE) + framed(TWO), [ONE, TWO]),
+        (b"content-length:%d\n\n%b" % (len(ONE), ONE), [ONE]),
+        (b"Content-Length: %d\r\nContent-Type: a/b; charset=utf-8\r\n\r\n%b" % (len(ONE), ONE), [ONE]),
+        (b"Content-Type: a/b\r\nContent-Length: %d\r\n\r\n%b" % (len(ONE), ONE), [ONE]),
+        (b"hello\n" + framed(ONE), [b"hello", ONE]),
+        (b"hello\r\n\nthere\n" + framed(ONE), [b"hello\r", b"there", ONE]),
+        (b"no line feed" + framed(ONE) + b"more" + framed(TWO), [b"no line feed", ONE, b"more", TWO]),
+        (framed(b'{\n "id": 1\n}') + framed(ONE), [b'{\n "id": 1\n}', ONE]),
+        (framed(b'  {"id":1} \n') + framed(ONE), [b'  {"id":1} \n', ONE]),
+        (framed('{"id":"ä\u2028"}'.encode()), ['{"id":"ä\u2028"}'.encode()]),
+        # Text between a header and its body.
+        (b"Content-Length: %d\r\n\r\nhello\n%b" % (len(ONE), ONE) + framed(TWO), [b"hello", ONE, TWO]),
+        (b"Content-Length: %d\r\n\r\n{ a: 1 }\n%b" % (len(ONE), ONE) + framed(TWO), [b"{ a: 1 }", ONE, TWO]),
+        # Headers that are none.
+        (b"Content-Length: 500\r\n\r\nhello\n" + framed(ONE), [b"Content-Length: 500\r", b"hello", ONE]),
+        (b"Content-Length: 500\r\n\r\n{}" + framed(ONE), [b"Content-Length: 500\r", b"{}", ONE]),
+        (b"Content-Length: 2\r\n\r\nok" + framed(ONE), [b"Content-Length: 2\r", b"ok", ONE]),
+        (b"Content-Length: 99\r\nContent-Length: %d\r\n\r\n%b" % (len(ONE), ONE), [b"Content-Length: 99\r", ONE]),
+        (b"Content-Length: 99 bytes\r\n\r\n" + framed(ONE), [b"Content-Length: 99 bytes\r", ONE]),
+        (b"Content-Length: -5\r\n\r\n" + framed(ONE), [b"Content-Length: -5\r", ONE]),
+        (b"Content-Length: \r\n\r\n" + framed(ONE), [b"Content-Length: \r", ONE]),
+        (b"Content-Length: 0\r\n\r\n" + framed(ONE), [b"Content-Length: 0\r", ONE]),
+        (b"Content-Length: 1e3\r\n\r\n" + framed(ONE), [b"Content-Length: 1e3\r", ONE]),
+        (b"Content-Length: %d\r\n\r\n" % (MOST + 1) + framed(ONE), [b"Content-Length: %d\r" % (MOST + 1), ONE]),
+        (b"Content-Length: " + b"9" * 40 + b"\r\n\r\n" + framed(ONE), [b"Content-Length: " + b"9" * 40 + b"\r", ONE]),
+        (b"Content-Length: 9\r\nplain words\n" + framed(ONE), [b"Content-Length: 9\r", b"plain words", ONE]),
+        # The rest.
+        (b"half a line", [b"half a line"]),
+        (b'Content-Length: 50\r\n\r\n{"a"', [b'Content-Length: 50\r{"a"']),
+        (b"", []),
+    ],
+)  # fmt: skip
+def test_messages_and_text_are_told_apart_however_they_are_cut(said: bytes, expected: list[bytes]) -> None:
+    assert found_in([said]) == expected
+    assert found_in(by_byte(said)) == expected
+
+
+def test_a_message_in_two_writes_is_returned_with_the_second() -> None:
+    splitter = ContentSplitter()
+    header, body = framed(ONE)[: -len(ONE)], framed(ONE)[-len(ONE) :]
+    assert splitter.feed(header) == []
+    assert splitter.feed(body) == [ONE]
+    assert splitter.feed(framed(TWO)) == [TWO]
+
+
+def test_a_false_header_holds_up_no_later_message() -> None:
+    splitter = ContentSplitter()
+    for number in range(3):
+        splitter.feed(b"Content-Length: 5000\r\n\r\n{")
+        assert splitter.feed(framed(message(number)))[-1] == message(number)
+
+
+def test_a_body_over_the_limit_is_dropped_with_its_ends() -> None:
+    body = message(3, "x" * (LIMIT + 100))
+    dropped, behind = found_in([framed(body) + framed(ONE)])
+    assert dropped == Oversize(len(body), body[:PREFIX_KEPT], LIMIT, body[-PREFIX_KEPT:])
+    assert behind == ONE
+    assert found_in(by_byte(framed(body) + framed(ONE))) == [dropped, behind]
+
+
+def test_the_limit_depends_on_how_a_body_begins() -> None:
+    body, longer = message(3, "long" + "x" * (LONG - 100)), message(3, "long" + "x" * LONG)
+    assert found_in([framed(body)]) == [body]
+    (dropped,) = found_in(by_byte(framed(longer)))
+    assert (dropped.size, dropped.limit) == (len(longer), LONG)
+
+
+def test_a_header_in_a_body_that_is_dropped_ends_it() -> None:
+    said = b"Content-Length: 100000\r\n\r\n{" + b"x" * 900 + framed(ONE)
+    dropped, behind = found_in([said])
+    assert (dropped.size, dropped.prefix[:2], behind) == (901, b"{x", ONE)
+    assert found_in(by_byte(said)) == [dropped, behind]
+
+
+def test_a_long_line_of_text_is_dropped_but_not_the_header_at_its_end() -> None:
+    said = b"x" * 5_000 + framed(ONE)
+    dropped, behind = found_in([said])
+    assert (dropped.size, dropped.limit, len(dropped.suffix), behind) == (5_000, LIMIT, PREFIX_KEPT, ONE)
+    assert found_in(by_byte(said)) == [dropped, behind]
+
+
+def test_memory_is_bounded_by_the_limit() -> None:
+    splitter = ContentSplitter(LIMIT, limit_of)
+    for start in (b"x", b"\n" + framed(message(1, "long" + "x" * 10_000)), b"\nContent-Length: 900000\r\n\r\n{"):
+        splitter.feed(start)
+        for _ in range(50):
+            splitter.feed(b"x" * 1_000)
+            assert splitter.pending <= LONG + STRAY_LIMIT
+
+
+def test_many_places_that_look_like_a_body_are_not_all_tried() -> None:
+    said = b"Content-Length: 600\r\n\r\nstray\n" + BODY_START * 50 + b"\n" + framed(ONE)
+    assert found_in([said])[-1] == ONE
+    assert found_in(by_byte(said)) == found_in([said])
+
+
+PIECES = st.one_of(
+    st.builds(framed, st.builds(message, st.integers(0, 99), st.text(max_size=20))),
+    st.builds(framed, st.builds(message, st.integers(0, 99), st.sampled_from(["x" * 900, "long" + "x" * 900]))),
+    st.sampled_from([b"Content-Length: ", b"%d" % len(ONE), b"\r\n\r\n", b"\n", b"\n\n", b"{", b"}", BODY_START, ONE]),
+    st.sampled_from([b"content-type: a\r\n", b"X: y\r\n", b" ", b"x" * 600, b"Content-Length: 40\r\n\r\n"]),
+    st.builds(lambda n: b"Content-Length: %d\r\n\r\n{" % n, st.integers(0, 3000)),
+    st.binary(max_size=20),
+)
+
+
+@given(st.lists(PIECES, max_size=12), st.lists(st.integers(0, 4_000), max_size=12))
+def test_the_result_does_not_depend_on_the_chunks(pieces: list[bytes], places: list[int]) -> None:
+    data = b"".join(pieces)
+    assert found_in(cut(data, places)) == found_in([data])
+
+
+@given(st.lists(PIECES, max_size=6))
+def test_nor_on_single_bytes(pieces: list[bytes]) -> None:
+    data = b"".join(pieces)
+    assert found_in(by_byte(data)) == found_in([data])
+
+
+NOISE = st.binary(max_size=40).filter(lambda noise: b":" not in noise and b"{" not in noise)
+
+
+@given(st.lists(st.tuples(NOISE, st.text(max_size=200)), max_size=8), st.lists(st.integers(0, 4_000), max_size=8))
+def test_all_messages_between_other_text_are_found(said: list[tuple[bytes, str]], places: list[int]) -> None:
+    messages = [message(number, text) for number, (_, text) in enumerate(said)]
+    data = b"".join(noise + framed(each) for (noise, _), each in zip(said, messages, strict=True))
+    found = [each for each in found_in(cut(data, places)) if isinstance(each, bytes) and each.startswith(BODY_START)]
+    assert found == [each for each in messages if len(each) <= LIMIT]

@@ -1,0 +1,367 @@
+"""Cuts a byte stream into messages that headers announce: `Content-Length: N`, a blank line, and N bytes of JSON.
+
+The time is linear in the number of bytes, and the result does not depend on how they are cut into chunks. Programs also
+write other things to the same stream, so this finds the next message again behind anything:
+
+- What is no header is cut at LF into lines, which are returned like messages: the reader finds that they are none.
+- A header may follow other text in its line.
+- A body must begin with `{` and end with `}`. If it does not, or the header of another message stands in it, then the
+  header was only text; nothing behind it is lost. No JSON has such a header in it: strings have no line breaks.
+- Text between a header and its body, which is written apart, is found by the words with which bodies begin.
+
+A body longer than the limit is dropped and reported; memory is bounded by the limit.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from wire.framing import COPIED, DEFAULT_FRAME_LIMIT, PREFIX_KEPT, Line, Oversize
+from wire.lenient_json import UNREADABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SHORTEST_MESSAGE = 19
+"""Bytes of `{"id":1,"result":0}`."""
+MOST = 1 << 30
+"""Bytes that a header may announce. What announces more is text."""
+HEADERS_LIMIT = 3
+"""Other headers behind `Content-Length`."""
+STRAY_LIMIT = 64 * 1024
+"""Bytes that may stand between a header and its body."""
+BLANK_LIMIT = 64
+"""White space before the `{` of a body, and behind its `}`."""
+STARTS_LIMIT = 8
+"""Places at which the body of one header is looked for."""
+BODY_START = b'{"jsonrpc"'
+"""With this a body is found that does not follow its header at once."""
+
+_OTHER = rb"[A-Za-z][A-Za-z0-9-]{0,29}:[^\r\n{]{0,100}"
+_LENGTH = rb"content-length:[ \t]{0,8}(\d{1,10})[ \t]{0,8}"
+_WHOLE = re.compile(_LENGTH + rb"\r?\n(?:" + _OTHER + rb"\r?\n){0,3}\r?\n", re.IGNORECASE)
+"""A header with its blank line: at most `_LONGEST` bytes."""
+_LONGEST = PREFIX_KEPT
+_AT_END = re.compile(_LENGTH + rb"\r?\Z", re.IGNORECASE)
+_AT_END_WITHIN = 48
+_OTHER_LINE = re.compile(_OTHER + rb"\r?\Z")
+_OTHER_WITHIN = 140
+"""Bytes of a line of which no more is needed to see that it is no header."""
+_CONTENT_TYPE = re.compile(rb"content-type:[^\r\n{]{0,100}\r\Z", re.IGNORECASE)
+_NOT_BLANK = re.compile(rb"[^ \t\r\n]")
+_is_json = msgspec.json.Decoder(msgspec.Raw).decode
+_FIRST, _LAST = b"{"[0], b"}"[0]
+_USUAL = b"Content-Length: "
+
+
+def framed(body: bytes) -> bytes:
+    """A message with its header."""
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+class _State(Enum):
+    TEXT = "looks for a header"
+    HEADERS = "has seen Content-Length, and looks for the blank line"
+    BODY = "collects a body"
+    STRAY = "looks for a body behind other text"
+    LONG_TEXT = "drops a line of text"
+    LONG_BODY = "drops a body"
+
+
+class ContentSplitter:
+    """Splits a byte stream into the bodies of its messages and into lines of other text.
+
+    `feed` returns them in order, with an `Oversize` in the place of each one that was dropped.
+    """
+
+    __slots__ = (
+        "_allowed", "_at", "_dropped", "_first", "_found", "_header", "_held", "_limit_of", "_others", "_searched",
+        "_size", "_start", "_starts", "_state", "limit", "pending", "shortest",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        limit: int = DEFAULT_FRAME_LIMIT,
+        limit_of: Callable[[bytes], int] | None = None,
+        *,
+        shortest: int = SHORTEST_MESSAGE,
+    ) -> None:
+        """With `limit_of`, a longer body than `limit` may have as many bytes as that function says. It gets the first
+        bytes of the body, `PREFIX_KEPT` at most. `shortest` is for `framing.drop_scraps`."""
+        if limit < 1:
+            raise ValueError(f"frame limit must be positive, not {limit}")
+        self.limit = limit
+        self.shortest = shortest
+        self.pending = 0
+        """Bytes held back because it is not clear yet what they are."""
+        self._limit_of = limit_of
+        self._state = _State.TEXT
+        self._held = bytearray()
+        self._at = 0  # of `_held`: where what is not returned begins
+        self._found: list[Line | Oversize] = []
+        self._header = b""  # the line of Content-Length, while its body is not found
+        self._size = 0  # bytes of the body
+        self._others = 0
+        self._start = 0  # where the body begins, behind `_at`
+        self._starts = 0
+        self._searched = 0  # how far no header was found in the body, behind `_at`
+        self._allowed = limit
+        self._first = b""  # of what is dropped
+        self._dropped = 0
+
+    def feed(self, data: bytes) -> list[Line | Oversize]:
+        """Takes the next chunk; returns the messages and lines that it completes."""
+        if not self.pending:
+            at = data.rfind(b"\n") + 1
+            if self._state is _State.TEXT:
+                if data[:16] == _USUAL and data[at - 4 : at] == b"\r\n\r\n" and 20 < at <= 30:
+                    digits, size = data[16 : at - 4], len(data) - at
+                    if digits.isdigit() and int(digits) == size and 1 < size <= self.limit:
+                        if data[at] == _FIRST and data[-1] == _LAST:
+                            return [data[at:]]
+            elif not at and len(data) == self._size <= self.limit and self._state is _State.BODY:
+                if data[0] == _FIRST and data[-1] == _LAST:
+                    self._state = _State.TEXT
+                    self._header = b""
+                    return [data]
+        self._held += data
+        self._found = []
+        while self._step():
+            pass
+        if self._at:
+            del self._held[: self._at]
+            self._at = 0
+        self.pending = len(self._held)
+        return self._found
+
+    def finish(self) -> Line | Oversize | None:
+        """The rest at the end of the stream; None when it ended behind a message or a line."""
+        rest = self._header + bytes(self._held)
+        if self._state in (_State.LONG_TEXT, _State.LONG_BODY):
+            self._found = []
+            self._tell_dropped(0, len(self._held), self._allowed if self._state is _State.LONG_BODY else self.limit)
+            return self._found[0]
+        if len(rest) > max(self.limit, self._allowed):
+            return Oversize(len(rest), rest[:PREFIX_KEPT], self.limit, rest[-PREFIX_KEPT:])
+        return rest or None
+
+    # --- one step of each state: whether there may be another ----------------------------------------------
+
+    def _step(self) -> bool:
+        state = self._state
+        if state is _State.BODY:
+            return self._body()
+        if state is _State.STRAY:
+            return self._stray()
+        if state is _State.LONG_BODY:
+            return self._long_body()
+        end = self._held.find(b"\n", self._at)
+        if state is _State.HEADERS:
+            return self._other_header(end)
+        if state is _State.LONG_TEXT:
+            return self._long_text(end)
+        return self._text(end)
+
+    def _text(self, end: int) -> bool:
+        held, at = self._held, self._at
+        if end < 0:
+            if len(held) - at <= max(self.limit, PREFIX_KEPT):
+                return False
+            self._state = _State.LONG_TEXT
+            self._first = bytes(held[at : at + PREFIX_KEPT])
+            self._dropped = 0
+            return True
+        self._at = end + 1
+        header = self._length_at_end(at, end)
+        text = held[at : end if header is None else header]
+        if end - at > self.limit:
+            self._found.append(Oversize(len(text), bytes(text[:PREFIX_KEPT]), self.limit, bytes(text[-PREFIX_KEPT:])))
+        else:
+            self._tell(text)
+        return True
+
+    def _long_text(self, end: int) -> bool:
+        held, at = self._held, self._at
+        if end < 0:
+            self._forget(len(held))
+            return False
+        self._at = end + 1
+        self._state = _State.TEXT
+        header = self._length_at_end(at, end)
+        self._tell_dropped(at, end if header is None else header, self.limit)
+        return True
+
+    def _length_at_end(self, start: int, end: int) -> int | None:
+        """Where the header begins that ends the line that ends at `end`, if one does. Goes on with that header."""
+        seen = _AT_END.search(self._held, max(start, end - _AT_END_WITHIN), end)
+        if seen is None or not 1 < int(seen[1]) <= MOST:
+            return None
+        self._state = _State.HEADERS
+        self._header = bytes(seen[0])
+        self._size = int(seen[1])
+        self._others = 0
+        return seen.start()
+
+    def _other_header(self, end: int) -> bool:
+        held, at = self._held, self._at
+        if end < 0:
+            if len(held) - at <= _OTHER_WITHIN:
+                return False
+            self._give_header_up()
+            return True
+        line = bytes(held[at : min(end, at + _OTHER_WITHIN)])
+        if line in (b"", b"\r"):
+            self._at = end + 1
+            self._state = _State.BODY
+            self._start = self._starts = self._searched = 0
+            self._allowed = self.limit
+        elif self._others < HEADERS_LIMIT and _OTHER_LINE.match(line) and not _AT_END.match(line):
+            self._others += 1
+            self._at = end + 1
+        else:
+            self._give_header_up()
+        return True
+
+    def _body(self) -> bool:
+        held, at, size = self._held, self._at, self._size
+        if not self._starts:
+            within = min(size, BLANK_LIMIT)
+            first = _NOT_BLANK.search(held, at, at + within)
+            if first is None and len(held) - at < within:
+                return False
+            self._starts = 1
+            if first is None or held[first.start()] != _FIRST:
+                return self._look_elsewhere()
+        start = at + self._start
+        end = start + size
+        have = len(held)
+        if size > self._allowed:
+            if self._has_header(start, min(have, end, start + PREFIX_KEPT)):
+                self._give_header_up()
+                return True
+            if have < min(end, start + PREFIX_KEPT):
+                return False
+            if self._limit_of is not None:
+                self._allowed = max(self.limit, self._limit_of(bytes(held[start : start + PREFIX_KEPT])))
+            if size > self._allowed:
+                self._drop_body(start)
+                return True
+        if self._has_header(start, min(have, end)):
+            self._give_header_up()
+            return True
+        if have < end:
+            return False
+        body = held[start:end]
+        if not _is_body(body):
+            return self._look_elsewhere()
+        self._tell_lines(held[at:start])
+        self._found.append(body if size > COPIED else bytes(body))
+        self._at = end
+        self._header = b""
+        self._state = _State.TEXT
+        return True
+
+    def _look_elsewhere(self) -> bool:
+        self._state = _State.STRAY
+        self._searched = self._start
+        return True
+
+    def _stray(self) -> bool:
+        """Looks for the body of a header behind the place at which it does not begin."""
+        held, at = self._held, self._at
+        last = at + STRAY_LIMIT + len(BODY_START)
+        start = held.find(BODY_START, max(at + self._start + 1, at + self._searched - len(BODY_START)), last)
+        is_over = self._starts == STARTS_LIMIT or (start < 0 and len(held) >= last)
+        if is_over or self._has_header(at, len(held) if start < 0 else start):
+            self._give_header_up()
+            return True
+        if start < 0:
+            return False
+        self._starts += 1
+        self._start = start - at
+        self._searched = 0
+        self._allowed = self.limit
+        self._state = _State.BODY
+        return True
+
+    def _drop_body(self, start: int) -> None:
+        self._tell_lines(self._held[self._at : start])
+        self._at = start
+        self._state = _State.LONG_BODY
+        self._first = bytes(self._held[start : start + PREFIX_KEPT])
+        self._dropped = 0
+        self._searched = 0
+        self._header = b""
+
+    def _long_body(self) -> bool:
+        held, at = self._held, self._at
+        end = at + self._size - self._dropped
+        until = min(len(held), end)
+        header = self._header_at(at, until)
+        if header is None and until < end:
+            self._forget(until)
+            return False
+        self._at = end if header is None else header
+        self._tell_dropped(at, self._at, self._allowed)
+        self._state = _State.TEXT
+        return True
+
+    # --- what the steps have in common --------------------------------------------------------------------
+
+    def _tell(self, text: bytes | bytearray) -> None:
+        """Returns a line of text, unless it is blank or says the type of the next body."""
+        if _NOT_BLANK.search(text) and not _CONTENT_TYPE.match(text):
+            self._found.append(bytes(text))
+
+    def _tell_lines(self, text: bytearray) -> None:
+        for line in text.split(b"\n") if text else ():
+            self._tell(line)
+
+    def _tell_dropped(self, at: int, end: int, limit: int) -> None:
+        size = self._dropped + end - at
+        self._found.append(
+            Oversize(size, self._first[:size], limit, bytes(self._held[max(at, end - PREFIX_KEPT) : end]))
+        )
+
+    def _forget(self, end: int) -> None:
+        """Keeps the last bytes of what is dropped: a header may have begun in them."""
+        surplus = end - self._at - 2 * PREFIX_KEPT
+        if surplus > 0:
+            self._dropped += surplus
+            self._at += surplus
+            self._searched = max(0, self._searched - surplus)
+
+    def _give_header_up(self) -> None:
+        """The header was only text."""
+        self._tell(self._header)
+        self._header = b""
+        self._state = _State.TEXT
+
+    def _has_header(self, start: int, end: int) -> bool:
+        return self._header_at(start, end) is not None
+
+    def _header_at(self, start: int, end: int) -> int | None:
+        """Where the first header begins that is whole between these places, if there is one. What was searched is not
+        searched again."""
+        at = max(start, self._at + self._searched)
+        self._searched = max(self._searched, end - self._at)
+        if self._held.find(b"\n", at, end) < 0:
+            return None
+        seen = _WHOLE.search(self._held, max(start, at - _LONGEST), end)
+        return None if seen is None else seen.start()
+
+
+def _is_body(body: bytearray) -> bool:
+    """Whether what stands in the place of a body can be one."""
+    if body[-1] != _LAST and not body[-BLANK_LIMIT:].rstrip().endswith(b"}"):
+        return False
+    if b"\n" in body:
+        try:
+            _is_json(body)
+        except UNREADABLE:
+            return False
+    return True

@@ -1,0 +1,39 @@
+"""The dialect of extensions of the Copilot CLI: what they can, and the defaults of their manifests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wire.dialects.base import Dialect
+from wire.dialects.copilot.joining import EVENTS, HOOK_EVENTS
+from wire.dialects.copilot.session import CopilotSession
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wire.dialects.base import Setup
+
+
+class CopilotDialect(Dialect):
+    """Extensions that join a session through `@github/copilot-sdk`. They have tools, commands and hooks, observe what
+    happens, and want things from their host."""
+
+    observable = frozenset(EVENTS)
+    guardable = frozenset(HOOK_EVENTS.values())
+    is_ready_by_silence = False
+    is_extended_by_progress = False
+    manifest_defaults: Mapping[str, Any] = {"timeouts": {"ready": 10.0}}
+    hello_s = 30.0
+    """From the start to `joinSession`, which top-level code of the extension may come before."""
+    launcher_hello_s = 30.0
+    launchers: frozenset[str] = frozenset()
+    settle_s = 10.0
+    session_variable = "SESSION_ID"
+    term_s = 5.0
+    is_reloaded_with_session = True
+
+    def session(self, setup: Setup) -> CopilotSession:
+        return CopilotSession(setup)
+
+
+DIALECT = CopilotDialect()

@@ -1,0 +1,126 @@
+"""What the host writes to one extension: requests, with what each is for, and events. Pure.
+
+A request ends at its first answer. One whose time is over stays until its late answer comes, or until 10,000 newer ones
+wait.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from wire.content_length import framed
+from wire.dialects import jsonrpc
+from wire.dialects.jsonrpc import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WAITING_LIMIT = 10_000
+
+
+class Kind(Enum):
+    """What a request is. The value is its method."""
+
+    HOOK = "hooks.invoke"
+    USER_INPUT = "userInput.request"
+    PING = "zot.ping"
+    """No extension knows it: any answer shows that all that was written before is read."""
+
+
+class Request(NamedTuple):
+    """A request that is not answered."""
+
+    kind: Kind
+    id: str
+    """The host's id of the question, the call or the ping."""
+    extra: Any = None
+    """What is to be known when the answer comes."""
+
+
+class Requests:
+    """The numbers of the requests to one extension, and the ids and times of its events."""
+
+    __slots__ = ("_ids", "_number", "_second", "_second_text", "_unix_ms", "_waiting", "last_event", "session_id")
+
+    def __init__(self, unix_ms: Callable[[], int]) -> None:
+        self.session_id = b'""'
+        """The session's id as JSON text, once the extension has said it."""
+        self.last_event = b"null"
+        """The id of the last event, as JSON text."""
+        self._unix_ms = unix_ms
+        self._waiting: dict[int, Request] = {}
+        self._number = 0
+        self._ids = 0
+        self._second = -1
+        self._second_text = b""
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def send(self, request: Request, params: bytes) -> bytes:
+        """A request as it is written. `params` is JSON text."""
+        self._number = number = self._number + 1
+        waiting = self._waiting
+        waiting[number] = request
+        if len(waiting) > WAITING_LIMIT:
+            del waiting[next(iter(waiting))]
+        return framed(jsonrpc.request_body(number, request.kind._value_, params))
+
+    def take(self, number: int | None) -> Request | None:
+        """The request with this number, which then waits no more; None if none has it."""
+        return None if number is None else self._waiting.pop(number, None)
+
+    def take_call(self, kind: Kind, call_id: str) -> None:
+        """The request of this kind for this id waits no more."""
+        for number, request in self._waiting.items():
+            if request.id == call_id and request.kind is kind:
+                del self._waiting[number]
+                return
+
+    def next_id(self) -> str:
+        """A new id, in the form of a UUID, for an event or a message."""
+        self._ids = number = self._ids + 1
+        return f"{number:08x}-0000-4000-8000-000000000000"
+
+    def envelope(self, kind: str, data: bytes) -> bytes:
+        """An event as JSON text, with an id and the time. `data` is JSON text."""
+        before, self.last_event = self.last_event, b'"%b"' % self.next_id().encode()
+        return b'{"id":%b,"timestamp":"%b","parentId":%b,"type":"%b","data":%b}' % (
+            self.last_event, self._time(), before, kind.encode(), data,
+        )  # fmt: skip
+
+    def event(self, kind: str, data: bytes) -> bytes:
+        """An event as it is written to the extension."""
+        return self.told(self.envelope(kind, data))
+
+    def told(self, envelope: bytes) -> bytes:
+        """An envelope as it is written to the extension."""
+        return framed(
+            b'{"jsonrpc":"2.0","method":"session.event","params":{"sessionId":%b,"event":%b}}'
+            % (self.session_id, envelope)
+        )
+
+    def _time(self) -> bytes:
+        """Now, as `2026-01-31T12:00:00.123Z`."""
+        second, ms = divmod(self._unix_ms(), 1000)
+        if second != self._second:
+            self._second = second
+            self._second_text = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S").encode()
+        return b"%b.%03dZ" % (self._second_text, ms)
+
+
+def answered(written_id: bytes, result: bytes) -> bytes:
+    """The answer to a request of the extension as it is written. `result` is JSON text."""
+    return framed(jsonrpc.answer_body(written_id, result))
+
+
+def answered_with(written_id: bytes, result: Any) -> bytes:
+    """The same, with the result as a value."""
+    return framed(jsonrpc.answer_body(written_id, encode(result)))
+
+
+def refused(written_id: bytes, code: int, message: str) -> bytes:
+    """The answer to a request of the extension that is an error, as it is written."""
+    return framed(jsonrpc.refusal_body(written_id, code, message))
