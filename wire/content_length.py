@@ -115,19 +115,8 @@ class ContentSplitter:
 
     def feed(self, data: bytes) -> list[Line | Oversize]:
         """Takes the next chunk; returns the messages and lines that it completes."""
-        if not self.pending:
-            at = data.rfind(b"\n") + 1
-            if self._state is _State.TEXT:
-                if data[:16] == _USUAL and data[at - 4 : at] == b"\r\n\r\n" and 20 < at <= 30:
-                    digits, size = data[16 : at - 4], len(data) - at
-                    if digits.isdigit() and int(digits) == size and 1 < size <= self.limit:
-                        if data[at] == _FIRST and data[-1] == _LAST:
-                            return [data[at:]]
-            elif not at and len(data) == self._size <= self.limit and self._state is _State.BODY:
-                if data[0] == _FIRST and data[-1] == _LAST:
-                    self._state = _State.TEXT
-                    self._header = b""
-                    return [data]
+        if not self.pending and (whole := self._whole(data)) is not None:
+            return [whole]
         self._held += data
         self._found = []
         while self._step():
@@ -137,6 +126,24 @@ class ContentSplitter:
             self._at = 0
         self.pending = len(self._held)
         return self._found
+
+    def _whole(self, data: bytes) -> bytes | None:
+        """The body in a chunk that is one message, or the body behind the header that came before."""
+        at = data.rfind(b"\n") + 1
+        if self._state is _State.TEXT:
+            if not 20 < at <= 30 or data[:16] != _USUAL or data[at - 4 : at] != b"\r\n\r\n":
+                return None
+            digits = data[16 : at - 4]
+            size = int(digits) if digits.isdigit() else 0
+        elif self._state is _State.BODY and not at:
+            size = self._size
+        else:
+            return None
+        if size != len(data) - at or not 1 < size <= self.limit or data[at] != _FIRST or data[-1] != _LAST:
+            return None
+        self._state = _State.TEXT
+        self._header = b""
+        return data[at:]
 
     def finish(self) -> Line | Oversize | None:
         """The rest at the end of the stream; None when it ended behind a message or a line."""
@@ -239,17 +246,8 @@ class ContentSplitter:
         start = at + self._start
         end = start + size
         have = len(held)
-        if size > self._allowed:
-            if self._has_header(start, min(have, end, start + PREFIX_KEPT)):
-                self._give_header_up()
-                return True
-            if have < min(end, start + PREFIX_KEPT):
-                return False
-            if self._limit_of is not None:
-                self._allowed = max(self.limit, self._limit_of(bytes(held[start : start + PREFIX_KEPT])))
-            if size > self._allowed:
-                self._drop_body(start)
-                return True
+        if size > self._allowed and (is_decided := self._judge_size(start, min(have, end))) is not None:
+            return is_decided
         if self._has_header(start, min(have, end)):
             self._give_header_up()
             return True
@@ -263,6 +261,22 @@ class ContentSplitter:
         self._at = end
         self._header = b""
         self._state = _State.TEXT
+        return True
+
+    def _judge_size(self, start: int, have: int) -> bool | None:
+        """Decides by its first bytes whether a body over the limit may be so long: None if it may, else what a step
+        returns."""
+        start_end = min(start + self._size, start + PREFIX_KEPT)
+        if self._has_header(start, min(have, start_end)):
+            self._give_header_up()
+            return True
+        if have < start_end:
+            return False
+        if self._limit_of is not None:
+            self._allowed = max(self.limit, self._limit_of(bytes(self._held[start:start_end])))
+        if self._size <= self._allowed:
+            return None
+        self._drop_body(start)
         return True
 
     def _look_elsewhere(self) -> bool:

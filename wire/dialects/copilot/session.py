@@ -1,0 +1,430 @@
+"""The session of one process that the SDK of the Copilot CLI connects with its host. Pure.
+
+extension  connect                                     (older SDKs: ping)
+host       its answer: protocol 3
+extension  session.resume                              -> Hello, RegisterTool, RegisterCommand, Subscribe, Ready
+host       its answer, once the hello is accepted, or an error
+host       session.event: what happens, tool calls, commands, questions to the permission handler
+extension  handlePendingToolCall and the like          -> ToolResult, CommandResponse
+host       hooks.invoke, userInput.request
+extension  their answers                               -> InterceptResponse, ToolResult
+extension  session.send, session.log and others        -> HostCalled, Notify, Log
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from wire import frames
+from wire.content_length import ContentSplitter
+from wire.dialects import jsonrpc
+from wire.dialects.base import Remarked, UnsendableError, Unusable
+from wire.dialects.copilot import tool_results
+from wire.dialects.copilot.events import Events
+from wire.dialects.copilot.joining import ASK_USER, Joined, JoinError, joined
+from wire.dialects.copilot.limits import limit_of
+from wire.dialects.copilot.methods import Methods
+from wire.dialects.copilot.requests import Kind, Request, Requests, answered, answered_with, refused
+from wire.dialects.copilot.tool_results import COMMAND_ANSWER, TOOL_ANSWER, handled
+from wire.dialects.copilot.verdicts import Verdicts
+from wire.dialects.json_values import string
+from wire.dialects.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, SERVER_ERROR, encode, number_of
+from wire.dialects.long_lines import SHORT, STRINGS_LIMIT, count_strings
+from wire.framing import string_member
+from wire.lenient_json import UNREADABLE
+from wire.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wire.dialects.base import HostInfo, Message, PanelChange, Received, Setup
+    from wire.dialects.jsonrpc import Incoming, Named
+    from wire.framing import Line, Oversize
+
+PROTOCOL_VERSION = 3
+ARGS_LIMIT = 8 * 1024 * 1024
+"""Bytes of the arguments of a call."""
+CALLS_LIMIT = 10_000
+"""Calls and commands that wait for their answers; the oldest are forgotten."""
+QUOTED = 100
+"""Characters of a line, or of an id, that are shown."""
+PERMISSION_ANSWER = "session.permissions.handlePendingPermissionRequest"
+_NOT_JOINED = "it has not called joinSession()"
+_SUCCESS, _NO_SUCCESS = b'{"success":true}', b'{"success":false}'
+_NOTHING: Received = ((), b"")
+
+
+class Phase(Enum):
+    """How far a session is."""
+
+    OPENING = "it has not joined"
+    JOINING = "its hello is not answered"
+    JOINED = "it has joined"
+    REFUSED = "it must not join"
+
+
+class _Ping(msgspec.Struct):
+    message: Any = None
+
+
+_ping = msgspec.json.Decoder(_Ping).decode
+
+
+class CopilotSession:
+    """The session of one process."""
+
+    __slots__ = (
+        "_asked", "_calls", "_commands", "_events", "_frame_limit", "_host", "_join_id", "_joined", "_methods", "_name",
+        "_phase", "_requests", "_unix_ms", "_verdicts", "_version", "claimed", "due_at", "opening", "trouble",
+    )  # fmt: skip
+
+    def __init__(self, setup: Setup) -> None:
+        self.opening = b""
+        self.due_at: float | None = None
+        self.trouble = _NOT_JOINED
+        self.claimed: Sequence[str] = ()
+        self._name = setup.name
+        self._version = setup.host_version
+        self._frame_limit = setup.frame_limit
+        self._unix_ms = setup.unix_ms
+        self._phase = Phase.OPENING
+        self._requests = Requests(setup.unix_ms)
+        self._joined: Joined | None = None
+        self._join_id = b""  # of `session.resume`, as it was written
+        self._host: HostInfo | None = None
+        self._calls: dict[str, None] = {}  # the host's ids of tool calls that wait, in their order
+        self._commands: dict[str, None] = {}
+        self._asked: set[str] = set()  # ids of calls of `ask_user`
+        self._verdicts: Verdicts | None = None
+        self._events: Events | None = None
+        self._methods: Methods | None = None
+
+    @property
+    def spoken(self) -> str:
+        return "" if self._joined is None else f"Copilot SDK protocol {PROTOCOL_VERSION}"
+
+    def splitter(self) -> ContentSplitter:
+        most = self._frame_limit
+        return ContentSplitter(min(SHORT, most), lambda start: min(limit_of(start), most))
+
+    # --- what the extension says --------------------------------------------------------------------------
+
+    def receive(self, line: Line, now: float) -> Received:  # noqa: ARG002
+        usual = tool_results.usual_answer(line)
+        if usual is not None and usual.params.requestId in self._calls:
+            call_id = usual.params.requestId
+            del self._calls[call_id]
+            return tool_results.usual_result(call_id, usual.params.result), answered(b"%d" % usual.id, _SUCCESS)
+        if line[:1] != b"{" and line.lstrip()[:1] != b"{":
+            return self._stray(line)
+        if len(line) > SHORT and (count := count_strings(line)) > STRINGS_LIMIT:
+            ends = bytes(line[: 2 * QUOTED]), bytes(line[-2 * QUOTED :])
+            why = f"a message of {len(line)} bytes with about {count} strings, at most {STRINGS_LIMIT} are read"
+            return self._lost(why, jsonrpc.named(*ends), ends[0])
+        try:
+            message = jsonrpc.decode(line)
+        except UNREADABLE:
+            return self._receive_other(line)
+        return self._take(message)
+
+    def _receive_other(self, line: Line) -> Received:
+        """Takes a body that cannot be read as it is."""
+        messages: list[Message] = []
+        replies: list[bytes] = []
+        for each in jsonrpc.read(line):
+            if isinstance(each, jsonrpc.Incoming):
+                found, reply = self._take(each)
+            else:
+                is_text = not each.named.method and not each.named.is_answer
+                found, reply = self._stray(line) if is_text else self._lost(each.reason, each.named, bytes(line[:512]))
+            messages += found
+            replies.append(reply)
+        return messages, b"".join(replies)
+
+    def _stray(self, line: Line) -> Received:
+        """Takes a line of other text: stdout belongs to the protocol."""
+        shown = one_line(bytes(line[: 4 * QUOTED]).decode("utf-8", "replace"), QUOTED)
+        if not shown:
+            return _NOTHING
+        if self.trouble is _NOT_JOINED:
+            self.trouble = f"{_NOT_JOINED}; its stdout, which belongs to the protocol, has other text: {shown!r}"
+        return (frames.Malformed(shown),), b""
+
+    def _take(self, message: Incoming) -> Received:
+        method = message.method
+        if method is not None:
+            return self._on_request(method, message.written_id, message.params)
+        if message.result is UNSET and message.error is UNSET:
+            return (frames.Malformed("neither a method nor a result nor an error"),), b""
+        written = message.written_id
+        request = self._requests.take(number_of(written))
+        if request is None:
+            shown = one_line(written.decode("utf-8", "replace"), QUOTED) or "without a number"
+            return (Remarked(f"an answer to request {shown}, which nobody waits for (late or repeated); ignored"),), b""
+        return self._on_answer(request, message)
+
+    def _on_answer(self, request: Request, message: Incoming) -> Received:
+        if request.kind is Kind.HOOK:
+            assert self._verdicts is not None
+            return self._verdicts.hook_answered(request, message)
+        if request.kind is Kind.PING:
+            return (frames.Pong(request.id),), b""
+        self._asked.discard(request.id)
+        return (tool_results.user_answer(request.id, message.result, message.failure),), b""
+
+    def _on_request(self, method: str, written_id: bytes, params: Raw | UnsetType) -> Received:
+        if method == "session.resume":
+            return self._on_resume(written_id, params)
+        if method in ("connect", "ping"):
+            return self._on_greeting(method, written_id, params)
+        if self._phase is not Phase.JOINED:
+            why = "join the session first: call joinSession()"
+            if self._phase is Phase.REFUSED:
+                why = "the session has not accepted this extension"
+            return (Remarked(f"{one_line(method, QUOTED)}: {why}"),), self._refused(written_id, INVALID_REQUEST, why)
+        if method in (TOOL_ANSWER, COMMAND_ANSWER):
+            return self._on_handled(method, written_id, params)
+        if method == PERMISSION_ANSWER:
+            assert self._verdicts is not None
+            messages, sent = self._verdicts.permission_answered(params)
+            return messages, sent + (answered(written_id, _SUCCESS) if written_id else b"")
+        assert self._methods is not None
+        return self._methods.take(method, written_id, params)
+
+    def _refused(self, written_id: bytes, code: int, why: str) -> bytes:
+        return refused(written_id, code, why) if written_id else b""
+
+    def _on_greeting(self, method: str, written_id: bytes, params: Raw | UnsetType) -> Received:
+        if not written_id:
+            return _NOTHING
+        if method == "connect":
+            result = {"ok": True, "protocolVersion": PROTOCOL_VERSION, "version": self._version}
+            return (), answered_with(written_id, result)
+        try:
+            said = string(_ping(b"null" if params is UNSET else params).message)
+        except UNREADABLE:
+            said = ""
+        return (), answered_with(
+            written_id, {"message": said, "timestamp": self._unix_ms(), "protocolVersion": PROTOCOL_VERSION}
+        )
+
+    def _on_handled(self, method: str, written_id: bytes, params: Raw | UnsetType) -> Received:
+        said = handled(params)
+        if isinstance(said, str):
+            why = f"{method}: {said}"
+            return (frames.Malformed(why, "answer"),), self._refused(written_id, INVALID_PARAMS, why)
+        waiting = self._calls if method == TOOL_ANSWER else self._commands
+        call_id = said.requestId
+        if not isinstance(call_id, str) or call_id not in waiting:
+            shown = one_line(call_id, QUOTED) if isinstance(call_id, str) else "without an id"
+            found: list[Message] = [Remarked(f"an answer to call {shown}, which nobody waits for; ignored")]
+            return found, answered(written_id, _NO_SUCCESS) if written_id else b""
+        del waiting[call_id]
+        if method == TOOL_ANSWER:
+            found = tool_results.tool_result(call_id, said)
+        else:
+            found = [tool_results.command_response(call_id, said)]
+        return found, answered(written_id, _SUCCESS) if written_id else b""
+
+    # --- joining ------------------------------------------------------------------------------------------
+
+    def _on_resume(self, written_id: bytes, params: Raw | UnsetType) -> Received:
+        if not written_id:
+            return (Remarked("session.resume without an id; ignored"),), b""
+        if self._phase in (Phase.JOINING, Phase.REFUSED):
+            return (), refused(written_id, INVALID_REQUEST, "the session has not accepted this extension")
+        try:
+            found = joined(params)
+        except JoinError as error:
+            return (Remarked(str(error)),), refused(written_id, INVALID_PARAMS, str(error))
+        if self._phase is Phase.JOINED:
+            return self._join_again(found, written_id)
+        self._joined = found
+        self._join_id = written_id
+        self._phase = Phase.JOINING
+        self.claimed = found.claimed
+        hello = frames.Hello(self._name, capabilities=["ping", "cancel"])
+        return [hello, *found.registrations()], b""
+
+    def _join_again(self, found: Joined, written_id: bytes) -> Received:
+        """An extension that joins once more has the tools, commands and hooks that it names now."""
+        before, host = self._joined, self._host
+        assert before is not None
+        assert host is not None
+        if wrong := _wrong_session(found, host):
+            return (Remarked(wrong),), refused(written_id, INVALID_PARAMS, wrong)
+        assert self._verdicts is not None
+        assert self._events is not None
+        assert self._methods is not None
+        self._joined = self._verdicts.joined = self._events.joined = self._methods.joined = found
+        self.claimed = found.claimed
+        gone = [frames.UnregisterTool(tool.name) for tool in before.tool_frames()]
+        remark = Remarked("it has called joinSession() again: its tools and hooks are those of the last call")
+        return [remark, *gone, *found.registrations()[:-1]], answered_with(written_id, _resumed(found, host))
+
+    def greet(self, host: HostInfo, extension_dir: str, data_dir: str, now: float) -> bytes:  # noqa: ARG002
+        found = self._joined
+        if self._phase is not Phase.JOINING or found is None:
+            return b""
+        if wrong := _wrong_session(found, host):
+            self._phase = Phase.REFUSED
+            self.trouble = wrong
+            self.due_at = now
+            return refused(self._join_id, INVALID_PARAMS, wrong)
+        self._phase = Phase.JOINED
+        self._host = host
+        self.trouble = ""
+        requests = self._requests
+        requests.session_id = encode(found.session_id)
+        self._verdicts = Verdicts(found, requests, host, self._unix_ms)
+        self._events = Events(found, requests, self._unix_ms)
+        self._methods = Methods(found, requests, host)
+        return answered_with(self._join_id, _resumed(found, host))
+
+    def reject(self, reason: str) -> bytes:
+        if self._phase is not Phase.JOINING:
+            return b""
+        self._phase = Phase.REFUSED
+        return refused(self._join_id, SERVER_ERROR, reason)
+
+    def on_time(self, now: float) -> Received:  # noqa: ARG002
+        self.due_at = None
+        if self._phase is Phase.REFUSED:
+            return (Unusable(self.trouble, may_pass=False),), b""
+        return _NOTHING
+
+    # --- what cannot be read ------------------------------------------------------------------------------
+
+    def receive_oversize(self, dropped: Oversize, now: float) -> Received:  # noqa: ARG002
+        seen = jsonrpc.named(dropped.prefix, dropped.suffix)
+        what = "an answer" if seen.is_answer else "a message" if seen.method else "a line"
+        why = f"{what} of {dropped.size} bytes is over the limit of {dropped.limit} bytes; dropped"
+        return self._lost(why, seen, dropped.prefix, "line")
+
+    def _lost(self, why: str, seen: Named, start: bytes, kind: str = "answer") -> Received:
+        """What is lost with a message that could not be read: an answer fails its request, a request is refused.
+        `start` has the first bytes of the message."""
+        if seen.method in (TOOL_ANSWER, COMMAND_ANSWER):
+            return self._lost_answer(why, seen, start)
+        if seen.method:
+            method = one_line(seen.method, QUOTED)
+            return (frames.Malformed(why, method),), self._refused(seen.id, INVALID_REQUEST, f"{method}: {why}")
+        request = self._requests.take(number_of(seen.id)) if seen.is_answer and seen.id else None
+        if request is None:
+            return (frames.Malformed(why, kind),), b""
+        if request.kind is Kind.PING:
+            return (frames.Pong(request.id),), b""
+        self._asked.discard(request.id)
+        return (frames.Malformed(why, kind, request.id),), b""
+
+    def _lost_answer(self, why: str, seen: Named, start: bytes) -> Received:
+        """A result that cannot be read fails its call, if the call's id stands before it."""
+        waiting = self._calls if seen.method == TOOL_ANSWER else self._commands
+        params = start.find(b'"params"')
+        call_id = string_member(start[start.find(b"{", max(params, 0)) :], b"requestId") if params >= 0 else None
+        if call_id is None or call_id not in waiting:
+            call_id = None
+        else:
+            del waiting[call_id]
+        reply = answered(seen.id, _SUCCESS if call_id else _NO_SUCCESS) if seen.id else b""
+        return (frames.Malformed(why, "result", call_id),), reply
+
+    # --- what the host says -------------------------------------------------------------------------------
+
+    def call(self, call_id: str, tool: str, args: bytes) -> bytes:
+        found = self._joined
+        if found is None or self._phase is not Phase.JOINED:
+            raise UnsendableError("the extension has not joined the session")
+        if len(args) > ARGS_LIMIT:
+            raise UnsendableError(f"arguments of {len(args)} bytes are over the limit of {ARGS_LIMIT} bytes")
+        if tool not in found.tools:
+            if tool == ASK_USER and found.answers_user:
+                return self._ask_user(call_id, args)
+            raise UnsendableError(f"the extension has no tool {tool} any more")
+        _keep(self._calls, call_id)
+        written = encode(call_id)
+        return self._requests.event(
+            "external_tool.requested",
+            b'{"requestId":%b,"sessionId":%b,"toolCallId":%b,"toolName":%b,"arguments":%b}'
+            % (written, self._requests.session_id, written, encode(tool), args or b"{}"),
+        )
+
+    def _ask_user(self, call_id: str, args: bytes) -> bytes:
+        try:
+            params = tool_results.question(self._requests.session_id, args)
+        except ValueError as error:
+            raise UnsendableError(str(error)) from None
+        self._asked.add(call_id)
+        return self._requests.send(Request(Kind.USER_INPUT, call_id), params)
+
+    def invoke(self, call_id: str, command: str, args: str) -> bytes:
+        if self._phase is not Phase.JOINED:
+            raise UnsendableError("the extension has not joined the session")
+        _keep(self._commands, call_id)
+        whole = f"/{command} {args}" if args else f"/{command}"
+        return self._requests.event(
+            "command.execute",
+            b'{"requestId":%b,"commandName":%b,"command":%b,"args":%b}'
+            % (encode(call_id), encode(command), encode(whole), encode(args)),
+        )
+
+    def cancel(self, call_id: str, reason: str) -> bytes:  # noqa: ARG002
+        self._commands.pop(call_id, None)
+        if call_id in self._asked:
+            self._asked.discard(call_id)
+            self._requests.take_call(Kind.USER_INPUT, call_id)
+            return b""
+        if call_id not in self._calls:
+            return b""
+        del self._calls[call_id]
+        return self._requests.event("external_tool.completed", b'{"requestId":%b}' % encode(call_id))
+
+    def ask(self, call_id: str, event: frames.Event) -> bytes:
+        return b"" if self._verdicts is None else self._verdicts.begin(call_id, event)
+
+    def tell(self, event: frames.Event) -> bytes:
+        return b"" if self._events is None else self._events.event(event)
+
+    def panel(self, change: PanelChange) -> bytes:  # noqa: ARG002
+        return b""
+
+    def answer(self, key: str, value: Any) -> bytes:
+        return b"" if self._methods is None else self._methods.answer(key, value)
+
+    def refuse(self, key: str, reason: str) -> bytes:
+        return b"" if self._methods is None else self._methods.refuse(key, reason)
+
+    def ping(self, ping_id: str) -> bytes:
+        if self._phase is not Phase.JOINED:
+            return b""
+        return self._requests.send(Request(Kind.PING, ping_id), b"{}")
+
+    def stop(self) -> bytes:
+        return b""
+
+
+def _wrong_session(found: Joined, host: HostInfo) -> str:
+    """Why it cannot join this session; "" if it can."""
+    if not host.session_id or found.session_id == host.session_id:
+        return ""
+    return f"it joins the session {one_line(found.session_id, QUOTED)!r}, but this one is {host.session_id!r}"
+
+
+def _resumed(found: Joined, host: HostInfo) -> dict[str, Any]:
+    """The result of `session.resume`."""
+    result: dict[str, Any] = {"sessionId": found.session_id, "capabilities": {"ui": {"elicitation": False}}}
+    if host.workspace:
+        result["workspacePath"] = host.workspace
+    if found.variables:
+        result["grantedEnvironmentVariables"] = {}
+    return result
+
+
+def _keep(waiting: dict[str, None], call_id: str) -> None:
+    waiting[call_id] = None
+    if len(waiting) > CALLS_LIMIT:
+        del waiting[next(iter(waiting))]
