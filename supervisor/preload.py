@@ -21,3 +21,11 @@ def preload_mcp() -> None:
     from wire.dialects.table import dialect_named
 
     dialect_named("mcp")
+
+
+def preload_copilot() -> None:
+    """Imports what the first Copilot extension needs, by the same rule as `preload_mcp`."""
+    from supervisor.discovery.copilot import manifest  # noqa: F401
+    from wire.dialects.table import dialect_named
+
+    dialect_named("copilot")

@@ -55,8 +55,8 @@ class Admission:
 
     def may_run(self, found: Found, old: Manifest) -> Steps[Found | str]:
         """Returns a new version as it may replace one with the `old` manifest, or why it may not. One that needs trust
-        must be trusted as it is now. Another one must be trusted only if it gets more of the host's environment than the
-        old version."""
+        must be trusted as it is now. Another one must be trusted only if it gets more of the host's environment than
+        the old version."""
         if found.needs_trust:
             if found.is_hashed or not self._needs_trust(found):
                 return found

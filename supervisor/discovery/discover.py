@@ -235,9 +235,9 @@ def broken_link(folder: Path) -> str:
     return f"is a link to {target}, which does not exist; put the folder back, or {remove}"
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Reads the manifest in the folder, or makes that of a Copilot extension. Raises `ManifestError`, with one line
-    that names the fault."""
+def read_manifest(folder: Path, name: str = "") -> Manifest:
+    """Reads the manifest in the folder, or makes that of a Copilot extension, whose name is that of the folder if none
+    is given. Raises `ManifestError`, with one line that names the fault."""
     path = folder / MANIFEST
     if str(folder) != valid_text(str(folder)):
         raise ManifestError("its path is not valid UTF-8, and the extension could not be told of it")
@@ -250,13 +250,13 @@ def read_manifest(folder: Path) -> Manifest:
             raise ManifestError("read manifest: no such folder") from None
         if not is_for_copilot(folder.parent) and not os.path.lexists(folder / PROGRAM):
             raise ManifestError(f"read manifest: no {MANIFEST} in it") from None
-        return _copilot_manifest(folder, None)
+        return _copilot_manifest(folder, None, name)
     except OSError as error:
         failed = ManifestError(f"read manifest: {error.strerror}")
         failed.may_be_needed = True
         raise failed from None
     try:
-        return _copilot_manifest(folder, text) if is_for_copilot(folder.parent) else parse_manifest(text)
+        return _copilot_manifest(folder, text, name) if is_for_copilot(folder.parent) else parse_manifest(text)
     except ManifestError:
         if is_for_copilot(folder.parent) or not os.path.lexists(folder / PROGRAM):
             raise
@@ -264,13 +264,16 @@ def read_manifest(folder: Path) -> Manifest:
 
         if not has_no_exec(text):
             raise
-    return _copilot_manifest(folder, text)
+    return _copilot_manifest(folder, text, name)
 
 
-def _copilot_manifest(folder: Path, text: bytes | None) -> Manifest:
-    from supervisor.discovery.copilot.manifest import copilot_manifest  # most runs have no such folder
+def _copilot_manifest(folder: Path, text: bytes | None, name: str) -> Manifest:
+    try:
+        from supervisor.discovery.copilot.manifest import copilot_manifest  # most runs have no such folder
 
-    return copilot_manifest(folder, text)
+        return copilot_manifest(folder, text, name)
+    except (ImportError, OSError) as error:  # in a reload there may be no descriptor
+        raise ManifestError(f"cannot load what it needs: {error}") from None
 
 
 def _is_same(first: Path, second: Path) -> bool:

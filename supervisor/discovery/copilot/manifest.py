@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from supervisor.discovery.copilot import prepared  # noqa: F401  (a reload imports nothing later)
 from supervisor.discovery.found import COPILOT, NODE
 from supervisor.home.copilot_folders import PROGRAM
 from wire.lenient_json import UNREADABLE
@@ -41,10 +42,10 @@ def has_no_exec(text: bytes) -> bool:
     return isinstance(fields, dict) and "exec" not in fields
 
 
-def copilot_manifest(folder: Path, text: bytes | None) -> Manifest:
-    """The manifest of the extension in a folder. `text` is that of its `extension.json`; None if it has none. Raises
-    `ManifestError`, with one line that names the fault."""
-    name = name_of(folder)
+def copilot_manifest(folder: Path, text: bytes | None, name: str = "") -> Manifest:
+    """The manifest of the extension in a folder. `text` is that of its `extension.json`; None if it has none. It has
+    the name of the folder if none is given. Raises `ManifestError`, with one line that names the fault."""
+    name = name or name_of(folder)
     if re.search(NAME_PATTERN, name) is None:
         rule = "it names the extension: 1 to 64 characters, without control characters, and not starting with a dot"
         raise ManifestError(f"its folder must be renamed: {rule}")

@@ -122,10 +122,9 @@ def test_the_program_is_a_pipe(place):
     assert refused(place / "notes") == "extension.mjs is no file that can be run"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_the_program_is_unreadable(place):
+def test_the_program_is_unreadable(place, monkeypatch):
     folder = copilot_extension(place, "notes")
-    (folder / "extension.mjs").chmod(0)
+    monkeypatch.setattr(os, "access", lambda _path, mode: mode != os.R_OK)  # root may read everything
     assert refused(folder).startswith("extension.mjs cannot be read; chmod u+r ")
 
 
