@@ -18,11 +18,12 @@ from agent.options import Options, RunRequest
 from agent.request_checks import UsageError, check, checked_folder
 from agent.run.auto_compaction import THRESHOLD
 from agent.run.budget import Budget, refusal
-from agent.run.context_files import NO_CONTEXT, as_text, find_context_files, repository_root
+from agent.run.context_files import NO_CONTEXT, as_text, find_context_files
 from agent.run.system_prompt import system_prompt
 from agent.skills.offer import Offer, offer
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError, load_config
+from supervisor.home.repository import repository_root
 from supervisor.home.zot_home import zot_home
 
 if TYPE_CHECKING:

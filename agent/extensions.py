@@ -13,6 +13,7 @@ from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission
 from supervisor.discovery.discover import McpFiles, discovering
 from supervisor.discovery.environment import extension_environment
+from supervisor.discovery.found import lines_of
 from supervisor.discovery.steps import finish
 from supervisor.reload.reloader import Reloader
 from wire.dialects.table import dialect_named
@@ -56,6 +57,7 @@ def _finding(options: Options) -> Steps[Discovery]:
         options.home if options.discover else None,
         Admission(options.home, options.consent, options.config).for_one_start(),
         McpFiles(Path(options.cwd), options.mcp_configs),
+        options.home,
     )
 
 
@@ -78,7 +80,8 @@ def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloa
             if skipped.entry is None:  # an MCP server guards nothing
                 unloaded = unloaded or f"{skipped.name}: {skipped.reason}"
             notices.report(skipped.name, "failed", skipped.reason)
-            notices.say(f"zot: {skipped.line}")
+    for line in lines_of(discovery.skipped):
+        notices.say(f"zot: {line}")
     if discovery.found:
         from supervisor.discovery.withheld import untold  # a run without extensions does not load it
 

@@ -16,6 +16,7 @@ from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import McpFiles, discovering
 from supervisor.discovery.environment import extension_environment
+from supervisor.discovery.found import lines_of
 from supervisor.discovery.steps import finish
 from supervisor.discovery.withheld import untold
 from supervisor.extension.handover import RELOAD_FAILED
@@ -212,9 +213,9 @@ class Host:
         count = len(discovery.found)
         serving = f"{count} extension{'s' * (count != 1)}; to stop: Ctrl-C, or zot stop {os.getpid()}"
         self.tell(HostEvent("serving", serving, fields={"pid": os.getpid(), "socket": str(self.control.path)}))
+        for line in lines_of(discovery.skipped):
+            self._tell_once("skipped", line, "error")
         for skipped in discovery.skipped:
-            if skipped.is_error:
-                self._tell_once("skipped", skipped.line, "error")
             self.missing = self.missing or skipped.why_needed
         if told := untold(self.home, discovery.found, self._config, os.environ):
             self.tell(HostEvent("withheld", told.removeprefix("zot: ")))
@@ -242,6 +243,7 @@ class Host:
             self.home if self._discover_more else None,
             self._admission.for_one_start(),
             self._mcp,
+            self.home,
         )
 
     def request_stop(self, by: str) -> None:

@@ -41,6 +41,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # What tests build with Go needs no network, and a cache also where no home folder can be written to.
 os.environ |= {"GOPROXY": "off", "GOTOOLCHAIN": "local"}
+# The extensions of the one who runs the tests are no part of them.
+os.environ["COPILOT_HOME"] = os.path.join(tempfile.gettempdir(), "no-copilot-home")
 if not any(os.access(os.environ.get(name, ""), os.W_OK) for name in ("GOCACHE", "XDG_CACHE_HOME", "HOME")):
     os.environ["GOCACHE"] = os.path.join(tempfile.gettempdir(), f"zot-tests-go-{os.getuid()}")
 # A shell starts background jobs with SIGINT ignored, nohup with SIGHUP, and children inherit that: the `zot` of a test

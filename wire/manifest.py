@@ -20,7 +20,7 @@ from wire.suggest import letters
 from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 FILE = "extension.json"
 _UNFIT = r"\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069/\\"
@@ -253,11 +253,16 @@ _STAND_INS: tuple[Any, ...] = ("X", 1, {})
 _decoder = msgspec.json.Decoder(Manifest)
 
 
-def parse_manifest(text: bytes) -> Manifest:
-    """Reads and checks a manifest. Raises `ManifestError` with one line that names the field."""
+def parse_manifest(text: bytes, given: Mapping[str, Any] | None = None) -> Manifest:
+    """Reads and checks a manifest. Fields that are `given` hold, whatever the text says of them. Raises `ManifestError`
+    with one line that names the field."""
     try:
         fields = msgspec.json.decode(text)  # first: the typed decoder does not look into fields that it ignores
-        manifest = _decoder.decode(text)
+        if given is None or not isinstance(fields, dict):
+            manifest = _decoder.decode(text)
+        else:
+            fields.update(given)
+            manifest = msgspec.convert(fields, Manifest)
     except msgspec.ValidationError as error:
         raise _error(f"manifest: {_explained(error, text)}", text) from None
     except UNREADABLE as error:

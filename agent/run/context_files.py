@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from supervisor.home.repository import repository_root
 from supervisor.home.small_file import read_start
 from wire.text import valid_text
 
@@ -74,18 +75,6 @@ def find_context_files(home: Path, cwd: Path) -> Found:
         files.pop(real, None)  # a link to a farther file: the nearest place holds
         files[real] = (path, data[:FILE_LIMIT], len(data) > FILE_LIMIT)
     return Found(tuple(_fitted(list(files.values()), notices)), tuple(notices))
-
-
-def repository_root(cwd: Path) -> Path | None:
-    """The nearest folder, `cwd` itself or above it, that has `.git`, a folder or a file; None if there is none, or if
-    it belongs to somebody else."""
-    for folder in (cwd, *cwd.parents):
-        try:
-            owner = os.lstat(folder / ".git").st_uid
-        except OSError:
-            continue
-        return folder if owner in (os.geteuid(), os.stat(cwd).st_uid) else None
-    return None
 
 
 def as_text(files: Sequence[ContextFile]) -> str:

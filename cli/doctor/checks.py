@@ -224,8 +224,12 @@ def _extensions(discovery: Discovery) -> Iterator[Check]:
         if skipped.untrusted is not None:
             yield Check("extensions", Level.WARN, f"{skipped.name}: {skipped.reason}", f"zot ext trust {skipped.name}")
         elif skipped.is_error:
-            said = f"{skipped.folder}: {skipped.reason}" if skipped.entry is None else skipped.line
-            yield Check("extensions", Level.FAIL, said, "correct or remove it")
+            said, advice = skipped.line, "correct or remove it"
+            if skipped.entry is None:
+                said = f"{skipped.folder}: {skipped.reason}"
+            if skipped.is_copilot:
+                said, _, advice = said.rpartition("; ")
+            yield Check("extensions", Level.FAIL, said, advice)
     env = child_environment()
     for extension in discovery.found:
         try:

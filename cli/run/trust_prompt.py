@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.admission import Admission, Consent
+from supervisor.home.copilot_folders import copilot_folder_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,14 +29,16 @@ CHOICES = " [y]es, [N]o, [a]ll, [s]how its files: "
 
 def ask(explicit: tuple[str, ...], cwd: str, home: Path, mcp_configs: tuple[str, ...] = ()) -> Consent:
     """Asks about each extension of the project that is not trusted, and records a yes. Asks only if stdin and stderr
-    are a terminal and this process is in the foreground; otherwise none of these extensions is started.
+    are a terminal and this process is in the foreground; otherwise none of these extensions is started. Of the user's
+    Copilot extensions the run tells in one line: nobody wants to be asked of them in each project.
 
     The end of input means no. Raises `KeyboardInterrupt`.
     """
     project = Path(cwd)
-    if not ((project / ".zot" / "extensions").is_dir() or (project / ".mcp.json").exists()) or not can_ask():
+    if not _has_extensions(project) or not can_ask():
         return Consent()
     from supervisor.discovery.discover import McpFiles, discover
+    from supervisor.discovery.found import Scope
     from supervisor.discovery.trust_store import TrustError, TrustStore
     from supervisor.home.config import load_config
 
@@ -45,11 +48,13 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path, mcp_configs: tuple[str,
     config = load_config(home)
     once: set[Path] = set()
     everything = False
-    for found in [entry.untrusted for entry in skipped if entry.untrusted is not None]:
+    untrusted = [each.untrusted for each in skipped if each.untrusted is not None]
+    for found in [each for each in untrusted if each.scope is Scope.PROJECT]:
         verdict = store.examine(found.place, found.manifest, found)
         if verdict.content is None:
             continue  # the run or `zot ext trust` says why it could not be read
-        what = "an extension" if found.entry is None else "an MCP server"
+        what = "a Copilot extension" if found.is_copilot else "an extension"
+        what = what if found.entry is None else "an MCP server"
         _say(f"zot: this project has {what} that is not trusted ({verdict.reason})")
         for line in card(found, verdict, config, os.environ):
             _say(f"      {line}")
@@ -64,6 +69,11 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path, mcp_configs: tuple[str,
             _say(f"zot: {error}; {found.manifest.name} is started this once")
             once.add(found.place)
     return Consent(folders=frozenset(once))
+
+
+def _has_extensions(project: Path) -> bool:
+    folders = (project / ".zot" / "extensions", copilot_folder_of(project))
+    return any(folder.is_dir() for folder in folders) or (project / ".mcp.json").exists()
 
 
 def can_ask() -> bool:

@@ -33,8 +33,8 @@ class Consent(msgspec.Struct, frozen=True):
 
 
 class Admission:
-    """Examines only extensions of a project. Reads the files of those that the user has trusted: a second or two for
-    hundreds of MB. Reads none of the others."""
+    """Examines only extensions of a project, and the user's Copilot extensions. Reads the files of those that the user
+    has trusted: a second or two for hundreds of MB. Reads none of the others."""
 
     def __init__(self, home: Path, consent: Consent, config: Config | None = None) -> None:
         self._home = home
@@ -54,10 +54,10 @@ class Admission:
         return admit
 
     def may_run(self, found: Found, old: Manifest) -> Steps[Found | str]:
-        """Returns a new version as it may replace one with the `old` manifest, or why it may not. In a project the new
-        version must be trusted as it is now. Elsewhere it must be trusted only if it gets more of the host's
-        environment than the old version."""
-        if found.scope is Scope.PROJECT:
+        """Returns a new version as it may replace one with the `old` manifest, or why it may not. One that needs trust
+        must be trusted as it is now. Another one must be trusted only if it gets more of the host's environment than
+        the old version."""
+        if found.needs_trust:
             if found.is_hashed or not self._needs_trust(found):
                 return found
             admitted = yield from self._judge(found, Allowance())
@@ -73,9 +73,9 @@ class Admission:
         return f"it now asks for {', '.join(more)}, in {found.folder}" if isinstance(admitted, str) else admitted
 
     def _needs_trust(self, found: Found) -> bool:
-        return not (
-            found.scope is not Scope.PROJECT or self._consent.whole_project or found.place in self._consent.folders
-        )
+        if not found.needs_trust or found.place in self._consent.folders:
+            return False
+        return found.scope is not Scope.PROJECT or not self._consent.whole_project
 
     def _judge(self, found: Found, allowance: Allowance) -> Steps[Found | str]:
         judged = yield from self._store.judging(found.place, found.manifest, allowance, server=found)

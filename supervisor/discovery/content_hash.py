@@ -90,12 +90,15 @@ def hash_content(folder: Path, manifest: Manifest | None = None, allowance: Allo
     return finish(hashing(folder, manifest, allowance))
 
 
-def hashing(folder: Path, manifest: Manifest | None = None, allowance: Allowance | None = None) -> Steps[Content]:
-    """`hash_content` in steps. What is read is taken from the allowance."""
+def hashing(
+    folder: Path, manifest: Manifest | None = None, allowance: Allowance | None = None, beside: Iterable[str] = ()
+) -> Steps[Content]:
+    """`hash_content` in steps. What is read is taken from the allowance. Covers also what is `beside` the folder: paths
+    relative to it."""
     walk = _Walk(folder, allowance or Allowance(), None if manifest is None else manifest.text)
     yield from walk.all()
     if manifest is not None:
-        for word in (manifest.exec, *(manifest.args or ())):
+        for word in (manifest.exec, *(manifest.args or ()), *beside):
             yield from walk.named(word)
     return walk.content()
 
@@ -163,7 +166,7 @@ class _Walk:
             self._stamp(link, self._stat(link))
         self._stamp(self._name, self._stat(self._root))
         yield from self._folder(self._root, "")
-        if self._text is not None and FILE not in self._files:  # it is a link
+        if self._text and FILE not in self._files:  # it is a link; an empty text is of a folder without a manifest
             self._add(f"./{FILE}", digest_state(hashlib.sha256(self._text).hexdigest(), 0))
 
     def named(self, word: str) -> Steps[None]:

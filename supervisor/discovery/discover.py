@@ -1,5 +1,6 @@
-"""Finds the extensions that are named with `--ext`, those of the project, and those of the user; and the MCP servers of
-`--mcp-config`, of the project's `.mcp.json` and of the user's `mcp.json`."""
+"""Finds the extensions that are named with `--ext`, those of the project, and those of the user, among them those that
+were written for the Copilot CLI; and the MCP servers of `--mcp-config`, of the project's `.mcp.json` and of the user's
+`mcp.json`."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ import msgspec
 from supervisor.discovery.found import Found, Scope, Skipped
 from supervisor.discovery.staging_names import is_staging
 from supervisor.discovery.steps import finish
+from supervisor.home.copilot_folders import PROGRAM, copilot_folder_of, copilot_folders_of_user, is_for_copilot
 from supervisor.home.small_file import read_file
 from wire.manifest import FILE, Manifest, ManifestError, parse_manifest
 from wire.text import valid_text
@@ -39,7 +41,7 @@ class Discovery(msgspec.Struct, frozen=True):
 
 
 Admit = Callable[[Found], "Steps[Found | str]"]
-"""Returns the extension of a project as it may be started, or why it may not."""
+"""Returns an extension that needs trust as it may be started, or why it may not."""
 
 
 class McpFiles(msgspec.Struct, frozen=True):
@@ -59,9 +61,10 @@ def discover(
     home: Path | None,
     admit: Admit | None = None,
     mcp: McpFiles | None = None,
+    sdks: Path | None = None,
 ) -> Discovery:
     """`discovering` at once."""
-    return finish(discovering(explicit, project, home, admit, mcp))
+    return finish(discovering(explicit, project, home, admit, mcp, sdks))
 
 
 def discovering(
@@ -70,14 +73,18 @@ def discovering(
     home: Path | None,
     admit: Admit | None = None,
     mcp: McpFiles | None = None,
+    sdks: Path | None = None,
 ) -> Steps[Discovery]:
-    """Reads the manifests of the explicit folders, the files in `mcp.named`, then `PROJECT/.zot/extensions/*` and
-    `PROJECT/.mcp.json`, then `HOME/extensions/*` and `HOME/mcp.json`.
+    """Reads the manifests of the explicit folders, the files in `mcp.named`, then `PROJECT/.zot/extensions/*`, the
+    Copilot extensions of the project and `PROJECT/.mcp.json`, then `HOME/extensions/*`, the Copilot extensions of the
+    user and `HOME/mcp.json`.
 
     Symbolic links to folders count. Of several extensions with one name the first in that order wins. A disabled,
     broken or untrusted extension hides no other; in zot it hides a global extension with the same folder name. A
-    disabled extension that is named by `--ext` starts. Without `admit` all extensions of the project are trusted.
+    disabled extension that is named by `--ext` starts. Without `admit` all extensions are trusted.
     Without `mcp` no server of a file is found. One that is `zot mcp serve` for this project is left out.
+    Copilot extensions run in `mcp.workspace`, by default in the project or here. `sdks` is the `$ZOT_HOME` in which
+    their SDK may be installed, by default `home`.
     """
     found: dict[str, Found] = {}
     skipped: list[Skipped] = []
@@ -95,27 +102,43 @@ def discovering(
                 reason = f"{entry}: {reason}"
             skipped.append(Skipped(each.place, reason, is_error=winner.scope is each.scope, entry=entry))
             continue
-        extension: Found | str = each
-        if entry is not None:
-            from supervisor.discovery.mcp.itself import REASON, is_itself
-            from supervisor.discovery.mcp.servers import expanded
-
-            extension = expanded(each, os.environ)
-            if isinstance(extension, str):
-                needed = manifest.required
-                skipped.append(Skipped(each.place, f"{entry}: {extension}", may_be_needed=needed, entry=entry))
-                continue
-            if is_itself(extension):
-                skipped.append(Skipped(each.place, f"{entry}: {REASON}", is_error=False, entry=entry))
-                continue
-        assert not isinstance(extension, str)
-        admitted = extension if admit is None or each.scope is not Scope.PROJECT else (yield from admit(extension))
+        extension, lacks = _to_start(each, mcp, project, sdks or home)
+        if isinstance(extension, Skipped):
+            skipped.append(extension)
+            continue
+        admitted = extension if admit is None or not each.needs_trust else (yield from admit(extension))
         if isinstance(admitted, str):
-            why = untrusted_reason(manifest.name, admitted)
-            skipped.append(Skipped(each.place, why, untrusted=extension, entry=entry))
+            why = untrusted_reason(manifest.name, admitted, each.scope)
+            skipped.append(Skipped(each.place, why, untrusted=extension, entry=entry, is_copilot=each.is_copilot))
+        elif lacks:
+            is_named, needed = each.scope is Scope.EXPLICIT, manifest.required or manifest.on_failure == "deny"
+            skipped.append(Skipped(each.place, lacks, is_named=is_named, may_be_needed=needed, is_copilot=True))
         else:
             found[manifest.name] = admitted
     return Discovery(tuple(sorted(found.values(), key=lambda extension: extension.order)), tuple(skipped))
+
+
+def _to_start(
+    found: Found, mcp: McpFiles | None, project: Path | None, sdks: Path | None
+) -> tuple[Found | Skipped, str]:
+    """The extension as it is started, or why it is not; and what this machine lacks for it, "" if nothing."""
+    entry = found.entry
+    if entry is None:
+        if not found.is_copilot:
+            return found, ""
+        from supervisor.discovery.copilot.prepared import prepared
+
+        return prepared(found, mcp.workspace if mcp is not None else project or Path.cwd(), sdks)
+    from supervisor.discovery.mcp.itself import REASON, is_itself
+    from supervisor.discovery.mcp.servers import expanded
+
+    made = expanded(found, os.environ)
+    if isinstance(made, str):
+        needed = found.manifest.required
+        return Skipped(found.place, f"{entry}: {made}", may_be_needed=needed, entry=entry), ""
+    if is_itself(made):
+        return Skipped(found.place, f"{entry}: {REASON}", is_error=False, entry=entry), ""
+    return made, ""
 
 
 def _candidates(
@@ -167,20 +190,39 @@ def servers_in(file: Path, scope: Scope, workspace: Path, position: int = 0) -> 
 
 
 def installed(project: Path | None, home: Path | None, skipped: list[Skipped]) -> list[tuple[Path, Scope]]:
-    """Returns the folders in `PROJECT/.zot/extensions`, then those in `HOME/extensions`, each sorted by name. Does not
-    read their content. A parent that cannot be listed is added to `skipped`. If both parents are one folder, its scope
-    is GLOBAL."""
+    """Returns the folders in `PROJECT/.zot/extensions`, then those in `HOME/extensions`, each sorted by name and
+    followed by the Copilot extensions of the project or of the user. Does not read their content. A parent that cannot
+    be listed is added to `skipped`. If both parents are one folder, its scope is GLOBAL."""
     folders: list[tuple[Path, Scope]] = []
-    if project is not None and not (home is not None and _is_same(project / ".zot", home)):
-        folders += [(folder, Scope.PROJECT) for folder in _folders(project / ".zot" / "extensions", skipped)]
+    if project is not None:
+        if not (home is not None and _is_same(project / ".zot", home)):
+            folders += [(folder, Scope.PROJECT) for folder in _folders(project / ".zot" / "extensions", skipped)]
+        folders += [(folder, Scope.PROJECT) for folder in copilot_installed(copilot_folder_of(project), skipped)]
     if home is not None:
         folders += [(folder, Scope.GLOBAL) for folder in _folders(home / "extensions", skipped)]
+        listed = {os.path.realpath(folder.parent) for folder, _scope in folders}
+        for parent in copilot_folders_of_user(home):
+            mine = copilot_installed(parent, skipped)
+            if mine and os.path.realpath(parent) not in listed:
+                folders += [(folder, Scope.GLOBAL) for folder in mine]
+                listed.add(os.path.realpath(parent))
     return folders
 
 
-def untrusted_reason(name: str, why: str) -> str:
+def copilot_installed(parent: Path, skipped: list[Skipped]) -> list[Path]:
+    """Returns the Copilot extensions in a folder of such, sorted by name: the folders with an `extension.mjs`, or at
+    least with a manifest. What else is there is no extension."""
+    return [
+        folder
+        for folder in _folders(parent, skipped)
+        if os.path.lexists(folder / PROGRAM) or os.path.lexists(folder / MANIFEST)
+    ]
+
+
+def untrusted_reason(name: str, why: str, scope: Scope = Scope.PROJECT) -> str:
     """Says in one line that an extension is not trusted, why, and what to do."""
-    return f"not trusted ({why}): not started; zot ext trust {shlex.quote(name)}, or --trust-project"
+    other = ", or --trust-project" if scope is Scope.PROJECT else ""
+    return f"not trusted ({why}): not started; zot ext trust {shlex.quote(name)}{other}"
 
 
 def broken_link(folder: Path) -> str:
@@ -193,22 +235,45 @@ def broken_link(folder: Path) -> str:
     return f"is a link to {target}, which does not exist; put the folder back, or {remove}"
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Reads the manifest in the folder. Raises `ManifestError`, with one line that names the fault."""
+def read_manifest(folder: Path, name: str = "") -> Manifest:
+    """Reads the manifest in the folder, or makes that of a Copilot extension, whose name is that of the folder if none
+    is given. Raises `ManifestError`, with one line that names the fault."""
     path = folder / MANIFEST
     if str(folder) != valid_text(str(folder)):
         raise ManifestError("its path is not valid UTF-8, and the extension could not be told of it")
     try:
-        return parse_manifest(read_file(path))
+        text = read_file(path)
     except FileNotFoundError:
         if folder.is_symlink() and not folder.exists():
             raise ManifestError(broken_link(folder)) from None
-        hint = "no such folder" if not folder.is_dir() else f"no {MANIFEST} in it"
-        raise ManifestError(f"read manifest: {hint}") from None
+        if not folder.is_dir():
+            raise ManifestError("read manifest: no such folder") from None
+        if not is_for_copilot(folder.parent) and not os.path.lexists(folder / PROGRAM):
+            raise ManifestError(f"read manifest: no {MANIFEST} in it") from None
+        return _copilot_manifest(folder, None, name)
     except OSError as error:
         failed = ManifestError(f"read manifest: {error.strerror}")
         failed.may_be_needed = True
         raise failed from None
+    try:
+        return _copilot_manifest(folder, text, name) if is_for_copilot(folder.parent) else parse_manifest(text)
+    except ManifestError:
+        if is_for_copilot(folder.parent) or not os.path.lexists(folder / PROGRAM):
+            raise
+        from supervisor.discovery.copilot.manifest import has_no_exec
+
+        if not has_no_exec(text):
+            raise
+    return _copilot_manifest(folder, text, name)
+
+
+def _copilot_manifest(folder: Path, text: bytes | None, name: str) -> Manifest:
+    try:
+        from supervisor.discovery.copilot.manifest import copilot_manifest  # most runs have no such folder
+
+        return copilot_manifest(folder, text, name)
+    except (ImportError, OSError) as error:  # in a reload there may be no descriptor
+        raise ManifestError(f"cannot load what it needs: {error}") from None
 
 
 def _is_same(first: Path, second: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from enum import IntEnum
 from pathlib import Path
@@ -9,15 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from supervisor.home.copilot_folders import PROGRAM
 from wire.dialects.table import dialect_named
+from wire.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from supervisor.discovery.seal import Seal
     from supervisor.loop.link import Link
     from wire.manifest import Manifest
     from wire.settings.mcp_file import McpEntry
+
+
+COPILOT = "copilot"
+"""The dialect of Copilot extensions."""
+NODE = "node"
+"""Runs them."""
+NAMED = 5
+"""A line about several extensions names so many."""
 
 
 class Scope(IntEnum):
@@ -117,12 +128,25 @@ class Found(msgspec.Struct, frozen=True):
         return str(self.folder / exec_)
 
     @property
+    def needs_trust(self) -> bool:
+        """Whether it runs only if the user has trusted it: as all of a project, and the Copilot extensions of the user,
+        since other programs put them there, too."""
+        return self.scope is Scope.PROJECT or (self.scope is Scope.GLOBAL and self.manifest.dialect == COPILOT)
+
+    @property
+    def is_copilot(self) -> bool:
+        """Whether it is a Copilot extension, which zot starts with Node; and not a program of another kind that speaks
+        its protocol."""
+        return (self.manifest.dialect, *self.written) == (COPILOT, NODE, PROGRAM)
+
+    @property
     def is_of_a_project(self) -> bool:
-        """Whether the extension lies in a project's `.zot/extensions`, even if it was named with `--ext`."""
+        """Whether the extension lies in a project's `.zot/extensions` or `.github/extensions`, even if it was named
+        with `--ext`."""
         if self.scope is not Scope.EXPLICIT or self.entry is not None:
             return self.scope is Scope.PROJECT
         parent = self.folder.absolute().parent
-        return (parent.name, parent.parent.name) == ("extensions", ".zot")
+        return parent.name == "extensions" and parent.parent.name in (".zot", ".github")
 
     @property
     def default_hello_s(self) -> float:
@@ -153,6 +177,8 @@ class Skipped(msgspec.Struct, frozen=True):
     entry: Path | None = None
     """The file of MCP servers that this is about. `folder` is then that file, or its path with the server's name behind
     it; `reason` names the file."""
+    is_copilot: bool = False
+    """Whether it is a Copilot extension that is not trusted, or that cannot be started here."""
 
     @property
     def why_needed(self) -> str:
@@ -181,7 +207,31 @@ class Skipped(msgspec.Struct, frozen=True):
     def line(self) -> str:
         """The notice for the user."""
         if self.untrusted is not None:
-            return f"{'extension' if self.entry is None else 'MCP server'} {self.name} of this project is {self.reason}"
+            what = "MCP server" if self.entry is not None else "Copilot extension" if self.is_copilot else "extension"
+            whose = "this project" if self.untrusted.scope is Scope.PROJECT else "yours"
+            return f"{what} {self.name} of {whose} is {self.reason}"
         if self.entry is None:
             return f"extension load: {self.folder}: {self.reason}"
         return f"MCP servers: {self.reason}" if self.entry == self.folder else f"MCP server {self.name}: {self.reason}"
+
+
+def lines_of(skipped: Iterable[Skipped]) -> list[str]:
+    """The notices for the user about all that must be told. Copilot extensions with the same fault share one: a folder
+    of the Copilot CLI may have many that nobody wants here."""
+    alike: dict[object, list[Skipped]] = {}
+    for each in skipped:
+        if each.is_error:
+            state = each.reason if each.untrusted is None else each.untrusted.scope
+            alike.setdefault(state if each.is_copilot else id(each), []).append(each)
+    return [each[0].line if len(each) == 1 else _line_of_several(each) for each in alike.values()]
+
+
+def _line_of_several(skipped: Sequence[Skipped]) -> str:
+    first, names = skipped[0].untrusted, [shlex.quote(each.name) for each in skipped]
+    more = len(names) - NAMED
+    named = ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+    count = counted(len(skipped), "Copilot extension")
+    if first is None:
+        return f"{count} cannot be started: {named}: {skipped[0].reason}"
+    whose, other = ("this project", ", or --trust-project") if first.scope is Scope.PROJECT else ("yours", "")
+    return f"{count} of {whose} are not trusted: not started: {named}; zot ext trust NAME{other}"

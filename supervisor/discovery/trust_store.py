@@ -1,7 +1,8 @@
-"""The extensions that the user has trusted. An extension of a project runs only while its content is the trusted one.
+"""The extensions that the user has trusted. An extension of a project, and a Copilot extension of the user, runs only
+while its content is the trusted one.
 
-The records are under `$ZOT_HOME`, never in the project. A user who names an extension with `--ext`, or puts it under
-`$ZOT_HOME`, trusts it.
+The records are under `$ZOT_HOME`, never in the project. A user who names an extension with `--ext`, or puts another one
+under `$ZOT_HOME/extensions`, trusts it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from supervisor.discovery.content_hash import ContentError, hashing
-from supervisor.discovery.found import Scope
+from supervisor.discovery.found import COPILOT
 from supervisor.discovery.seal import Seal
 from supervisor.discovery.steps import Allowance, finish
 from supervisor.discovery.trust_file import TrustError, TrustFile
@@ -46,6 +47,7 @@ class TrustStore:
     """`$ZOT_HOME/trust.json`: one record for each folder, by its resolved path."""
 
     def __init__(self, home: Path, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._home = home
         self._file = TrustFile(home)
         self._now = now
 
@@ -54,8 +56,8 @@ class TrustStore:
         return self._file.path
 
     def judge(self, found: Found) -> TrustJudgement:
-        """Judges whether an extension may start. Only an extension of a project is judged; nothing is raised."""
-        if found.scope is not Scope.PROJECT:
+        """Judges whether an extension may start. Only one that needs trust is judged; nothing is raised."""
+        if not found.needs_trust:
             return TrustJudgement(TrustState.TRUSTED, "")
         return finish(self.judging(found.place, found.manifest, server=found))
 
@@ -80,7 +82,7 @@ class TrustStore:
             state = decide_unread(record, manifest.env)
             if state is not None and not is_shown:
                 return TrustJudgement(state, state_reason(state, record, manifest))
-            content = yield from _hashing(folder, manifest, allowance, server)
+            content = yield from self._hashing(folder, manifest, allowance, server)
         except (TrustError, ContentError) as error:
             return TrustJudgement(TrustState.UNKNOWN, str(error))
         state = decide(record, content.hash, manifest.env)
@@ -96,7 +98,7 @@ class TrustStore:
     ) -> None:
         """Records the present content of an extension, or the `content` that the user has been shown. Raises
         `TrustError` and `ContentError`."""
-        content = content or finish(_hashing(folder, manifest, None, server))
+        content = content or finish(self._hashing(folder, manifest, None, server))
         record = TrustRecord(
             hash=content.hash,
             name=manifest.name,
@@ -120,16 +122,22 @@ class TrustStore:
         """Returns all records, by resolved folder. Raises `TrustError`; then no extension is trusted."""
         return self._checked(self._file.read())
 
+    def _hashing(
+        self, folder: Path, manifest: Manifest, allowance: Allowance | None, server: Found | None
+    ) -> Steps[Content]:
+        if server is not None and server.entry is not None:
+            from supervisor.discovery.mcp.entry_hash import hashing_entry
+
+            return (yield from hashing_entry(server, allowance))
+        beside: list[str] = []
+        if manifest.dialect == COPILOT:
+            from supervisor.discovery.copilot.prepared import sdk_of_project
+
+            beside = sdk_of_project(folder, self._home)
+        return (yield from hashing(folder, manifest, allowance, beside))
+
     def _checked(self, rows: Rows) -> dict[str, TrustRecord]:
         return {folder: _record(self._file.path, folder, row) for folder, row in rows.items()}
-
-
-def _hashing(folder: Path, manifest: Manifest, allowance: Allowance | None, server: Found | None) -> Steps[Content]:
-    if server is None or server.entry is None:
-        return (yield from hashing(folder, manifest, allowance))
-    from supervisor.discovery.mcp.entry_hash import hashing_entry
-
-    return (yield from hashing_entry(server, allowance))
 
 
 def _storable(parts: Mapping[str, str]) -> dict[str, str]:

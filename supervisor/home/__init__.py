@@ -1,4 +1,4 @@
-"""The user's folders and small files: `$ZOT_HOME`, the runtime folder, the configuration.
+"""The user's folders and small files: `$ZOT_HOME`, the runtime folder, the configuration; and the root of a repository.
 
-The folders of extensions are found in `supervisor.discovery`.
+What is in the folders of extensions is found in `supervisor.discovery`.
 """

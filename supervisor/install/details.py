@@ -68,7 +68,7 @@ def details(extension: Installed, home: Path, config: Config, environ: Mapping[s
     return Details(
         extension=extension,
         argv=() if found is None else tuple(found.argv if found.entry is None else found.written),
-        warnings=() if found is None else tuple(start_warnings(found)),
+        warnings=() if found is None else tuple(start_warnings(found, home)),
         env_policy="" if found is None else policy_of(found.manifest, config),
         secrets_given=() if found is None else tuple(secrets_given(found.manifest, config, environ)),
         withheld=() if found is None else tuple(withheld(found.manifest, config, environ)),
@@ -89,10 +89,16 @@ def command_line(found: Found) -> str:
     return shlex.join(found.argv if found.entry is None else found.written)
 
 
-def start_warnings(found: Found) -> list[str]:
+def start_warnings(found: Found, home: Path) -> list[str]:
     """Returns the unknown fields of the extension's manifest, and why its program cannot be started now. These are only
     warnings: the program may have to be built first."""
-    return [*([found.manifest.remark] if found.manifest.remark else ()), *_program_warnings(found)]
+    remarks = [found.manifest.remark] if found.manifest.remark else []
+    if not found.is_copilot:
+        return [*remarks, *_program_warnings(found)]
+    from supervisor.discovery.copilot.prepared import prepared
+
+    _, lacks = prepared(found, found.folder, home)
+    return [*remarks, *([lacks] if lacks else ())]
 
 
 def _program_warnings(found: Found) -> list[str]:

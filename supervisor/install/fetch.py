@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from supervisor.discovery.data_dir import RECORD
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.found import Scope
+from supervisor.home.copilot_folders import PROGRAM
 from supervisor.install import git, tree
 from supervisor.install.errors import InstallError
 from supervisor.install.record import Record, write_record
 from supervisor.install.source import GitSource, LocalSource
 from supervisor.install.staging import StagingFolder, locked, sweep
-from wire.manifest import ManifestError
+from wire.manifest import FILE, ManifestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,23 +56,22 @@ class Fetched:
         )
 
 
-def manifest_of(folder: Path, shown: str) -> Manifest:
-    """Returns the manifest of a folder. `shown` is the user's name of the source. Raises `InstallError`."""
+def manifest_of(folder: Path, shown: str, name: str = "") -> Manifest:
+    """Returns the manifest of a folder. `shown` is the user's name of the source, `name` that of a Copilot extension if
+    its folder has another one. Raises `InstallError`."""
     _need_manifest(folder, shown)
     try:
-        return read_manifest(folder)
+        return read_manifest(folder, name)
     except ManifestError as error:
         raise InstallError(f"{shown}: {error}") from None
 
 
 def _need_manifest(folder: Path, shown: str) -> None:
-    """Raises `InstallError` for a folder without a manifest; the text names subfolders that have one."""
-    if (folder / "extension.json").is_file():
+    """Raises `InstallError` for a folder that holds no extension; the text names subfolders that do."""
+    if _holds_one(folder):
         return
     try:
-        below = [
-            child.name for child in sorted(folder.iterdir())[:CHILDREN_READ] if (child / "extension.json").is_file()
-        ]
+        below = [child.name for child in sorted(folder.iterdir())[:CHILDREN_READ] if _holds_one(child)]
     except OSError as error:
         raise InstallError(f"{shown}: cannot be read: {error.strerror}") from None
     if below:
@@ -79,6 +79,10 @@ def _need_manifest(folder: Path, shown: str) -> None:
     if (folder / "HEAD").is_file() and (folder / "objects").is_dir():
         raise InstallError(f"{shown}: no extension.json in it; it is a bare git repository: install file://{folder}")
     raise InstallError(f"{shown}: no extension.json in it")
+
+
+def _holds_one(folder: Path) -> bool:
+    return (folder / FILE).is_file() or (folder / PROGRAM).is_file()
 
 
 def fetch(source: Source, stage: StagingFolder, parent: Path, git_timeout_s: float) -> Fetched:
@@ -91,7 +95,7 @@ def fetch(source: Source, stage: StagingFolder, parent: Path, git_timeout_s: flo
     else:
         commit = git.fetch(source, stage.tree, git_timeout_s)
         _check_clone(source, stage.tree)
-    manifest = manifest_of(stage.tree, source.shown)
+    manifest = manifest_of(stage.tree, source.shown, source.label)
     files = tree.files(stage.tree)
     return Fetched(source, manifest, files, tree.content_hash(stage.tree, files), commit)
 

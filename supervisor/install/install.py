@@ -76,7 +76,7 @@ def install(
     placed = look_at(target, scope)
     is_trusted, trouble = _trust(placed, folders)
     found = placed.found
-    warnings += [] if found is None else details.start_warnings(found)
+    warnings += [] if found is None else details.start_warnings(found, folders.home)
     return InstallResult(placed, before, (*warnings, *trouble, *stage.warnings, *_shared(folders, scope)), is_trusted)
 
 
@@ -107,7 +107,7 @@ def link(source: LocalSource, scope: Scope, folders: ExtensionFolders, *, force:
     warnings = [f"moved out of what was there: {path}" for path in moved]
     if before is not None and before.manifest is not None and manifest.is_enabled is not before.manifest.is_enabled:
         warnings.append(f"it is {'enabled' if manifest.is_enabled else 'disabled'} now, as its own manifest says")
-    warnings += [] if placed.found is None else details.start_warnings(placed.found)
+    warnings += [] if placed.found is None else details.start_warnings(placed.found, folders.home)
     return InstallResult(placed, before, (*warnings, *trouble, *stage.warnings, *_shared(folders, scope)), is_trusted)
 
 
@@ -182,7 +182,7 @@ def _shared(folders: ExtensionFolders, scope: Scope) -> list[str]:
 
 
 def _trust(extension: Installed, folders: ExtensionFolders) -> tuple[bool, list[str]]:
-    if extension.scope is not Scope.PROJECT:
+    if not extension.needs_trust:
         return True, []
     trouble = trust(extension, folders.home)
     return not trouble, [f"it is not trusted yet, and will not be started: {trouble}"] if trouble else []

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.content_hash import ContentError
-from supervisor.discovery.discover import mcp_file, read_manifest, servers_of
+from supervisor.discovery.discover import MANIFEST, mcp_file, read_manifest, servers_of
 from supervisor.discovery.found import Found, Scope
 from supervisor.discovery.staging_names import is_staging
 from supervisor.discovery.trust_store import TrustError, TrustStore
+from supervisor.home.copilot_folders import PROGRAM, copilot_folder_of, copilot_folders_of_user, is_for_copilot
 from supervisor.install.errors import MisuseError
 from supervisor.install.record import Record, RecordError, read_record
 from supervisor.install.staging import sweep
@@ -37,6 +38,10 @@ class ExtensionFolders:
     def parent(self, scope: Scope) -> Path:
         """Returns the folder that holds the extensions of a scope."""
         return self.project / ".zot" / "extensions" if scope is Scope.PROJECT else self.home / "extensions"
+
+    def copilot_parents(self, scope: Scope) -> tuple[Path, ...]:
+        """Returns the folders that hold Copilot extensions of a scope and no others."""
+        return (copilot_folder_of(self.project),) if scope is Scope.PROJECT else copilot_folders_of_user(self.home)
 
     def mcp_file(self, scope: Scope) -> Path:
         """Returns the file with the MCP servers of a scope."""
@@ -86,6 +91,16 @@ class Installed:
         return None if self.manifest is None else Found(self.folder, self.manifest, self.scope)
 
     @property
+    def needs_trust(self) -> bool:
+        """Whether a run starts it only if the user has trusted it."""
+        return self.scope is Scope.PROJECT if self.found is None else self.found.needs_trust
+
+    @property
+    def is_copilot(self) -> bool:
+        """Whether it is a Copilot extension; one that cannot be read, if it lies where only such are."""
+        return is_for_copilot(self.folder.parent) if self.found is None else self.found.is_copilot
+
+    @property
     def runs_in(self) -> Path:
         """The folder of its process."""
         if self.entry is None:
@@ -114,30 +129,38 @@ def look_at(folder: Path, scope: Scope) -> Installed:
 def installed(
     folders: ExtensionFolders, scopes: Iterable[Scope] = BOTH, tell: Callable[[str], None] = lambda _line: None
 ) -> list[Installed]:
-    """Returns all extensions of these scopes: those of the project first, each scope sorted by folder, then the MCP
-    servers of its file. First cleans up
-    after killed commands; `tell` gets a line for what cannot be deleted. Raises `OSError` for a folder that cannot be
-    read."""
+    """Returns all extensions of these scopes: those of the project first, each scope sorted by folder, then its Copilot
+    extensions, then the MCP servers of its file. First cleans up after killed commands; `tell` gets a line for what
+    cannot be deleted. Raises `OSError` for a folder that cannot be read."""
     found = []
     wanted = tuple(scopes)
+    seen = set()
     for scope in wanted:
-        parent = folders.parent(scope)
-        if scope is Scope.PROJECT and Scope.GLOBAL in wanted and _is_same(parent, folders.parent(Scope.GLOBAL)):
-            found += _servers(folders, scope)
-            continue  # the project's .zot is $ZOT_HOME
-        for line in sweep(parent):
-            tell(line)
-        try:
-            names = sorted(os.listdir(parent))
-        except (FileNotFoundError, NotADirectoryError):
-            names = []
-        found += [
-            look_at(parent / name, scope)
-            for name in names
-            if not is_staging(name) and ((parent / name).is_dir() or (parent / name).is_symlink())
-        ]
+        for parent in (folders.parent(scope), *folders.copilot_parents(scope)):
+            if scope is Scope.PROJECT and Scope.GLOBAL in wanted and _is_same(parent, folders.parent(Scope.GLOBAL)):
+                continue  # the project's .zot is $ZOT_HOME
+            if (real := os.path.realpath(parent)) not in seen:
+                seen.add(real)
+                for line in sweep(parent):
+                    tell(line)
+                found += [look_at(folder, scope) for folder in _folders(parent)]
         found += _servers(folders, scope)
     return found
+
+
+def _folders(parent: Path) -> list[Path]:
+    """The folders and links that may be extensions. Raises `OSError`."""
+    try:
+        names = sorted(os.listdir(parent))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    found = [parent / name for name in names if not is_staging(name)]
+    found = [path for path in found if path.is_dir() or path.is_symlink()]
+    if not is_for_copilot(parent):
+        return found
+    return [
+        path for path in found if not path.exists() or any(os.path.lexists(path / name) for name in (PROGRAM, MANIFEST))
+    ]
 
 
 def _servers(folders: ExtensionFolders, scope: Scope) -> list[Installed]:
@@ -188,7 +211,7 @@ def named(name: str, candidates: Sequence[Installed]) -> Installed:
 
 
 def trust(extension: Installed, home: Path) -> str:
-    """Records that the user trusts a project's extension as it is now. Returns why that failed, or ""."""
+    """Records that the user trusts an extension as it is now. Returns why that failed, or ""."""
     if extension.manifest is None:
         return extension.trouble
     try:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from supervisor.discovery.discover import MANIFEST
-from supervisor.discovery.found import Scope
 from supervisor.discovery.trust_store import TrustError, TrustStore
+from supervisor.home.copilot_folders import PROGRAM
 from supervisor.home.small_file import read_file, replace_file
 from supervisor.install import data, staging
 from supervisor.install.errors import InstallError, MisuseError
@@ -76,7 +76,7 @@ def remove(extension: Installed, home: Path, others: Iterable[Installed], *, pur
 
 def _revoke(extension: Installed, home: Path) -> None:
     """Removes the trust record: an extension that is put into this folder later starts untrusted."""
-    if extension.scope is not Scope.PROJECT:
+    if not extension.needs_trust:
         return
     try:
         TrustStore(home).revoke(extension.folder)
@@ -91,7 +91,7 @@ def switch(extension: Installed, home: Path, *, on: bool) -> bool:
         raise InstallError(f"{extension.folder}: {extension.trouble}")
     if extension.entry is not None:
         return _switch_server(extension, extension.entry, on=on)
-    was_trusted = extension.scope is Scope.PROJECT and is_trusted(extension, home)
+    was_trusted = extension.needs_trust and is_trusted(extension, home)
     try:
         with staging.locked(extension.folder.parent):
             is_untouched = extension.record is not None and _hash(extension) == extension.record.content_hash
@@ -122,13 +122,15 @@ def _switch_server(extension: Installed, file: Path, *, on: bool) -> bool:
 
 
 def write_enabled(folder: Path, *, on: bool) -> bool:
-    """Sets `enabled` in the manifest. Keeps the order and unknown fields; indents by 2 spaces, as zot does. Returns
-    whether the value has changed. Raises `InstallError` and `OSError`."""
+    """Sets `enabled` in the manifest; a Copilot extension gets one if it has none. Keeps the order and unknown fields;
+    indents by 2 spaces, as zot does. Returns whether the value has changed. Raises `InstallError` and `OSError`."""
     path = Path(os.path.realpath(folder / MANIFEST))
     try:
         manifest = json.loads(read_file(path))
     except FileNotFoundError:
-        raise InstallError(f"{folder}: no {MANIFEST} in it; there is nothing to switch") from None
+        if not os.path.lexists(folder / PROGRAM):
+            raise InstallError(f"{folder}: no {MANIFEST} in it; there is nothing to switch") from None
+        manifest = {}  # a Copilot extension needs none
     except (ValueError, RecursionError) as error:
         raise InstallError(f"{path}: {error}; correct it first") from None
     if not isinstance(manifest, dict):
@@ -137,7 +139,7 @@ def write_enabled(folder: Path, *, on: bool) -> bool:
         return False
     manifest["enabled"] = on
     text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
-    replace_file(path, text.encode("utf-8", "replace"), stat.S_IMODE(path.stat().st_mode))
+    replace_file(path, text.encode("utf-8", "replace"), stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644)
     return True
 
 

@@ -112,10 +112,10 @@ def update(
             warnings = replace(extension, stage, fetched, now)
     warnings += stage.warnings
     placed = look_at(extension.folder, extension.scope)
-    if extension.scope is Scope.PROJECT and was_trusted and (trouble := trust(placed, folders.home)):
+    if extension.needs_trust and was_trusted and (trouble := trust(placed, folders.home)):
         warnings.append(f"it is not trusted any more, and will not be started: {trouble}")
     if placed.found is not None:
-        warnings += details.start_warnings(placed.found)
+        warnings += details.start_warnings(placed.found, folders.home)
     return Update(action, extension, placed, is_changed, tuple(warnings))
 
 

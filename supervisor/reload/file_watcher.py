@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from supervisor.discovery.data_dir import is_state
 from supervisor.discovery.discover import MANIFEST
+from supervisor.home.copilot_folders import PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -90,8 +91,9 @@ def difference(before: Mapping[str, FileStamp], now: Mapping[str, FileStamp]) ->
 class FileWatcher:
     """Scans from `start` until `stop`. `folders` returns the present folder of each extension by name. `on_change` gets
     the name of an extension and its changed files, `QUIET_S` seconds after the last change. `parents` are folders that
-    contain extension folders. `on_folders` is called when a manifest in one of these extension folders, or one of the
-    `files`, appears, disappears or changes. `say` gets the name of an extension and a line for the user."""
+    contain extension folders. `on_folders` is called when a manifest or an `extension.mjs` in one of these extension
+    folders, or one of the `files`, appears, disappears or changes. `say` gets the name of an extension and a line for
+    the user."""
 
     def __init__(
         self,
@@ -163,7 +165,8 @@ class FileWatcher:
         return False
 
     def _list(self) -> dict[str, FileStamp]:
-        """The manifests in the extension folders of `parents`, and the `files`, by path."""
+        """The manifests and the programs of Copilot extensions in the extension folders of `parents`, and the `files`,
+        by path."""
         found: dict[str, FileStamp] = {}
         for parent in self._parents:
             try:
@@ -172,6 +175,7 @@ class FileWatcher:
                 continue
             for name in names:
                 _put_stamp(found, os.path.join(parent, name, MANIFEST))
+                _put_stamp(found, os.path.join(parent, name, PROGRAM))
         for file in self._files:
             _put_stamp(found, str(file))
         return found

@@ -79,7 +79,10 @@ def plan_one(known: KnownExtension, read: Manifest | Found | ManifestError) -> P
         return Keep(_renamed(name, read.name))
     if not read.is_enabled and known.found.scope is not Scope.EXPLICIT:
         return Stop("it is disabled in its manifest")
-    return Replace(replace(known.found, manifest=read, seal=None))
+    new = replace(known.found, manifest=read, seal=None)
+    if new.is_copilot is not known.found.is_copilot:
+        return Keep("its manifest says now that it is started in another way: that needs a new start")
+    return Replace(new)
 
 
 def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tuple[str, Plan]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.discover import PROJECT_FILE, USER_FILE
+from supervisor.home.copilot_folders import copilot_folders
 from supervisor.install.newer_source import advice, allowance_in_the_loop, newer_source, source_of
 from supervisor.reload.file_watcher import FileWatcher
 from wire.manifest import ManifestError
@@ -27,7 +28,7 @@ FILES_NAMED = 3
 
 def parents_of(project: Path, home: Path) -> tuple[Path, ...]:
     """The folders in which `discover` looks for extension folders."""
-    return (project / ".zot" / "extensions", home / "extensions")
+    return (project / ".zot" / "extensions", home / "extensions", *copilot_folders(project, home))
 
 
 def mcp_files(project: Path | None, home: Path, named: Iterable[str]) -> tuple[Path, ...]:
@@ -50,13 +51,16 @@ def watch(
     no longer watched, and about installed extensions whose source has changed: what runs is the copy. All other
     outcomes have notices."""
     sources = _Sources(supervisor, say)
+    skips = _Skips(say)
 
     def ended(outcomes: tuple[ReloadOutcome, ...]) -> None:
         for outcome in outcomes:
             watching.reloaded(outcome.name)
             sources.forget(outcome.name)
-            if outcome.outcome == "skipped":
-                say(f"zot: extension load: {outcome.name}: {outcome.reason}")
+
+    def found_again(outcomes: tuple[ReloadOutcome, ...]) -> None:
+        ended(outcomes)
+        skips.tell(outcomes)
 
     def on_change(name: str, files: set[str]) -> None:
         if name.endswith(OF_SOURCE):
@@ -71,7 +75,7 @@ def watch(
     def on_folders() -> None:
         if not supervisor.closed:
             changed = [extension.name for extension in supervisor.extensions if _has_new_entry(extension)]
-            reloader.catch_up(ended)
+            reloader.catch_up(found_again)
             for name in changed:
                 reloader.begin(name, ended)
 
@@ -108,6 +112,22 @@ def _has_new_entry(extension: Extension) -> bool:
     except ManifestError:
         return False
     return now.manifest.is_enabled and not is_same(extension.found, now)
+
+
+class _Skips:
+    """Tells of the folders that are skipped. They are found again with each change of another one, and told once."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._told: frozenset[str] = frozenset()
+
+    def tell(self, outcomes: tuple[ReloadOutcome, ...]) -> None:
+        skipped = [each for each in outcomes if each.outcome == "skipped"]
+        lines = {f"zot: extension load: {each.name}: {each.reason}": None for each in skipped}
+        for line in lines:
+            if line not in self._told:
+                self._say(line)
+        self._told = frozenset(lines)
 
 
 class _Sources:

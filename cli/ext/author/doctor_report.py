@@ -13,6 +13,7 @@ from cli.doctor.checks import Level
 from cli.doctor.finding import DoctorFinding, worst
 from cli.ext.author.doctor_findings import judge, judge_manifest
 from supervisor.discovery.admission import Admission, Consent
+from supervisor.discovery.copilot.manifest import has_no_exec
 from supervisor.discovery.discover import MANIFEST, McpFiles, discover, mcp_file, read_manifest, servers_of
 from supervisor.discovery.found import Found, Scope, Skipped
 from supervisor.discovery.mcp.servers import expanded
@@ -20,6 +21,7 @@ from supervisor.harness.checkup import examine
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.program_facts import look
 from supervisor.home.config import ConfigError, load_config
+from supervisor.home.copilot_folders import PROGRAM, copilot_folder_of, copilot_folders_of_user, is_for_copilot
 from supervisor.home.small_file import read_file
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
@@ -119,12 +121,17 @@ def _admit_named(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
     whether there is one. If there is none, the name means a folder in the current folder. Installed extensions come
     first, because a name must not start a program that happens to be here. Raises `_UnknownError` if there is
     neither."""
-    places = {project / ".zot" / "extensions": Scope.PROJECT, home / "extensions": Scope.GLOBAL}
+    places = {
+        project / ".zot" / "extensions": Scope.PROJECT,
+        copilot_folder_of(project): Scope.PROJECT,
+        home / "extensions": Scope.GLOBAL,
+        **dict.fromkeys(copilot_folders_of_user(home), Scope.GLOBAL),
+    }
     folders: dict[str, tuple[Path, Scope]] = {}
     by_name: dict[str, tuple[Path, Scope]] = {}
     for parent, scope in places.items():
         for folder in sorted(parent.iterdir()) if parent.is_dir() else ():
-            if folder.is_symlink() or folder.is_dir():
+            if folder.is_symlink() or (folder.is_dir() and (not is_for_copilot(parent) or _holds_one(folder))):
                 folders.setdefault(folder.name, (folder, scope))
                 try:
                     by_name.setdefault(read_manifest(folder).name, (folder, scope))
@@ -135,9 +142,13 @@ def _admit_named(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
         _admit_folder(*place, chosen, home)
     elif _admit_server(name, project, home, chosen):
         return True
-    elif not Path(name, MANIFEST).is_file():
+    elif not (Path(name, MANIFEST).is_file() or Path(name, PROGRAM).is_file()):
         raise _UnknownError(no_such("extension", name, {**folders, **by_name}))
     return place is not None
+
+
+def _holds_one(folder: Path) -> bool:
+    return any(os.path.lexists(folder / name) for name in (PROGRAM, MANIFEST))
 
 
 def _admit_server(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
@@ -165,6 +176,8 @@ def _entry_finding(reason: str) -> DoctorFinding:
 def _skipped_findings(skipped: Skipped) -> tuple[DoctorFinding, ...]:
     if skipped.entry is not None:
         return (_entry_finding(skipped.reason),)
+    if skipped.is_copilot:
+        return (_lacking(skipped.reason),)
     return _manifest_findings(skipped.folder, skipped.reason)
 
 
@@ -174,11 +187,19 @@ def _admit_folder(folder: Path, scope: Scope, chosen: _Chosen, home: Path) -> No
     except ManifestError as error:
         chosen.reports.append(Report(folder.name, folder, _manifest_findings(folder, str(error))))
         return
-    _admit(found, chosen, home)
+    lacks = ""
+    if found.is_copilot:
+        from supervisor.discovery.copilot.prepared import prepared
+
+        found, lacks = prepared(found, Path.cwd(), home)
+    if lacks:
+        chosen.reports.append(Report(found.manifest.name, folder, (_lacking(lacks),)))
+    else:
+        _admit(found, chosen, home)
 
 
 def _admit(found: Found, chosen: _Chosen, home: Path) -> None:
-    if found.scope is Scope.PROJECT and (why := _distrust(found, home)):
+    if found.needs_trust and (why := _distrust(found, home)):
         chosen.reports.append(Report(found.manifest.name, Path(found.where), (), skipped=why))
     else:
         chosen.found.append(found)
@@ -194,10 +215,19 @@ def _distrust(found: Found, home: Path) -> str:
     return f"not trusted ({judged.reason}); zot ext trust {found.manifest.name} after you have read it"
 
 
+def _lacking(reason: str) -> DoctorFinding:
+    """What this machine lacks for a Copilot extension."""
+    message, _, advice = reason.partition("; ")
+    return DoctorFinding(Level.FAIL, "program", message, advice)
+
+
 def _manifest_findings(folder: Path, reason: str) -> tuple[DoctorFinding, ...]:
-    """All faults of the manifest in a folder; if it has none, the reason why the folder was skipped."""
+    """All faults of the manifest in a folder; if it has none, or is that of a Copilot extension, the reason why the
+    folder was skipped."""
     try:
-        faults = judge_manifest(read_file(folder / MANIFEST))
+        text = read_file(folder / MANIFEST)
+        is_copilot = os.path.lexists(folder / PROGRAM) and (is_for_copilot(folder.parent) or has_no_exec(text))
+        faults = [] if is_copilot else judge_manifest(text)
     except OSError:
         faults = []
     if faults:

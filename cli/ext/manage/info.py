@@ -93,7 +93,7 @@ def _record(details: Details, size: DefinitionSize | None, hosts: list[int]) -> 
         "limits": None if details.limits is None else msgspec.structs.asdict(details.limits),
         "trusted": details.is_trusted,
         "trust": details.trust or None,
-        "data_dir": str(details.data) if extension.entry is None else None,
+        "data_dir": str(details.data) if extension.entry is None and not extension.is_copilot else None,
         "data_bytes": details.data_bytes,
         "data_in_dir": details.data_in_folder,
         "log": str(details.log),
@@ -110,7 +110,6 @@ def _record(details: Details, size: DefinitionSize | None, hosts: list[int]) -> 
 def _lines(details: Details, size: DefinitionSize | None, hosts: list[int]) -> Iterator[tuple[str, str]]:
     from cli.number_format import count_text
     from cli.number_format import size as bytes_of
-    from supervisor.discovery.found import Scope
 
     extension = details.extension
     link = f", a link to {extension.target}" if extension.is_link else ""
@@ -126,12 +125,12 @@ def _lines(details: Details, size: DefinitionSize | None, hosts: list[int]) -> I
         if extension.trouble:
             yield "fails", extension.trouble
         yield from _of_manifest(extension.manifest, details)
-        if extension.scope is Scope.PROJECT:
+        if extension.needs_trust:
             yield (
                 "trusted",
                 "yes" if details.is_trusted else f"no, {details.trust}: zot ext trust {shlex.quote(extension.name)}",
             )
-    if extension.entry is None:  # an MCP server has no data folder
+    if extension.entry is None and not extension.is_copilot:  # nobody tells these of a data folder
         yield "data", f"{details.data}, {'none yet' if details.data_bytes is None else bytes_of(details.data_bytes)}"
     if details.data_in_folder:
         yield "", f"and in its own folder: {', '.join(details.data_in_folder[:10])}"
@@ -151,11 +150,15 @@ def _lines(details: Details, size: DefinitionSize | None, hosts: list[int]) -> I
 def _of_manifest(manifest: Manifest, details: Details) -> Iterator[tuple[str, str]]:
     import msgspec
 
+    from wire.dialects.table import ZOT
+
     yield "version", manifest.version or "-"
     if manifest.description:
         yield "about", manifest.description
     yield "language", manifest.language or "-"
     yield "enabled", "yes" if manifest.is_enabled else f"no: zot ext enable {shlex.quote(manifest.name)}"
+    if manifest.dialect != ZOT:
+        yield "protocol", manifest.dialect
     yield "command line", shlex.join(details.argv)
     yield "environment", f"{details.env_policy}; asks for {', '.join(manifest.env) or 'nothing by name'}"
     yield "gets secrets", ", ".join(details.secrets_given) or "none that is set here"

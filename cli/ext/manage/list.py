@@ -34,9 +34,10 @@ def register(app: typer.Typer) -> None:
 def ext_list(project: InProject = False, everywhere: InGlobal = False, cwd: Cwd = None, as_json: Json = False) -> None:
     """List the installed extensions and MCP servers, without starting them.
 
-    MCP servers are those of .mcp.json and $ZOT_HOME/mcp.json, and "dir" is that file. A broken one is listed with what
-    is wrong. "tokens" is about how many tokens of each request to the model were the definitions of its tools when it
-    last ran; "-" if it has not run yet.
+    MCP servers are those of .mcp.json and $ZOT_HOME/mcp.json, and "dir" is that file. Copilot extensions are those of
+    .github/extensions, $ZOT_HOME/copilot-extensions and ~/.copilot/extensions. A broken one is listed with what is
+    wrong. "tokens" is about how many tokens of each request to the model were the definitions of its tools when it last
+    ran; "-" if it has not run yet.
 
     Exit status: 0 listed, also if there is nothing; 1 failed; 2 usage.
 
@@ -105,11 +106,10 @@ def _size(extension: Installed, sizes: Sizes) -> DefinitionSize | None:
 
 
 def _trusted(extension: Installed, home: Path) -> str | None:
-    """`yes` or `no` for an extension of a project; None for other extensions, which need no trust."""
-    from supervisor.discovery.found import Scope
+    """`yes` or `no` for an extension that needs trust; None for others."""
     from supervisor.install.installed import is_trusted
 
-    if extension.scope is not Scope.PROJECT or extension.found is None:
+    if not extension.needs_trust or extension.found is None:
         return None
     return "yes" if is_trusted(extension, home) else "no"
 
@@ -120,8 +120,16 @@ def _source(extension: Installed) -> str | None:
     if extension.entry is not None:
         return "mcp"
     if extension.record is None:
-        return None
+        return "copilot" if extension.is_copilot else None
     return extension.record.source + (f"@{extension.record.ref}" if extension.record.ref else "")
+
+
+def _kind(extension: Installed) -> str | None:
+    if extension.is_link:
+        return "link"
+    if extension.record is not None:
+        return extension.record.kind
+    return "mcp" if extension.entry is not None else "copilot" if extension.is_copilot else None
 
 
 def _file(extension: Installed) -> str | None:
@@ -141,7 +149,8 @@ def _record(extension: Installed, home: Path, size: DefinitionSize | None) -> di
         "description": manifest and manifest.description,
         "trusted": None if trusted is None else trusted == "yes",
         "source": extension.target if extension.is_link else record.source if record else _file(extension),
-        "kind": "link" if extension.is_link else record.kind if record else "mcp" if extension.entry else None,
+        "kind": _kind(extension),
+        "dialect": manifest and manifest.dialect,
         "ref": record and record.ref,
         "commit": record and record.commit,
         "broken": extension.trouble or None,

@@ -19,11 +19,12 @@ from supervisor.discovery.found import Found, Scope, Skipped
 from supervisor.discovery.trust_rules import TrustState
 from supervisor.discovery.trust_store import TrustError, TrustStore, key_of
 from supervisor.home.config import ConfigError, load_config
+from supervisor.home.copilot_folders import copilot_folder_of
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
 from wire.manifest import ManifestError
 from wire.suggest import no_such
-from wire.text import one_line, printable
+from wire.text import counted, one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,7 +105,7 @@ class _TrustActions:
             *self._servers(Scope.PROJECT, complain=True),
         ]
         if not found and not self._failed:
-            nowhere = "there are none in .zot/extensions, and none in .mcp.json"
+            nowhere = "there are none in .zot/extensions and .github/extensions, and none in .mcp.json"
             raise UnableError(f"{self._project} has no extensions of its own: {nowhere}")
         for extension in found:
             if not extension.manifest.is_enabled:
@@ -140,11 +141,14 @@ class _TrustActions:
         raise UnknownError(no_such("extension", what, sorted({extension.manifest.name for extension in known})))
 
     def _waiting(self) -> list[tuple[Found, TrustJudgement]]:
-        """The enabled extensions of the project that are not trusted. Complains of those that cannot be read."""
+        """The enabled extensions of the project, and the Copilot extensions of the user, that are not trusted.
+        Complains of those of the project that cannot be read."""
         waiting = []
-        mine = [each for each in self._places() if each[1] is Scope.PROJECT]
-        for found in (*self._read(mine, complain=True), *self._servers(Scope.PROJECT, complain=True)):
-            if not found.manifest.is_enabled:
+        places = self._places()
+        mine = self._read([each for each in places if each[1] is Scope.PROJECT], complain=True)
+        others = self._read([each for each in places if each[1] is not Scope.PROJECT])
+        for found in (*mine, *others, *self._servers(Scope.PROJECT, complain=True)):
+            if not found.manifest.is_enabled or not found.needs_trust:
                 continue
             judged = self._store.examine(found.place, found.manifest, found)
             if judged.is_trusted:
@@ -232,7 +236,7 @@ class _TrustActions:
         return Status.ERROR.exit_code if self._failed else 0
 
     def offer(self) -> int:
-        """Shows the extensions of the project that wait for trust. On a terminal asks about each, as `trust`."""
+        """Shows the extensions that wait for trust. On a terminal asks about each, as `trust`."""
         waiting = self._waiting()
         if self._as_json:
             for found, judged in waiting:
@@ -245,10 +249,18 @@ class _TrustActions:
                     _print(line)
                 _print(f"waits   {judged.reason}: zot ext trust {shlex.quote(found.manifest.name)}")
         if waiting:
-            count = f"{len(waiting)} extension{'s' * (len(waiting) != 1)} of {self._project}"
-            _complain(f"{count} not trusted yet: name one, or zot ext trust --project for all")
+            _complain(
+                f"{self._whose(waiting)} not trusted yet: name one, or zot ext trust --project for all of a project"
+            )
             return Status.ERROR.exit_code
         return self._nothing_waits()
+
+    def _whose(self, waiting: Sequence[tuple[Found, TrustJudgement]]) -> str:
+        ours = sum(found.scope is Scope.PROJECT for found, _ in waiting)
+        said = [f"{counted(ours, 'extension')} of {self._project}"] if ours else []
+        if others := len(waiting) - ours:
+            said.append(f"{counted(others, 'Copilot extension')} of yours")
+        return " and ".join(said)
 
     def _nothing_waits(self) -> int:
         if not self._failed:
@@ -258,7 +270,10 @@ class _TrustActions:
     def revoke(self, what: str) -> int:
         entries = self._store.entries()
         by_path = key_of(Path(what).expanduser())
-        here = (key_of(self._project / ".zot" / "extensions") + os.sep, key_of(self._project / PROJECT_FILE) + os.sep)
+        parents = (
+            self._project / ".zot" / "extensions", copilot_folder_of(self._project), self._project / PROJECT_FILE
+        )  # fmt: skip
+        here = tuple(key_of(parent) + os.sep for parent in parents)
         folders = [folder for folder, entry in entries.items() if what == entry.name or folder == by_path]
         if len(folders) > 1:
             folders = [folder for folder in folders if folder.startswith(here)] or folders
@@ -275,9 +290,10 @@ class _TrustActions:
         return 0
 
     def list(self) -> int:
-        """Prints all trusted extensions, of any project, and the extensions of this project."""
+        """Prints all trusted extensions, of any project, the extensions of this project, and the Copilot extensions of
+        the user."""
         entries = self._store.entries()
-        mine = (*self._read(installed(self._project, None, [])), *self._servers(Scope.PROJECT))
+        mine = (*(each for each in self._read(self._places()) if each.needs_trust), *self._servers(Scope.PROJECT))
         here = {key_of(extension.place): extension for extension in mine}
         rows: list[dict[str, Any]] = []
         for folder in sorted({*entries, *here}):

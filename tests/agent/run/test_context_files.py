@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from agent.run import context_files
-from agent.run.context_files import FILE_LIMIT, LIMIT, as_text, find_context_files, repository_root
+from agent.run.context_files import FILE_LIMIT, LIMIT, as_text, find_context_files
+from supervisor.home.repository import repository_root
 
 
 @pytest.fixture

@@ -1,0 +1,57 @@
+// What an extension gets for `@github/copilot-sdk/extension`: all that the SDK exports, and a `joinSession` that keeps
+// what the guide for authors promises where the SDK does otherwise, and tells zot what the SDK does not.
+
+import { joinSession as join } from "@github/copilot-sdk/extension";
+import { answeringHandler, hookNames, toolHandler, watchWaits, wrappedHooks } from "./handlers.mjs";
+import { view } from "./view.mjs";
+
+export * from "@github/copilot-sdk/extension";
+
+/** Joins the session of the host. The config is the SDK's. */
+export async function joinSession(config = {}) {
+  return watchWaits(await join(config && typeof config === "object" ? prepared(config) : config));
+}
+
+function prepared(config) {
+  const changed = { ...config, extensionInfo: { ...config.extensionInfo, zot: aboutJoin(config) } };
+  if (config.hooks && typeof config.hooks === "object") changed.hooks = wrappedHooks(config.hooks);
+  if (Array.isArray(config.tools)) changed.tools = config.tools.map((tool) => withHandler(tool, toolHandler));
+  if (Array.isArray(config.commands)) {
+    changed.commands = config.commands.map((command) => withHandler(command, answeringHandler));
+  }
+  if (typeof config.onUserInputRequest === "function") {
+    changed.onUserInputRequest = answeringHandler("onUserInputRequest", config.onUserInputRequest);
+  }
+  if (typeof config.onPermissionRequest === "function") {
+    changed.onPermissionRequest = permissionHandler(config.onPermissionRequest);
+  }
+  return changed;
+}
+
+/** What the SDK does not say on the wire: `hooks`, the types of the hooks (the SDK: whether there is any), and
+ * `missing`, the variables that the extension asks for and this process has not. */
+function aboutJoin(config) {
+  const asked = Array.isArray(config.requestedEnvironmentVariables) ? config.requestedEnvironmentVariables : [];
+  return {
+    hooks: hookNames(config.hooks),
+    missing: asked.filter((name) => typeof name === "string" && process.env[name] === undefined),
+  };
+}
+
+/** A tool or command whose handler is wrapped. */
+function withHandler(item, wrap) {
+  if (typeof item?.handler !== "function") return item;
+  const handler = wrap(item.name, item.handler);
+  return view(item, (name, value) => (name === "handler" ? handler : value));
+}
+
+/** The SDK does not answer at all for a handler that leaves the decision to others (`no-result`). The host would wait:
+ * it is told `no-opinion`. */
+function permissionHandler(handler) {
+  const answer = answeringHandler("onPermissionRequest", handler);
+  return async (...given) => {
+    const decision = await answer(...given);
+    const inner = decision?.kind === "attributed" ? decision.result : decision;
+    return inner?.kind === "no-result" ? { kind: "no-opinion" } : decision;
+  };
+}

@@ -1,0 +1,92 @@
+// Wraps an extension's handlers.
+
+import { AsyncLocalStorage } from "node:async_hooks";
+import { view } from "./view.mjs";
+
+const HOOK = /^on[A-Z]/;
+
+/** The handler on whose behalf code runs, if there is one: `{name, isRunning}`. */
+const current = new AsyncLocalStorage();
+const warned = new Set();
+
+/** The time of a hook's input. It is a Date, as the SDK has it, and the milliseconds since 1970, as the guide has it,
+ * wherever a plain value is wanted: in arithmetic, comparisons, texts and JSON. */
+class HookTime extends Date {
+  [Symbol.toPrimitive]() {
+    return this.getTime();
+  }
+
+  toJSON() {
+    return this.getTime();
+  }
+}
+
+/** Types of the hooks for which there are handlers: ["preToolUse"] for {onPreToolUse}. */
+export function hookNames(hooks) {
+  return Object.keys(hooks ?? {})
+    .filter((name) => HOOK.test(name) && hooks[name])
+    .map((name) => name[2].toLowerCase() + name.slice(3));
+}
+
+/** Hooks as the guide has them. The SDK takes a hook that throws for one without an opinion: here the host is told. */
+export function wrappedHooks(hooks) {
+  return view(hooks, (name, value) => {
+    if (typeof name !== "string" || !HOOK.test(name) || !value) return value;
+    return async (input, invocation) => {
+      try {
+        return await run(name, () => value(asTheGuideHasIt(input), invocation));
+      } catch (error) {
+        console.error(`hook ${name} threw:`, error);
+        return { zotHookError: error instanceof Error ? error.message : String(error) };
+      }
+    };
+  });
+}
+
+/** Both names of the working directory, and the time. */
+function asTheGuideHasIt(input) {
+  if (!input || typeof input !== "object") return input;
+  const folder = input.workingDirectory ?? input.cwd;
+  return { ...input, timestamp: new HookTime(input.timestamp), cwd: folder, workingDirectory: folder };
+}
+
+/** The handler of a tool. A result without a resultType is a success; the SDK would send its JSON as the text. */
+export function toolHandler(name, handler) {
+  return async (...given) => {
+    const result = await run(`of tool ${name}`, () => handler(...given));
+    const isUnsaid = typeof result?.textResultForLlm === "string" && result.resultType === undefined;
+    return isUnsaid ? { ...result, resultType: "success" } : result;
+  };
+}
+
+/** A handler whose answer is passed on as it is. */
+export function answeringHandler(name, handler) {
+  return async (...given) => run(name, () => handler(...given));
+}
+
+async function run(name, call) {
+  const handler = { name, isRunning: true };
+  try {
+    return await current.run(handler, call);
+  } finally {
+    handler.isRunning = false;
+  }
+}
+
+/** Warns once for each handler that waits for the agent, which may itself wait for the handler. Returns the session. */
+export function watchWaits(session) {
+  const original = session.sendAndWait;
+  if (typeof original !== "function") return session;
+  session.sendAndWait = function sendAndWait(...given) {
+    const handler = current.getStore();
+    if (handler?.isRunning && !warned.has(handler.name)) {
+      warned.add(handler.name);
+      console.error(
+        `session.sendAndWait() inside the handler ${handler.name}: the agent may wait for this handler, and the` +
+          " handler for the agent; send() does not wait",
+      );
+    }
+    return Reflect.apply(original, this, given);
+  };
+  return session;
+}

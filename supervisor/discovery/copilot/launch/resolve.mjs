@@ -1,0 +1,24 @@
+// Hooks for Node's resolution of imports. Node runs `resolve` for each import, synchronously or in a thread of its own.
+
+const PACKAGE = "@github/copilot-sdk";
+const FACADE = new URL("./facade.mjs", import.meta.url).href;
+
+let sdk;
+
+/** @param {{sdk: string}} data The URL of the SDK's package.json. */
+export function initialize(data) {
+  sdk = data.sdk;
+}
+
+/** Resolves the SDK's entry for extensions to the facade, and all other entries, for whoever imports them, to the one
+ * SDK that was chosen. What the SDK itself imports stays as it is. */
+export function resolve(specifier, context, next) {
+  if (specifier !== PACKAGE && !specifier.startsWith(`${PACKAGE}/`)) return next(specifier, context);
+  const importer = context.parentURL ?? "";
+  if (importer.startsWith(new URL(".", sdk).href)) return next(specifier, context);
+  const isRequired = context.conditions?.includes("require");
+  if (specifier === `${PACKAGE}/extension` && importer !== FACADE && !isRequired) {
+    return { url: FACADE, format: "module", shortCircuit: true };
+  }
+  return next(specifier, { ...context, parentURL: sdk });
+}
