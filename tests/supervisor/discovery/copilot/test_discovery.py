@@ -12,6 +12,8 @@ from supervisor.discovery.trust_store import TrustStore
 from supervisor.home.config import Config
 from tests.support.copilot_folders import copilot_extension, fake_sdk
 
+pytestmark = pytest.mark.usefixtures("stand_in_node")
+
 
 @pytest.fixture
 def find(project, home):
