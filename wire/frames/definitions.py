@@ -294,7 +294,7 @@ class Event(Frame, frozen=True, tag="event"):
     is_error: bool | None = None
     content: list[ContentBlock] | None = None
     source: SessionSource | None = None
-    """As in `event_intercept`, like the next ones: only a question about the event has them."""
+    """As in `event_intercept`, like the next ones. Only a question has this one and `recoverable`."""
     reason: SessionEnd | None = None
     error_context: ErrorContext | None = None
     recoverable: bool | None = None
@@ -327,6 +327,9 @@ class EventIntercept(Frame, frozen=True, tag="event_intercept"):
     """`error`. With `tool_execution` there is the tool."""
     recoverable: bool | None = None
     """`error`: whether it can be retried."""
+    files: list[str] | None = None
+    """As in `event`, like `sender`."""
+    sender: str | None = None
 
 
 class PanelKey(Frame, frozen=True, tag="panel_key"):
