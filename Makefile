@@ -81,6 +81,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.soak
 	$(BIN)/python -m benchmarks.sdk
 	$(BIN)/python -m benchmarks.mcp
+	$(BIN)/python -m benchmarks.copilot
 	$(BIN)/python -m benchmarks.rpc
 	$(BIN)/python -m benchmarks.sessions
 	$(BIN)/python -m benchmarks.batch

@@ -30,6 +30,7 @@ TABLES = {
         "resume: from the start",
         "requests per minute",
     ],
+    "copilot": [],
     "intercept": ["back to back, one core", "a call every 2 ms, free", "while others flood", "the layers of a call"],
     "mcp": [
         "a tool call, Python, one core",
@@ -51,7 +52,7 @@ TABLES = {
     "startup": ["start-up", "zot --version", "first request, one silent"],
     "throughput": ["notify frames of 128 bytes", "processor time of the host"],
 }
-LONG = ("batch", "intercept", "mcp", "rpc", "startup", "throughput")
+LONG = ("batch", "copilot", "intercept", "mcp", "rpc", "startup", "throughput")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="places processes on processors")
