@@ -27,8 +27,8 @@ from wire.dialects.copilot.calls import SUCCESS, Calls
 from wire.dialects.copilot.events import Events
 from wire.dialects.copilot.joining import Joined, JoinError, joined
 from wire.dialects.copilot.limits import limit_of
-from wire.dialects.copilot.methods import Methods
 from wire.dialects.copilot.requests import Kind, Request, Requests, answered, answered_with, refused
+from wire.dialects.copilot.rpc.methods import Methods
 from wire.dialects.copilot.tool_results import COMMAND_ANSWER, TOOL_ANSWER
 from wire.dialects.copilot.verdicts import Verdicts
 from wire.dialects.json_values import string
