@@ -10,8 +10,8 @@ from tests.support.copilot_shapes import ANSWERS
 from wire.dialects.base import HostCalled, HostInfo
 from wire.dialects.copilot.events import Events
 from wire.dialects.copilot.joining import Joined
-from wire.dialects.copilot.methods import Methods
 from wire.dialects.copilot.requests import Requests
+from wire.dialects.copilot.rpc.methods import Methods
 
 HOST = HostInfo("1", "p", "m", "/repo", session_id="S", workspace="/work/S")
 

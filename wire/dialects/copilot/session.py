@@ -27,8 +27,8 @@ from wire.dialects.copilot.calls import SUCCESS, Calls
 from wire.dialects.copilot.events import Events
 from wire.dialects.copilot.joining import Joined, JoinError, joined
 from wire.dialects.copilot.limits import limit_of
-from wire.dialects.copilot.methods import Methods
 from wire.dialects.copilot.requests import Kind, Request, Requests, answered, answered_with, refused
+from wire.dialects.copilot.rpc.methods import Methods
 from wire.dialects.copilot.tool_results import COMMAND_ANSWER, TOOL_ANSWER
 from wire.dialects.copilot.verdicts import Verdicts
 from wire.dialects.json_values import string
@@ -320,6 +320,8 @@ class CopilotSession:
         return b"" if self._verdicts is None else self._verdicts.begin(call_id, event)
 
     def tell(self, event: frames.Event) -> bytes:
+        if self._verdicts is not None:
+            self._verdicts.note(event)
         return b"" if self._events is None else self._events.event(event)
 
     def panel(self, change: PanelChange) -> bytes:  # noqa: ARG002

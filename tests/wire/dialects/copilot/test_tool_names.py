@@ -78,6 +78,7 @@ def test_of_several_edits_a_guard_sees_all_texts():
         ("write", {"path": "a", "content": "evil", "file_text": "good"}, {"path": "a", "file_text": "evil"}),
         ("write", {"path": "a", "file_text": "good"}, {"path": "a"}),
         ("read", {"path": "a", "offset": 9, "view_range": [1, 2]}, {"path": "a", "view_range": [9, -1]}),
+        ("read", {"path": "a", "view_range": [1, 2]}, {"path": "a"}),
         ("edit", {"path": "a", "old_str": "x", "new_str": "good"}, {"path": "a"}),
     ],
 )

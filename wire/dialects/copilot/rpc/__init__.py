@@ -1,2 +1,2 @@
-"""The methods that need the host's agent: `table` names them, `params` reads their parameters, and `sent_prompts` those
-of `session.send`."""
+"""What an extension asks of its host: `methods` answers it, `table` has what needs the host's agent, `params` reads
+parameters, and `sent_prompts` those of `session.send`."""

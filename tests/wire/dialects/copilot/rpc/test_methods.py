@@ -15,7 +15,7 @@ from tests.support.copilot_shapes import ANSWERS
 from wire import frames
 from wire.dialects import host_calls
 from wire.dialects.base import HostCalled, Remarked, Setup
-from wire.dialects.copilot.methods import OPEN_LIMIT, REMARKS_LIMIT
+from wire.dialects.copilot.rpc.methods import OPEN_LIMIT, REMARKS_LIMIT
 from wire.dialects.copilot.session import CopilotSession
 
 # --- log ----------------------------------------------------------------------------------------------------
