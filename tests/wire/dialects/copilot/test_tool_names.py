@@ -1,0 +1,214 @@
+"""The agent's tools in Copilot CLI's words, and rewritten arguments back."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.support.any_json import json_values
+from wire.dialects.copilot.tool_names import RewriteError, same, taken_back, told_args, told_name
+
+TOOLS = st.sampled_from(["bash", "read", "write", "edit", "skill", "other"])
+MEMBERS = st.sampled_from(
+    ["path", "offset", "limit", "view_range", "content", "file_text", "edits", "old_str", "new_str", "command", "x"]
+)
+EDITS = st.lists(
+    json_values | st.fixed_dictionaries({}, optional={"oldText": st.text(max_size=3), "newText": json_values}),
+    max_size=3,
+)
+VALUES = json_values | st.integers(-2, 9) | EDITS | st.lists(st.integers(-2, 9), max_size=3) | st.text(max_size=3)
+ARGS = st.dictionaries(MEMBERS, VALUES, max_size=5)
+
+
+def dumped(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def changed(tool: str, args: dict, **members: Any) -> Any:
+    """What an extension that changes these members of what it was shown makes of the arguments; None removes one."""
+    told = {**told_args(tool, dumped(args)), **members}
+    return taken(tool, args, {name: value for name, value in told.items() if value is not None})
+
+
+def taken(tool: str, args: dict, told: Any) -> Any:
+    text = taken_back(tool, dumped(args), told)
+    return None if text is None else json.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "name", "told"),
+    [
+        ("bash", {"command": "ls", "timeout": 5}, "bash", {"command": "ls", "timeout": 5}),
+        ("read", {"path": "a"}, "view", {"path": "a"}),
+        ("read", {"path": "a", "offset": 5, "limit": 10}, "view", {"path": "a", "view_range": [5, 14]}),
+        ("read", {"path": "a", "offset": 5}, "view", {"path": "a", "view_range": [5, -1]}),
+        ("read", {"path": "a", "limit": 3.0}, "view", {"path": "a", "view_range": [1, 3]}),
+        ("read", {"path": "a", "offset": 0, "limit": None}, "view", {"path": "a"}),
+        ("read", {"path": "a", "offset": "5"}, "view", {"path": "a", "offset": "5"}),
+        ("write", {"path": "a", "content": "x"}, "create", {"path": "a", "file_text": "x"}),
+        (
+            "edit",
+            {"path": "a", "edits": [{"oldText": "x", "newText": "y"}]},
+            "edit",
+            {"path": "a", "edits": [{"oldText": "x", "newText": "y"}], "old_str": "x", "new_str": "y"},
+        ),
+        ("edit", {"path": "a", "edits": "?"}, "edit", {"path": "a", "edits": "?"}),
+        ("lookup", {"content": 1, "offset": 2}, "lookup", {"content": 1, "offset": 2}),
+    ],
+)
+def test_what_an_extension_is_told(tool: str, args: dict, name: str, told: dict):
+    assert told_name(tool) == name
+    assert told_args(tool, dumped(args)) == told
+
+
+def test_of_several_edits_a_guard_sees_all_texts():
+    edits = [{"oldText": "a", "newText": "harmless"}, {"oldText": "b", "newText": "password"}]
+    told = told_args("edit", dumped({"path": "p", "edits": edits}))
+    assert (told["old_str"], told["new_str"], told["edits"]) == ("a\nb", "harmless\npassword", edits)
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "told"),
+    [
+        ("write", {"path": "a", "content": "evil", "file_text": "good"}, {"path": "a", "file_text": "evil"}),
+        ("write", {"path": "a", "file_text": "good"}, {"path": "a"}),
+        ("read", {"path": "a", "offset": 9, "view_range": [1, 2]}, {"path": "a", "view_range": [9, -1]}),
+        ("read", {"path": "a", "view_range": [1, 2]}, {"path": "a"}),
+        ("edit", {"path": "a", "old_str": "x", "new_str": "good"}, {"path": "a"}),
+    ],
+)
+def test_a_member_that_the_tool_does_not_read_cannot_deceive_a_guard(tool: str, args: dict, told: dict):
+    assert told_args(tool, dumped(args)) == told
+
+
+def test_arguments_that_are_no_json_are_told_as_text():
+    assert told_args("write", b"{") == "{"
+    assert told_args("write", b"[1]") == [1]
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "members", "rewritten"),
+    [
+        ("bash", {"command": "ls", "x": 1}, {"command": "ls 2>&1"}, {"command": "ls 2>&1", "x": 1}),
+        ("read", {"path": "a", "offset": 2}, {"path": "b"}, {"path": "b", "offset": 2}),
+        ("read", {"path": "a"}, {"view_range": [3, 7]}, {"path": "a", "offset": 3, "limit": 5}),
+        ("read", {"path": "a", "limit": 9, "x": 1}, {"view_range": [3, -1]}, {"path": "a", "x": 1, "offset": 3}),
+        ("read", {"path": "a", "offset": 2}, {"view_range": None}, {"path": "a"}),
+        ("read", {"path": "a"}, {"limit": 4}, {"path": "a", "limit": 4}),
+        ("write", {"path": "a", "content": "x", "y": 2}, {"file_text": "z"}, {"path": "a", "content": "z", "y": 2}),
+        ("write", {"path": "a", "content": "x"}, {"path": "b"}, {"path": "b", "content": "x"}),
+        ("write", {"path": "a", "content": "x"}, {"content": "z", "file_text": None}, {"path": "a", "content": "z"}),
+        ("write", {"path": "a", "content": "x"}, {"content": "z"}, {"path": "a", "content": "z"}),
+        (
+            "edit",
+            {"path": "a", "edits": [{"oldText": "x", "newText": "y", "n": 1}]},
+            {"new_str": "z"},
+            {"path": "a", "edits": [{"oldText": "x", "newText": "z", "n": 1}]},
+        ),
+        (
+            "edit",
+            {"path": "a", "edits": [{"oldText": "x", "newText": "y"}]},
+            {"new_str": "z", "edits": None},
+            {"path": "a", "edits": [{"oldText": "x", "newText": "z"}]},
+        ),
+        (
+            "edit",
+            {"path": "a", "edits": [{"oldText": "x", "newText": "y"}] * 2},
+            {"path": "b", "edits": None},
+            {"path": "b", "edits": [{"oldText": "x", "newText": "y"}] * 2},
+        ),
+        (
+            "edit",
+            {"path": "a", "edits": [{"oldText": "x", "newText": "y"}] * 2},
+            {"edits": [{"oldText": "x", "newText": "z"}]},
+            {"path": "a", "edits": [{"oldText": "x", "newText": "z"}]},
+        ),
+    ],
+)
+def test_what_a_change_makes_of_the_arguments(tool: str, args: dict, members: dict, rewritten: dict):
+    assert changed(tool, args, **members) == rewritten
+
+
+def test_modified_args_replace_all_arguments():
+    assert taken("bash", {"command": "ls", "timeout": 9}, {"command": "pwd"}) == {"command": "pwd"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "told", "said"),
+    [
+        ("bash", "ls", "modifiedArgs is a string, not an object"),
+        ("bash", None, "modifiedArgs is null, not an object"),
+        ("read", {"path": "a", "view_range": [3]}, "modifiedArgs.view_range is not [first line, last line]"),
+        ("read", {"path": "a", "view_range": [3, 2]}, "modifiedArgs.view_range is not [first line, last line]"),
+        ("read", {"path": "a", "view_range": [True, 2]}, "modifiedArgs.view_range is not [first line, last line]"),
+        ("write", {"path": "a"}, "modifiedArgs.file_text is missing"),
+        ("edit", {"path": "a"}, "modifiedArgs has no edit: old_str and new_str are missing"),
+        ("edit", {"new_str": "z"}, "modifiedArgs changes old_str or new_str of a call with 2 edits"),
+        ("edit", {"new_str": "z", "edits": []}, "modifiedArgs changes edits, and old_str or new_str besides"),
+    ],
+)
+def test_a_change_without_a_meaning_is_refused_by_name(tool: str, told: Any, said: str):
+    args = {"path": "a", "content": "c", "edits": [{"oldText": "x", "newText": "y"}] * 2}
+    with pytest.raises(RewriteError) as raised:
+        taken(tool, args, told)
+    assert str(raised.value).startswith(said)
+
+
+def test_a_piece_of_an_edit_that_is_no_text_is_refused():
+    with pytest.raises(RewriteError, match=r"modifiedArgs\.new_str is a number, not a string"):
+        changed("edit", {"path": "a", "edits": [{"oldText": "x", "newText": "y"}]}, new_str=7)
+
+
+def test_deep_arguments_are_refused():
+    deep: Any = {}
+    for _ in range(200):
+        deep = {"x": deep}
+    with pytest.raises(RewriteError, match="nested deeper than 100 levels"):
+        taken("bash", {"command": "ls"}, deep)
+
+
+def test_numbers_that_javascript_cannot_hold_stay_as_the_model_wrote_them():
+    args = b'{"n":12345678901234567890,"x":1.0,"command":"ls"}'
+    assert taken_back("other", args, {"n": 12345678901234567000.0, "x": 1, "command": "ls"}) is None
+    text = taken_back("other", args, {"n": 12345678901234567000.0, "x": 1, "command": "pwd"})
+    assert text == b'{"n":12345678901234567890,"x":1.0,"command":"pwd"}'
+
+
+def test_true_is_not_one():
+    assert taken("bash", {"command": "ls", "x": 1}, {"command": "ls", "x": True}) == {"command": "ls", "x": True}
+
+
+@given(TOOLS, ARGS)
+@example("edit", {"edits": [None]})
+def test_what_comes_back_unchanged_changes_nothing(tool: str, args: dict):
+    text = dumped(args)
+    told = told_args(tool, text)
+    if isinstance(told, dict):
+        assert taken_back(tool, text, told) is None
+
+
+@given(TOOLS, ARGS, st.text(max_size=4).map("own_{}".format), st.integers(0, 9))
+def test_a_change_of_another_member_keeps_all_that_the_tool_reads(tool: str, args: dict, name: str, value: int):
+    text = dumped(args)
+    told = told_args(tool, text)
+    if not isinstance(told, dict):
+        return
+    rewritten = taken_back(tool, text, {**told, name: value})
+    assert rewritten is not None
+    again = told_args(tool, rewritten)
+    assert again.pop(name) == value
+    assert same(again, told)
+
+
+@given(TOOLS, json_values | ARGS, json_values | ARGS)
+def test_it_never_raises_anything_else(tool: str, args: Any, told: Any):
+    text = json.dumps(args).encode()
+    told_args(tool, text)
+    with contextlib.suppress(RewriteError):
+        rewritten = taken_back(tool, text, told)
+        assert rewritten is None or isinstance(json.loads(rewritten), dict)

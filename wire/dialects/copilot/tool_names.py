@@ -1,0 +1,234 @@
+"""The names and arguments of the agent's own tools in the words of Copilot CLI, and rewritten arguments back. Pure.
+
+    ours                                              Copilot CLI's
+    bash   command, timeout (s)                       bash    command, timeout (s)
+    read   path, offset, limit                        view    path, view_range [first, last]; last -1: to the end
+    write  path, content                              create  path, file_text
+    edit   path, edits [{oldText, newText}]           edit    path, old_str, new_str
+
+Extensions test for those names, and a guard that does must see all that the tool will do. So a member of the model's
+that the tool does not read is left out if Copilot's tool would read it, and several edits show as one: their texts
+follow one another, each on a line of its own. `edits` is shown besides, as it is. All other members, and the arguments
+of all other tools, are shown as they are.
+
+Where the format is from: the types of these tools in the public source of VS Code (`src/vs/platform/agentHost/node/
+copilot/copilotToolDisplay.ts`; `copilotCLITools.ts` of its Copilot extension), the examples in the documentation of
+`@github/copilot-sdk` 1.0.14, and published descriptions of the tools, for the unit of `timeout`. Copilot's `bash` has
+`description`, `mode` and `initial_wait` besides, which have no counterpart here; older versions of Copilot CLI had one
+`str_replace_editor` in place of view, create and edit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from wire.dialects.json_values import kind_of
+from wire.lenient_json import ARGUMENTS_DEPTH, UNREADABLE, is_deeper, read
+
+NAMES = {"read": "view", "write": "create"}
+"""Copilot's names of tools that have another one here."""
+_MISSING = object()
+_TO_THE_END = -1
+
+
+class RewriteError(Exception):
+    """Rewritten arguments have no meaning for the tool; the text names the member."""
+
+
+def told_name(tool: str) -> str:
+    """The name that an extension knows the tool by."""
+    return NAMES.get(tool, tool)
+
+
+def told_args(tool: str, args: bytes) -> Any:
+    """The value of the arguments as an extension knows them. `args` is JSON text; if it is none, it is the value.
+    Never raises."""
+    value = _value(args)
+    if not isinstance(value, dict):
+        return value
+    show = _SHOWN.get(tool)
+    return value if show is None else show(value)
+
+
+def taken_back(tool: str, args: bytes, given: Any) -> bytes | None:
+    """The tool's arguments that an extension has made of the shown ones, as JSON text; None if it has changed nothing.
+    `args` are those that were shown. A member that it has not changed stays as the model wrote it. Raises
+    `RewriteError`."""
+    if not isinstance(given, dict):
+        raise RewriteError(f"modifiedArgs is {kind_of(given)}, not an object")
+    if is_deeper(given, ARGUMENTS_DEPTH):
+        raise RewriteError(f"modifiedArgs is nested deeper than {ARGUMENTS_DEPTH} levels")
+    original = _value(args)
+    if not isinstance(original, dict):
+        original = {}
+    show = _SHOWN.get(tool)
+    shown = original if show is None else show(original)
+    if same(given, shown):
+        return None
+    kept = {name: shown[name] if name in shown and same(value, shown[name]) else value for name, value in given.items()}
+    take = _TAKEN.get(tool)
+    try:
+        return msgspec.json.encode(kept if take is None else take(kept, shown, original))
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise RewriteError(f"modifiedArgs cannot be written as JSON: {error}") from None
+
+
+def _value(args: bytes) -> Any:
+    try:
+        return read(bytes(args))[0]
+    except UNREADABLE:
+        return bytes(args).decode("utf-8", "replace")
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are the same for JavaScript, through which one of them went: its numbers are doubles, and
+    those that are none become null."""
+    pairs = [(one, other)]
+    while pairs:
+        one, other = pairs.pop()
+        if isinstance(one, dict) and isinstance(other, dict):
+            if one.keys() != other.keys():
+                return False
+            pairs += [(value, other[name]) for name, value in one.items()]
+        elif isinstance(one, list) and isinstance(other, list):
+            if len(one) != len(other):
+                return False
+            pairs += zip(one, other, strict=True)
+        elif _plain(one) != _plain(other):
+            return False
+    return True
+
+
+def _plain(value: Any) -> tuple[str, Any]:
+    """The kind of a value and the value, for a comparison."""
+    if isinstance(value, bool):
+        return "bool", value
+    if isinstance(value, int | float):
+        try:
+            return "number", float(value)
+        except OverflowError:
+            return "null", None
+    if isinstance(value, str):
+        return "string", value
+    return ("null", None) if value is None else ("container", id(value))
+
+
+# --- read and view ------------------------------------------------------------------------------------------
+
+
+def _view(args: dict[str, Any]) -> dict[str, Any]:
+    shown = {name: value for name, value in args.items() if name != "view_range"}
+    offset, limit = _whole(args.get("offset")), _whole(args.get("limit"))
+    if offset is None or limit is None:
+        return shown  # the tool refuses them
+    shown.pop("offset", None)
+    shown.pop("limit", None)
+    first = max(offset, 1)
+    if limit > 0:
+        shown["view_range"] = [first, first + limit - 1]
+    elif first > 1:
+        shown["view_range"] = [first, _TO_THE_END]
+    return shown
+
+
+def _read(given: dict[str, Any], shown: dict[str, Any], original: dict[str, Any]) -> dict[str, Any]:
+    given = dict(given)
+    wanted = given.pop("view_range", None)
+    if same(wanted, shown.get("view_range")):
+        return {**_only(original, "offset", "limit"), **given}
+    if wanted is None:
+        return given
+    lines = [_whole(line) for line in wanted] if isinstance(wanted, list) else []
+    match lines:
+        case [int(first), int(last)] if first >= 0 and (last == _TO_THE_END or last >= first):
+            first = max(first, 1)
+            window = {"offset": first} if last == _TO_THE_END else {"offset": first, "limit": max(last - first + 1, 1)}
+            return {**given, **window}
+    raise RewriteError("modifiedArgs.view_range is not [first line, last line]")
+
+
+def _whole(value: Any) -> int | None:
+    """The whole number, 0 for none; None if it is something else."""
+    if value is None:
+        return 0
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+# --- write and create ---------------------------------------------------------------------------------------
+
+
+def _create(args: dict[str, Any]) -> dict[str, Any]:
+    shown = {name: value for name, value in args.items() if name not in ("content", "file_text")}
+    if "content" in args:
+        shown["file_text"] = args["content"]
+    return shown
+
+
+def _write(given: dict[str, Any], shown: dict[str, Any], original: dict[str, Any]) -> dict[str, Any]:
+    given = dict(given)
+    wanted = given.pop("file_text", _MISSING)
+    if not _is_changed(wanted, shown, "file_text"):
+        return {**_only(original, "content"), **given}
+    if wanted is _MISSING and "content" not in given:
+        raise RewriteError("modifiedArgs.file_text is missing")
+    return given if wanted is _MISSING else {**given, "content": wanted}
+
+
+# --- edit ---------------------------------------------------------------------------------------------------
+
+
+_EDIT_MEMBERS = frozenset({"old_str", "new_str", "edits"})
+
+
+def _edit(args: dict[str, Any]) -> dict[str, Any]:
+    shown = {name: value for name, value in args.items() if name not in ("old_str", "new_str")}
+    edits = args.get("edits")
+    if isinstance(edits, list) and edits:
+        for name, ours in (("old_str", "oldText"), ("new_str", "newText")):
+            shown[name] = "\n".join(_texts(edits, ours))
+    return shown
+
+
+def _texts(edits: list[Any], name: str) -> list[str]:
+    texts = [edit.get(name) if isinstance(edit, dict) else None for edit in edits]
+    return [text if isinstance(text, str) else "" for text in texts]
+
+
+def _one_edit(given: dict[str, Any], shown: dict[str, Any], original: dict[str, Any]) -> dict[str, Any]:
+    given = dict(given)
+    if given.keys().isdisjoint(_EDIT_MEMBERS) and not shown.keys().isdisjoint(_EDIT_MEMBERS):
+        raise RewriteError("modifiedArgs has no edit: old_str and new_str are missing")
+    pieces = {name: given.pop(name, shown.get(name, _MISSING)) for name in ("old_str", "new_str")}
+    if not any(_is_changed(piece, shown, name) for name, piece in pieces.items()):
+        return {**_only(original, "edits"), **given}
+    if "edits" in given and _is_changed(given["edits"], shown, "edits"):
+        raise RewriteError("modifiedArgs changes edits, and old_str or new_str besides: which of them counts?")
+    edits = original.get("edits")
+    count = len(edits) if isinstance(edits, list) else 0
+    if count > 1:
+        why = f"modifiedArgs changes old_str or new_str of a call with {count} edits: change edits instead"
+        raise RewriteError(why)
+    for name, piece in pieces.items():
+        if not isinstance(piece, str):
+            said = "missing" if piece is _MISSING else f"{kind_of(piece)}, not a string"
+            raise RewriteError(f"modifiedArgs.{name} is {said}")
+    one = edits[0] if count and isinstance(edits, list) and isinstance(edits[0], dict) else {}
+    return {**given, "edits": [{**one, "oldText": pieces["old_str"], "newText": pieces["new_str"]}]}
+
+
+def _only(args: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: args[name] for name in names if name in args}
+
+
+def _is_changed(value: Any, shown: dict[str, Any], name: str) -> bool:
+    """Whether a member, or `_MISSING`, is another one than was shown."""
+    before = shown.get(name, _MISSING)
+    return value is not before and (value is _MISSING or before is _MISSING or not same(value, before))
+
+
+_SHOWN = {"read": _view, "write": _create, "edit": _edit}
+_TAKEN = {"read": _read, "write": _write, "edit": _one_edit}
