@@ -320,6 +320,8 @@ class CopilotSession:
         return b"" if self._verdicts is None else self._verdicts.begin(call_id, event)
 
     def tell(self, event: frames.Event) -> bytes:
+        if self._verdicts is not None:
+            self._verdicts.note(event)
         return b"" if self._events is None else self._events.event(event)
 
     def panel(self, change: PanelChange) -> bytes:  # noqa: ARG002

@@ -90,6 +90,11 @@ def usual_result(call_id: str, result: str | _Result) -> list[Message]:
     return _messages(call_id, result)
 
 
+def value_result(call_id: str, value: Any) -> list[Message]:
+    """The messages of a result that is decoded already. Raises `msgspec.ValidationError`."""
+    return usual_result(call_id, msgspec.convert(value, str | _Result))
+
+
 class Handled(msgspec.Struct):
     """The parameters of an answer to a call or a command."""
 

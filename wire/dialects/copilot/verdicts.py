@@ -1,37 +1,258 @@
-"""Questions to the hooks and the permission handler of an extension, and their answers as verdicts. Pure."""
+"""Questions to the hooks and the permission handler of an extension, and their answers as verdicts. Pure.
+
+A `tool_call` is a question to the hook preToolUse and then, if that neither allows nor denies, to the permission
+handler:
+
+    preToolUse         permission handler        verdict
+    deny               not asked                 block
+    allow              not asked                 allow
+    ask                asked (kind hook)         as it says; without a handler, or an opinion of it: ask
+    nothing, no hook   asked (kind of the tool)  as it says; without a handler, or an opinion of it: allow
+
+A handler that has thrown, and an answer that cannot be understood, are no verdict. After an `ask` they are a block.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from msgspec import UNSET, Raw, UnsetType
+from msgspec.structs import replace
 
 from wire import frames
+from wire.dialects.base import Remarked
+from wire.dialects.copilot.hook_outputs import OutputError, read_output
+from wire.dialects.copilot.hooks import handler_of, question
+from wire.dialects.copilot.permissions import Answer, hook_request, permission_request, read_permission
 from wire.dialects.copilot.requests import Kind, Request
+from wire.dialects.copilot.tool_results import error_message
+from wire.dialects.json_values import kind_of, text_of
+from wire.dialects.jsonrpc import encode
+from wire.dialects.long_lines import SHORT, STRINGS_LIMIT, count_strings
+from wire.lenient_json import UNREADABLE, read, reason
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from msgspec import Raw, UnsetType
-
-    from wire.dialects.base import HostInfo, Received
+    from wire.dialects.base import HostInfo, Message, Received
+    from wire.dialects.copilot.hook_outputs import Output
     from wire.dialects.copilot.joining import Joined
     from wire.dialects.copilot.requests import Requests
     from wire.dialects.jsonrpc import Incoming
 
+KEPT = 1_000
+"""Questions without an answer, permission requests without one, and arguments of calls that are kept. The oldest ones
+fall out: the time of a question is over long before."""
+KEPT_SIZE = 32 * 1024 * 1024
+"""Characters that each of these may have together."""
+NAMES_LIMIT = 100
+"""Fields without an effect that are named in the log, each once."""
+SHOWN = 80
+REASON_LENGTH = 500
+_HOOK = "hooks.invoke"
+_PERMISSION = "permission"
+NOT_ASKED = "its permission handler could not ask anyone"
+ASKED = "the extension wants a person to decide"
+
+
+class _Pending(NamedTuple):
+    """A permission request without an answer."""
+
+    response: frames.InterceptResponse
+    """The verdict if it is approved."""
+    is_hook_request: bool
+    """Whether a hook said `ask`."""
+    reason: str
+    """Of the hook."""
+
+
+T = TypeVar("T")
+
+
+class _Newest(Generic[T]):
+    """The newest values by their keys, as far as they fit into `KEPT` and `KEPT_SIZE`."""
+
+    __slots__ = ("_size", "_values")
+
+    def __init__(self) -> None:
+        self._values: dict[str, tuple[T, int]] = {}
+        self._size = 0
+
+    def put(self, key: str, value: T, size: int) -> None:
+        self.take(key)
+        self._values[key] = (value, size)
+        self._size += size
+        while len(self._values) > KEPT or (self._size > KEPT_SIZE and len(self._values) > 1):
+            self.take(next(iter(self._values)))
+
+    def get(self, key: str | None) -> T | None:
+        value, _ = self._values.get(key or "", (None, 0))
+        return value
+
+    def take(self, key: str) -> T | None:
+        value, size = self._values.pop(key, (None, 0))
+        self._size -= size
+        return value
+
 
 class Verdicts:
-    """The questions to one extension that wait for a verdict."""
+    """The questions to one extension that wait for a verdict. All methods that return bytes make framed messages."""
 
     def __init__(self, joined: Joined, requests: Requests, host: HostInfo, unix_ms: Callable[[], int]) -> None:
         self.joined = joined
         self._requests = requests
         self._host = host
         self._unix_ms = unix_ms
+        self._questions: _Newest[frames.Event] = _Newest()
+        """The events that hooks are asked about, by the ids of the questions."""
+        self._pending: _Newest[_Pending] = _Newest()
+        self._args: _Newest[Raw] = _Newest()
+        """The arguments of calls, by the calls' ids."""
+        self._named: set[str] = set()
 
-    def begin(self, call_id: str, event: frames.Event) -> bytes:  # noqa: ARG002
-        return self._requests.send(Request(Kind.HOOK, call_id), b'{"sessionId":%b}' % self._requests.session_id)
+    def note(self, event: frames.Event) -> None:
+        """Keeps the arguments of a call, for the hooks of its result: the event of a result does not have them."""
+        if event.event == "tool_call" and event.tool_id is not None and event.tool_args is not UNSET:
+            self._args.put(event.tool_id, event.tool_args, len(event.tool_args))
 
-    def hook_answered(self, request: Request, message: Incoming) -> Received:  # noqa: ARG002
-        return (frames.InterceptResponse(request.id),), b""
+    def begin(self, call_id: str, event: frames.Event) -> bytes:
+        """Asks for a verdict on an event. If the extension has neither a hook nor a handler for it, it is asked
+        nevertheless: the SDK then answers that it has no opinion."""
+        self.note(event)
+        hooks = self.joined.hooks
+        if event.event == "tool_call" and hooks is not None and "preToolUse" not in hooks and self._asks_about(event):
+            return self._ask_permission(event, frames.InterceptResponse(call_id))
+        if event.event == "tool_result" and (args := self._args.get(event.tool_id)) is not None:
+            event = replace(event, tool_args=args)
+        asked = question(event, self._host, self.joined.session_id, self._unix_ms())
+        hook, params = asked or (event.event, encode({"sessionId": self.joined.session_id, "hookType": event.event}))
+        self._questions.put(call_id, event, len(params))
+        return self._requests.send(Request(Kind.HOOK, call_id, hook), params)
 
-    def permission_answered(self, params: Raw | UnsetType) -> Received:  # noqa: ARG002
-        return (), b""
+    def _asks_about(self, event: frames.Event) -> bool:
+        """Whether its permission handler is asked about a call for which no hook said `ask`."""
+        tool = self.joined.tools.get(event.tool_name or "")
+        return self.joined.asks_permission and not (tool is not None and tool.skip_permission)
+
+    # --- hooks --------------------------------------------------------------------------------------------
+
+    def hook_answered(self, request: Request, message: Incoming) -> Received:
+        """Takes the answer to `hooks.invoke`. Never raises."""
+        hook: str = request.extra
+        event = self._questions.take(request.id)
+        try:
+            if event is None:
+                raise OutputError(f"the answer for its hook {handler_of(hook)} came much too late")
+            output = read_output(request.id, hook, _output_of(hook, message), event)
+        except OutputError as error:
+            return (frames.Malformed(str(error), _HOOK, request.id),), b""
+        messages: list[Message] = [*output.besides, *self._remarks(hook, output)]
+        if event.event == "tool_call":
+            judged = self._rewritten(event, output)
+            if output.decision == "ask" and self.joined.asks_permission:
+                return messages, self._ask_permission(judged, output.response, hook_reason=output.reason)
+            if output.decision is None and self._asks_about(judged):
+                return messages, self._ask_permission(judged, output.response)
+            if output.decision == "ask":
+                return [*messages, _asking(output.response, output.reason)], b""
+        return [*messages, output.response], b""
+
+    def _rewritten(self, event: frames.Event, output: Output) -> frames.Event:
+        """The call as it will be made, as far as this extension is concerned."""
+        args = output.response.modified_args
+        if args is UNSET:
+            return event
+        event = replace(event, tool_args=args)
+        self.note(event)
+        return event
+
+    def _remarks(self, hook: str, output: Output) -> list[Message]:
+        """A line for each field without an effect, the first time."""
+        lines: list[Message] = []
+        for name in output.unknown:
+            shown = one_line(name, SHOWN)
+            if shown in self._named or len(self._named) >= NAMES_LIMIT:
+                continue
+            self._named.add(shown)
+            lines.append(Remarked(f"{shown!r} in the output of its hook {handler_of(hook)} has no effect"))
+        return lines
+
+    # --- permissions --------------------------------------------------------------------------------------
+
+    def _ask_permission(
+        self, event: frames.Event, response: frames.InterceptResponse, hook_reason: str | None = None
+    ) -> bytes:
+        """Asks the permission handler; with `hook_reason` because a hook said `ask`."""
+        is_hook_request = hook_reason is not None
+        asked = hook_request(event, hook_reason or "") if is_hook_request else permission_request(event, self.joined)
+        request_id = self._requests.next_id()
+        data = encode({"requestId": request_id, "permissionRequest": asked})
+        self._pending.put(request_id, _Pending(response, is_hook_request, hook_reason or ""), len(data))
+        return self._requests.event("permission.requested", data)
+
+    def permission_answered(self, params: Raw | UnsetType) -> Received:
+        """Takes an answer of the permission handler: the parameters of `handlePendingPermissionRequest`. Never
+        raises."""
+        value = _permission_params(params)
+        request_id = value.get("requestId")
+        pending = self._pending.take(request_id) if isinstance(request_id, str) else None
+        if pending is None:
+            shown = one_line(text_of(request_id), SHOWN)
+            return (Remarked(f"an answer to permission request {shown}, which nobody waits for; ignored"),), b""
+        response = pending.response
+        permission = read_permission(value.get("result"))
+        match permission.answer:
+            case Answer.APPROVED:
+                return (response,), b""
+            case Answer.REFUSED:
+                return (_blocking(response, permission.reason),), b""
+            case Answer.NOBODY:
+                return (_asking(response, pending.reason or NOT_ASKED),), b""
+            case Answer.NO_OPINION:
+                return (_asking(response, pending.reason) if pending.is_hook_request else response,), b""
+        if pending.is_hook_request:
+            return (_blocking(response, f"{pending.reason or ASKED} ({permission.reason})"),), b""
+        return (frames.Malformed(permission.reason, _PERMISSION, response.id),), b""
+
+
+def _blocking(response: frames.InterceptResponse, reason: str) -> frames.InterceptResponse:
+    return frames.InterceptResponse(response.id, block=True, reason=reason)
+
+
+def _asking(response: frames.InterceptResponse, reason: str) -> frames.InterceptResponse:
+    return replace(response, ask=True, reason=reason or ASKED)
+
+
+def _permission_params(params: Raw | UnsetType) -> dict[str, Any]:
+    text = b"" if params is UNSET else bytes(params)
+    if len(text) > SHORT:
+        text = b""
+    try:
+        value = read(text)[0]
+    except UNREADABLE:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _output_of(hook: str, message: Incoming) -> Any:
+    """What a hook has returned. Raises `OutputError`."""
+    name = handler_of(hook)
+    if message.failure:
+        raise OutputError(
+            f"its hook {name} was not carried out: {one_line(error_message(message.failure), REASON_LENGTH)}"
+        )
+    if message.result is UNSET:
+        raise OutputError(f"the answer for its hook {name} has no result")
+    text = bytes(message.result)
+    if len(text) > SHORT and count_strings(text) > STRINGS_LIMIT:
+        raise OutputError(f"the output of its hook {name} has more than {STRINGS_LIMIT} strings")
+    try:
+        result = read(text)[0]
+    except UNREADABLE as error:
+        raise OutputError(f"the output of its hook {name} cannot be read: {reason(error)}") from None
+    if result is None:
+        return None
+    if not isinstance(result, dict):
+        raise OutputError(f"the answer for its hook {name} is {kind_of(result)}, not an object")
+    return result.get("output")

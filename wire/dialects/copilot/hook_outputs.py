@@ -1,0 +1,244 @@
+"""What a hook has returned, as a verdict. Pure.
+
+    preToolUse           permissionDecision (allow, deny, ask), permissionDecisionReason, modifiedArgs,
+                         additionalContext
+    postToolUse          modifiedResult, additionalContext
+    postToolUseFailure   additionalContext
+    userPromptSubmitted  modifiedPrompt, additionalContext
+    sessionStart         additionalContext
+    sessionEnd           sessionSummary, cleanupActions
+    errorOccurred        errorHandling (retry, skip, abort), retryCount, userNotification
+
+All fields are optional, and null is as good as none. A field that is not what it should be makes the whole output no
+verdict, with two exceptions: `deny` is a block whatever else is wrong, and so is `ask`, because what it asks about
+cannot be shown as the extension meant it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from wire import frames
+from wire.dialects.copilot.hooks import handler_of, text_of_result, told_images
+from wire.dialects.copilot.tool_names import RewriteError, same, taken_back
+from wire.dialects.copilot.tool_results import value_result
+from wire.dialects.json_values import kind_of, text_of
+from wire.text import counted, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wire.dialects.base import Message
+
+THROWN = "zotHookError"
+"""The member in which our facade of the SDK says that a handler has thrown: the SDK itself hides that."""
+FIELDS = {
+    "preToolUse": {"permissionDecision", "permissionDecisionReason", "modifiedArgs", "additionalContext"},
+    "postToolUse": {"modifiedResult", "additionalContext"},
+    "postToolUseFailure": {"additionalContext"},
+    "userPromptSubmitted": {"modifiedPrompt", "additionalContext"},
+    "sessionStart": {"additionalContext"},
+    "sessionEnd": {"sessionSummary", "cleanupActions"},
+    "errorOccurred": {"errorHandling", "retryCount", "userNotification"},
+}
+"""The fields of each hook's output that have an effect."""
+CLEANUPS = 20
+"""Cleanup actions that are shown."""
+LINE_LENGTH = 1_000
+"""Characters of a line that is shown or logged."""
+REASON_LENGTH = 500
+"""Characters of what a handler threw."""
+QUOTED = 80
+RETRIES = 1_000
+"""More are as many."""
+
+Decision = Literal["allow", "deny", "ask"]
+Besides = frames.Log | frames.Notify
+
+
+class OutputError(Exception):
+    """An output that cannot be understood; the text names the field."""
+
+
+class Output(NamedTuple):
+    """The verdict of a hook."""
+
+    response: frames.InterceptResponse
+    """All but `ask`."""
+    decision: Decision | None = None
+    """Of preToolUse; None if it leaves the decision to others."""
+    reason: str = ""
+    """Of the decision."""
+    besides: tuple[Besides, ...] = ()
+    """What is shown and logged."""
+    unknown: tuple[str, ...] = ()
+    """Fields that have no effect."""
+
+
+def read_output(call_id: str, hook: str, output: Any, event: frames.Event) -> Output:
+    """The verdict on an event. `output` is what the handler returned, None for nothing. Raises `OutputError`
+    alone."""
+    if output is None:
+        return Output(frames.InterceptResponse(call_id))
+    if not isinstance(output, dict):
+        raise OutputError(f"its hook {handler_of(hook)} returned {kind_of(output)}, not an object")
+    if output.get(THROWN) is not None:
+        raise OutputError(f"its hook {handler_of(hook)} threw: {one_line(text_of(output[THROWN]), REASON_LENGTH)}")
+    unknown = tuple(name for name in output if name not in FIELDS.get(hook, ()) and output[name] is not None)
+    try:
+        return _Reader(call_id, hook, output, event).read()._replace(unknown=unknown)
+    except OutputError as error:
+        decision = output.get("permissionDecision") if hook == "preToolUse" else None
+        if decision != "ask":
+            raise
+        reason = _string_or_none(output.get("permissionDecisionReason"))
+        said = f"{reason} ({error})" if reason else f"the extension asks for a decision, but {error}"
+        return Output(frames.InterceptResponse(call_id, block=True, reason=said), "deny", said, (), unknown)
+
+
+def _string_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
+
+
+class _Reader:
+    """Reads the output of one hook. All methods may raise `OutputError`."""
+
+    def __init__(self, call_id: str, hook: str, output: dict[str, Any], event: frames.Event) -> None:
+        self._id = call_id
+        self._hook = hook
+        self._output = output
+        self._event = event
+
+    def read(self) -> Output:
+        match self._hook:
+            case "preToolUse":
+                return self._pre_tool_use()
+            case "postToolUse":
+                return self._post_tool_use()
+            case "userPromptSubmitted":
+                prompt = self._string("modifiedPrompt")
+                return self._context(replace_text=None if prompt == self._event.text else prompt)
+            case "sessionEnd":
+                summary = self._string("sessionSummary")
+                response = frames.InterceptResponse(self._id, session_summary=summary)
+                return Output(response, besides=self._cleanups())
+            case "errorOccurred":
+                return self._error_occurred()
+        return self._context()
+
+    # --- fields -------------------------------------------------------------------------------------------
+
+    def _string(self, name: str) -> str | None:
+        """A text; None for an empty one, too."""
+        value = self._output.get(name)
+        if value is None or isinstance(value, str):
+            return value or None
+        raise self._wrong(name, value, "a string")
+
+    def _choice(self, name: str, choices: Sequence[str]) -> Any:
+        value = self._output.get(name)
+        if value is None or (isinstance(value, str) and value in choices):
+            return value
+        shown = f'"{one_line(value, QUOTED)}"' if isinstance(value, str) else kind_of(value)
+        raise OutputError(self._in_hook(f"{name} is {shown}, not {', '.join(choices[:-1])} or {choices[-1]}"))
+
+    def _wrong(self, name: str, value: Any, wanted: str) -> OutputError:
+        return OutputError(self._in_hook(f"{name} is {kind_of(value)}, not {wanted}"))
+
+    def _in_hook(self, what: str) -> str:
+        return f"in the output of its hook {handler_of(self._hook)} {what}"
+
+    def _context(self, **outputs: Any) -> Output:
+        context = self._string("additionalContext")
+        return Output(frames.InterceptResponse(self._id, additional_context=context, **outputs))
+
+    # --- hooks --------------------------------------------------------------------------------------------
+
+    def _pre_tool_use(self) -> Output:
+        decision: Decision | None = self._choice("permissionDecision", ("allow", "deny", "ask"))
+        if decision == "deny":
+            reason = _string_or_none(self._output.get("permissionDecisionReason"))
+            return Output(frames.InterceptResponse(self._id, block=True, reason=reason), "deny", reason or "")
+        reason = self._string("permissionDecisionReason")
+        read = self._context(modified_args=self._modified_args())
+        return read._replace(decision=decision, reason=reason or "")
+
+    def _modified_args(self) -> Raw | UnsetType:
+        given = self._output.get("modifiedArgs")
+        if given is None:
+            return UNSET
+        before = b"{}" if self._event.tool_args is UNSET else bytes(self._event.tool_args)
+        try:
+            text = taken_back(self._event.tool_name or "", before, given)
+        except RewriteError as error:
+            raise OutputError(self._in_hook(str(error))) from None
+        return UNSET if text is None else Raw(text)
+
+    def _post_tool_use(self) -> Output:
+        given = self._output.get("modifiedResult")
+        if given is None:
+            return self._context()
+        modified, besides = self._modified_result(given)
+        return self._context(modified_result=modified)._replace(besides=besides)
+
+    def _error_occurred(self) -> Output:
+        count = self._output.get("retryCount")
+        if isinstance(count, bool) or not isinstance(count, int | float | None) or count != _whole(count):
+            raise self._wrong("retryCount", count, "a whole number")
+        response = frames.InterceptResponse(
+            self._id,
+            error_handling=self._choice("errorHandling", ("retry", "skip", "abort")),
+            retry_count=None if count is None else int(max(0, min(RETRIES, count))),
+            notification=self._string("userNotification"),
+        )
+        return Output(response)
+
+    def _cleanups(self) -> tuple[Besides, ...]:
+        actions = self._output.get("cleanupActions")
+        if actions is None:
+            return ()
+        if not isinstance(actions, list):
+            raise self._wrong("cleanupActions", actions, "a list")
+        for number, action in enumerate(actions):
+            if not isinstance(action, str):
+                raise self._wrong(f"cleanupActions[{number}]", action, "a string")
+        lines = [f"cleanup: {one_line(action, LINE_LENGTH)}" for action in actions[:CLEANUPS]]
+        if len(actions) > CLEANUPS:
+            lines[-1] = f"cleanup: {counted(len(actions) - CLEANUPS + 1, 'more action')}"
+        return tuple(each for line in lines for each in (frames.Log(line, "info"), frames.Notify("info", line)))
+
+    # --- results ------------------------------------------------------------------------------------------
+
+    def _modified_result(self, given: Any) -> tuple[frames.ModifiedResult | None, tuple[Besides, ...]]:
+        """The result in place of the tool's, None if it is the same; and the line that it has for the log."""
+        try:
+            *logged, result = value_result(self._id, given)
+        except msgspec.ValidationError as error:
+            raise OutputError(self._in_hook(f"modifiedResult is not a tool result: {error}")) from None
+        if not isinstance(result, frames.ToolResult):
+            raise OutputError(self._in_hook(f"modifiedResult is not a tool result: {_reason(result)}"))
+        besides = tuple(line for line in logged if isinstance(line, frames.Log))
+        content, before = result.content or [], self._event.content or []
+        if isinstance(given, dict) and self._is_unchanged(given):
+            if not result.is_error:
+                return None, besides
+            content = list(before) or content
+        return frames.ModifiedResult(content, is_error=result.is_error), besides
+
+    def _is_unchanged(self, given: dict[str, Any]) -> bool:
+        """Whether the texts and images are those of the tool's result."""
+        before = self._event.content or []
+        images = given.get("binaryResultsForLlm") or []
+        return given.get("textResultForLlm") == text_of_result(before) and same(images, told_images(before))
+
+
+def _reason(message: Message) -> str:
+    return message.reason if isinstance(message, frames.Malformed) else ""
+
+
+def _whole(count: float | None) -> float | None:
+    """The count without its fraction; None if it has none to begin with."""
+    return count if count is None or isinstance(count, int) else float(count // 1)
