@@ -45,6 +45,8 @@ FIELDS = {
     "errorOccurred": {"errorHandling", "retryCount", "userNotification"},
 }
 """The fields of each hook's output that have an effect."""
+WITHOUT_EFFECT = frozenset({"suppressOutput", "modifiedConfig"})
+"""Fields of the SDK's types that nothing here heeds."""
 CLEANUPS = 20
 """Cleanup actions that are shown."""
 LINE_LENGTH = 1_000

@@ -20,8 +20,8 @@ from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import replace
 
 from wire import frames
-from wire.dialects.base import Remarked
-from wire.dialects.copilot.hook_outputs import OutputError, read_output
+from wire.dialects.base import Remarked, Warned
+from wire.dialects.copilot.hook_outputs import FIELDS, WITHOUT_EFFECT, OutputError, read_output
 from wire.dialects.copilot.hooks import handler_of, question
 from wire.dialects.copilot.permissions import Answer, hook_request, permission_request, read_permission
 from wire.dialects.copilot.requests import Kind, Request
@@ -47,7 +47,7 @@ fall out: the time of a question is over long before."""
 KEPT_SIZE = 32 * 1024 * 1024
 """Characters that each of these may have together."""
 NAMES_LIMIT = 100
-"""Fields without an effect that are named in the log, each once."""
+"""Fields without an effect that are named, each once."""
 SHOWN = 80
 REASON_LENGTH = 500
 _HOOK = "hooks.invoke"
@@ -168,15 +168,20 @@ class Verdicts:
         return event
 
     def _remarks(self, hook: str, output: Output) -> list[Message]:
-        """A line for each field without an effect, the first time."""
-        lines: list[Message] = []
+        """What is to be known of fields without an effect, of each once: the log alone is told of those that the SDK
+        knows, and the user of any other, which may be the misspelt answer of a guard."""
+        said: list[Message] = []
         for name in output.unknown:
             shown = one_line(name, SHOWN)
             if shown in self._named or len(self._named) >= NAMES_LIMIT:
                 continue
             self._named.add(shown)
-            lines.append(Remarked(f"{shown!r} in the output of its hook {handler_of(hook)} has no effect"))
-        return lines
+            text = f"{shown!r} in the output of its hook {handler_of(hook)} has no effect"
+            if name in WITHOUT_EFFECT or hook not in FIELDS:
+                said.append(Remarked(text))
+            else:
+                said.append(Warned(f"hook output {shown}", f"{text}; known are {', '.join(sorted(FIELDS[hook]))}"))
+        return said
 
     # --- permissions --------------------------------------------------------------------------------------
 

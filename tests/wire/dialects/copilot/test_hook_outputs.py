@@ -15,7 +15,7 @@ from supervisor.calls.verdict import VerdictKind, read_verdict
 from tests.support.any_json import json_values
 from tests.support.copilot_verdicts import Talk, dumped, tool_call, tool_result
 from wire import frames
-from wire.dialects.base import Remarked
+from wire.dialects.base import Remarked, Warned
 from wire.dialects.copilot.hook_outputs import FIELDS, OutputError, read_output
 
 PROMPT = frames.Event("user_prompt", text="hi")
@@ -262,13 +262,16 @@ def test_a_handler_that_threw_gives_no_verdict():
     assert fault(CALL, {"zotHookError": {}, "permissionDecision": "allow"}) == "its hook onPreToolUse threw: {}"
 
 
-def test_a_field_without_an_effect_is_named_once():
+def test_the_user_is_told_once_of_a_field_that_is_unknown_and_the_log_of_one_that_has_no_effect():
     talk = Talk()
-    output = {"suppressOutput": True, "decision": "deny"}
-    messages, _ = talk.judge(CALL, output)
-    assert messages == [
+    output = {"suppressOutput": True, "permissionDecison": "deny"}
+    assert talk.judge(CALL, output)[0] == [
         Remarked("'suppressOutput' in the output of its hook onPreToolUse has no effect"),
-        Remarked("'decision' in the output of its hook onPreToolUse has no effect"),
+        Warned(
+            "hook output permissionDecison",
+            "'permissionDecison' in the output of its hook onPreToolUse has no effect; known are additionalContext, "
+            "modifiedArgs, permissionDecision, permissionDecisionReason",
+        ),
         plain(),
     ]
     assert talk.judge(CALL, output)[0] == [frames.InterceptResponse("c2")]
@@ -276,8 +279,13 @@ def test_a_field_without_an_effect_is_named_once():
 
 def test_a_field_of_another_hook_has_no_effect():
     messages, _ = Talk().judge(EVENTS["postToolUseFailure"], {"modifiedResult": "new"})
-    assert [type(message) for message in messages] == [Remarked, frames.InterceptResponse]
+    assert [type(message) for message in messages] == [Warned, frames.InterceptResponse]
     assert messages[-1] == plain()
+
+
+def test_a_hook_that_nobody_knows_may_return_anything():
+    messages, _ = Talk().judge(frames.Event("turn_start"), {"x": 1})
+    assert [type(message) for message in messages] == [Remarked, frames.InterceptResponse]
 
 
 def test_fields_without_an_effect_are_not_named_for_ever():
@@ -314,7 +322,7 @@ def test_whatever_a_hook_returns_becomes_one_legal_verdict_or_none(hook: str, ou
     messages, sent = talk.answer(talk.ask(event), b'{"output":%b}' % text)
     assert sent == b""
     *besides, last = messages
-    assert all(isinstance(each, Remarked | frames.Log | frames.Notify) for each in besides)
+    assert all(isinstance(each, Remarked | Warned | frames.Log | frames.Notify) for each in besides)
     assert isinstance(last, frames.InterceptResponse | frames.Malformed)
     assert last.id == "c1"
     if isinstance(last, frames.InterceptResponse):
