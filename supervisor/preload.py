@@ -14,11 +14,10 @@ def preload() -> None:
     from supervisor.discovery import trust_store  # noqa: F401  (reloads)
 
 
-def preload_dialects() -> None:
-    """Imports what the first extension of each dialect needs, which takes 20 ms. Only hosts do it before there is one:
-    of a run, a reload that finds the first one imports it, or says why it cannot."""
+def preload_mcp() -> None:
+    """Imports what the first MCP server needs, which takes 20 ms. Only hosts do it before there is one: of a run, a
+    reload that finds the first one imports it, or says why it cannot."""
     from supervisor.discovery.mcp import entry_hash, servers  # noqa: F401
-    from wire.dialects.table import MODULES, dialect_named
+    from wire.dialects.table import dialect_named
 
-    for name in MODULES:
-        dialect_named(name)
+    dialect_named("mcp")
