@@ -1,5 +1,5 @@
-"""What a host hands down to its extensions: what they share, and the functions by which they report to it. And what each
-version of an extension reports to it."""
+"""What a host hands down to its extensions: what they share, and the functions by which they report to it. And what a
+version of an extension reports to that."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from supervisor.cleanup.tracker import ProcessTracker
     from supervisor.discovery.found import Found
     from supervisor.extension.connection.host_calls import HostCallAnswer
-    from supervisor.extension.connection.worker_owner import Shown
     from supervisor.extension.notices import NoticeKind
-    from supervisor.extension.worker import Worker
+    from supervisor.extension.worker import Shown, Worker
     from supervisor.loop.loop import Loop
     from supervisor.process.shared_table import SharedProcessTable
     from supervisor.process.table import ProcessTable
