@@ -7,7 +7,7 @@ start beside them. The workers of a draining generation finish their pending req
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -40,31 +40,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from supervisor.accounting.account import Account
     from supervisor.discovery.found import Found
-    from supervisor.extension.host_context import EventSink, HostContext
+    from supervisor.extension.host_context import EventSink, GenerationOwner, HostContext
     from supervisor.extension.worker import Worker
     from supervisor.process.table import Process, ProcessTable
     from supervisor.process.teardown import Stoppable
-
-
-class GenerationOwner(Protocol):
-    """The extension that a generation belongs to."""
-
-    account: Account
-    dice: Callable[[], float]
-
-    def next_mark(self) -> str:
-        """Returns the mark of the next start of a worker. No two starts have the same mark."""
-
-    def got_ready(self) -> None:
-        """A worker of the current generation is ready."""
-
-    def settled(self) -> None:
-        """The start of the current generation is over."""
-
-    def changed(self) -> None:
-        """The lead of the current generation, its state or its registrations changed."""
 
 
 class Generation:

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.discovery.found import Found
-    from supervisor.extension.generation import GenerationOwner
-    from supervisor.extension.host_context import EventSink, HostContext
+    from supervisor.extension.host_context import EventSink, GenerationOwner, HostContext
 
 DRAINING_LIMIT = 8
 """Most generations of one extension that drain at the same time. At this number a reload is refused."""

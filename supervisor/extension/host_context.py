@@ -1,8 +1,9 @@
-"""What a host hands down to its extensions: what they share, and the functions by which they report to it."""
+"""What a host hands down to its extensions: what they share, and the functions by which they report to it. And what a
+version of an extension reports to that."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -12,12 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
+    from supervisor.accounting.account import Account
     from supervisor.cleanup.tracker import ProcessTracker
     from supervisor.discovery.found import Found
     from supervisor.extension.connection.host_calls import HostCallAnswer
-    from supervisor.extension.connection.worker_owner import Shown
     from supervisor.extension.notices import NoticeKind
-    from supervisor.extension.worker import Worker
+    from supervisor.extension.worker import Shown, Worker
     from supervisor.loop.loop import Loop
     from supervisor.process.shared_table import SharedProcessTable
     from supervisor.process.table import ProcessTable
@@ -106,3 +107,22 @@ class EventSink(msgspec.Struct, frozen=True):
     """The extension wants something from its host, which answers now or later; the default refuses."""
     adopted: Callable[[ProcessTable, str], Iterable[int]] = _none_adopted
     """Returns the pids of processes that have left the tree of the worker with this start mark."""
+
+
+class GenerationOwner(Protocol):
+    """The extension that a generation belongs to."""
+
+    account: Account
+    dice: Callable[[], float]
+
+    def next_mark(self) -> str:
+        """Returns the mark of the next start of a worker. No two starts have the same mark."""
+
+    def got_ready(self) -> None:
+        """A worker of the current generation is ready."""
+
+    def settled(self) -> None:
+        """The start of the current generation is over."""
+
+    def changed(self) -> None:
+        """The lead of the current generation, its state or its registrations changed."""

@@ -6,14 +6,14 @@ new worker. `connection` has the kinds of workers: a process, or a part of the p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from supervisor.accounting.rates import TreeUse
 from supervisor.extension.connection.host_calls import HostCalls
 from supervisor.extension.connection.reception import Reception
 from supervisor.extension.connection.round_trips import RoundTrips
 from supervisor.extension.crash_cause.last_words import LastWords
-from supervisor.extension.handshake import JUNK, NO_NAME, Readiness, no_hello, not_hello, readiness
+from supervisor.extension.handshake import NO_NAME, Readiness, no_hello, not_hello, readiness
 from supervisor.extension.lifecycle import State, Trigger, advance
 from supervisor.extension.restart import Cause, WorkerEnding
 from supervisor.loop.future import Failure
@@ -26,9 +26,58 @@ if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Mapping, Sequence
 
-    from supervisor.extension.connection.worker_owner import Shown, WorkerOwner
+    from supervisor.accounting.account import Account
+    from supervisor.extension.connection.host_calls import HostCallAnswer
+    from supervisor.extension.log import ExtensionLog
+    from supervisor.extension.notices import Notices
     from supervisor.loop.loop import Loop, Timer
     from wire.dialects.base import Dialect, HostInfo, Message, Setup
+    from wire.dialects.host_calls import HostCall
+    from wire.manifest import Timeouts
+
+
+Shown = frames.ClearNotes | frames.PanelRender | frames.PanelClosed
+
+
+class WorkerOwner(Protocol):
+    """The generation that a worker belongs to, or the harness."""
+
+    name: str
+    data_dir: str
+    account: Account
+    log: ExtensionLog
+    timeouts: Timeouts
+    notices: Notices
+
+    def registered(self, worker: Worker) -> None:
+        """The registrations of the worker changed, or it said hello."""
+
+    def refusal(self, worker: Worker) -> str:
+        """Why the hello of the worker is not accepted; "" if it is. Such a worker is not started again."""
+
+    def got_ready(self, worker: Worker) -> None: ...
+
+    def ended(self, worker: Worker, ending: WorkerEnding, reason: str) -> None:
+        """The process has ended by itself, or the host has given the worker up: then the owner ends the process."""
+
+    def collected(self, worker: Worker) -> None:
+        """The process has been waited for. Processes that it started may live on."""
+
+    def memory_breach(self, worker: Worker) -> str | None:
+        """SIGKILL has ended the process. Returns the reason if the memory limit was the cause. Called after
+        `collected`."""
+
+    def stopped(self, worker: Worker) -> None:
+        """The process has ended after the host had stopped the worker or given it up."""
+
+    def showed(self, worker: Worker, frame: Shown) -> None:
+        """The worker clears its notes, or redraws or closes a panel."""
+
+    def timed_out(self, worker: Worker) -> None:
+        """A request to the worker got no answer in time."""
+
+    def called(self, call: HostCall, answer: HostCallAnswer) -> None:
+        """The worker wants something from the host."""
 
 
 class Worker(Reception):
@@ -252,47 +301,12 @@ class Worker(Reception):
     def _on_shutdown_ack(self, _frame: frames.ShutdownAck) -> None:
         self._acked = True
 
-    def _on_unknown(self, frame: frames.UnknownFrame) -> None:
-        self._notices.remark(f"unknown message {frame.type[:80]!r}; ignored")
-
-    def _on_warned(self, warned: Warned) -> None:
-        self._notices.warn(warned.key, warned.text)
-
-    def _on_remarked(self, remarked: Remarked) -> None:
-        self._notices.remark(remarked.text)
-
-    def _on_unusable(self, unusable: Unusable) -> None:
-        self.give_up(unusable.reason, Cause.REFUSED if unusable.may_pass else Cause.UNSTARTABLE)
-
     def _on_instructions(self, instructions: Instructions) -> None:
         self.registry.instructions = instructions.text
         self._owner.registered(self)
 
     def _on_host_called(self, called: HostCalled) -> None:
         self._host_calls.take(called, self._owner.called)
-
-    def _on_fault(self, reason: str) -> None:
-        self.give_up(reason, Cause.REFUSED)
-
-    def _on_malformed(self, frame: frames.Malformed) -> None:
-        if frame.type == "hello" and self.state is State.SPAWNED:
-            self.give_up(frame.reason, Cause.REFUSED)
-            return
-        self.account.junk_lines += 1
-        if frame.type is None and frame.id is None:
-            self._notices.remark(f"not a message: {frame.reason}")
-            if not self._notices.has_warned("junk"):
-                self._notices.warn("junk", JUNK)
-        elif not self._fail_for_bad_frame(frame):
-            self._notices.warn("frame", f"{frame.reason}; ignored")
-
-    def _on_dropped(self, frame: frames.Malformed) -> None:
-        if frame.type == "hello":
-            self._on_malformed(frame)
-            return
-        self.account.junk_lines += 1
-        if not self._fail_for_bad_frame(frame):
-            self._notices.warn("oversize", frame.reason)
 
     # --- end ----------------------------------------------------------------------------------------------
 

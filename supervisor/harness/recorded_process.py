@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 
     from supervisor.discovery.found import Found
     from supervisor.extension.connection.host_calls import HostCallAnswer
-    from supervisor.extension.connection.worker_owner import Shown
     from supervisor.extension.restart import WorkerEnding
-    from supervisor.extension.worker import Worker
+    from supervisor.extension.worker import Shown, Worker
     from supervisor.harness.matching import ScriptPaths
     from supervisor.loop.loop import Loop
     from supervisor.process.child import ExitStatus

@@ -19,7 +19,7 @@ from supervisor.process.child import EXIT_FOLLOWS_S, Child, SpawnError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from supervisor.extension.connection.worker_owner import WorkerOwner
+    from supervisor.extension.worker import WorkerOwner
     from supervisor.loop.loop import Loop
     from supervisor.process.child import ExitStatus
     from wire.dialects.base import Dialect, HostInfo, Setup

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Mapping, Sequence
 
-    from supervisor.extension.connection.worker_owner import WorkerOwner
     from supervisor.extension.restart import Cause
+    from supervisor.extension.worker import WorkerOwner
     from supervisor.loop.link import Link
     from supervisor.loop.loop import Loop
     from wire.dialects.base import Dialect, HostInfo, Setup

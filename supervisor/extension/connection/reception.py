@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from supervisor.extension.handshake import JUNK
 from supervisor.extension.lifecycle import State
 from supervisor.extension.pending_requests import PendingRequests
+from supervisor.extension.restart import Cause
 from supervisor.process.child import EXIT_FOLLOWS_S
 from wire import frames
 from wire.dialects.base import Unusable
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from supervisor.accounting.account import Account
     from supervisor.extension.notices import Notices
     from supervisor.loop.loop import Loop, Timer
-    from wire.dialects.base import Message, Received, Session
+    from wire.dialects.base import Message, Received, Remarked, Session, Warned
     from wire.manifest import Timeouts
 
 FAULT_LENGTH = 300
@@ -143,11 +145,48 @@ class Reception(PendingRequests):
                 self._handlers[type(message)](message)
         self._reply(reply)
 
-    def _on_dropped(self, frame: frames.Malformed) -> None:
-        """Called for a message that was dropped for its length."""
-        raise NotImplementedError
-
     def _stop_session_timer(self) -> None:
         if self._session_timer is not None:
             self._session_timer.cancel()
             self._session_timer = None
+
+    # --- what it says besides -------------------------------------------------------------------------------
+
+    def _on_unknown(self, frame: frames.UnknownFrame) -> None:
+        self._notices.remark(f"unknown message {frame.type[:80]!r}; ignored")
+
+    def _on_warned(self, warned: Warned) -> None:
+        self._notices.warn(warned.key, warned.text)
+
+    def _on_remarked(self, remarked: Remarked) -> None:
+        self._notices.remark(remarked.text)
+
+    def _on_unusable(self, unusable: Unusable) -> None:
+        self.give_up(unusable.reason, Cause.REFUSED if unusable.may_pass else Cause.UNSTARTABLE)
+
+    def _on_fault(self, reason: str) -> None:
+        self.give_up(reason, Cause.REFUSED)
+
+    def _on_malformed(self, frame: frames.Malformed) -> None:
+        if frame.type == "hello" and self.state is State.SPAWNED:
+            self.give_up(frame.reason, Cause.REFUSED)
+            return
+        self.account.junk_lines += 1
+        if frame.type is None and frame.id is None:
+            self._notices.remark(f"not a message: {frame.reason}")
+            if not self._notices.has_warned("junk"):
+                self._notices.warn("junk", JUNK)
+        elif not self._fail_for_bad_frame(frame):
+            self._notices.warn("frame", f"{frame.reason}; ignored")
+
+    def _on_dropped(self, frame: frames.Malformed) -> None:
+        if frame.type == "hello":
+            self._on_malformed(frame)
+            return
+        self.account.junk_lines += 1
+        if not self._fail_for_bad_frame(frame):
+            self._notices.warn("oversize", frame.reason)
+
+    def give_up(self, reason: str, cause: Cause) -> None:
+        """Fails the worker with this reason."""
+        raise NotImplementedError
