@@ -7,13 +7,14 @@ BIN := $(VENV)/bin
 PYTEST_FLAGS ?= -n 5 --dist worksteal -q
 FUZZ_INPUTS ?= 1000000
 
-.PHONY: help demo test setup mcp-servers lint types contract schemas docs-check unit test-slow fuzz bench clean
+.PHONY: help demo test setup mcp-servers copilot-sdk lint types contract schemas docs-check unit test-slow fuzz bench clean
 
 help:
 	@echo "make demo       set up, then show a complete run (no key needed)"
 	@echo "make test       set up, then check everything and run the tests"
 	@echo "make test-slow  run what make test leaves out: kill storms, benchmarks, a soak, more examples of each property"
 	@echo "make mcp-servers  install four published MCP servers, which test-slow then talks to"
+	@echo "make copilot-sdk  install the oldest and the newest SDK of Copilot extensions, which tests then run"
 	@echo "make fuzz       feed a million faulty inputs of each kind (about an hour; FUZZ_INPUTS=10000 for fewer)"
 	@echo "make bench      set up, then run all benchmarks (about half an hour)"
 	@echo "make clean      remove the environment and caches"
@@ -58,6 +59,16 @@ mcp-servers: $(VENV)/.python
 	npm install --prefix $(MCP_SERVERS) --no-save --no-audit --no-fund --ignore-scripts --silent $(MCP_NPM)
 	$(BIN)/python -m venv $(MCP_SERVERS)/python
 	$(MCP_SERVERS)/python/bin/python -m pip install --quiet --disable-pip-version-check $(MCP_PYPI)
+
+# For tests of unmodified Copilot extensions: the oldest version that is supported, and the newest that was tested.
+COPILOT_SDK := $(VENV)/copilot-sdk
+COPILOT_SDK_OLDEST := 1.0.0
+COPILOT_SDK_NEWEST := 1.0.14
+NPM_SDK = npm install --no-save --no-audit --no-fund --ignore-scripts --omit=optional --silent
+
+copilot-sdk:
+	$(NPM_SDK) --prefix $(COPILOT_SDK)/oldest @github/copilot-sdk@$(COPILOT_SDK_OLDEST)
+	$(NPM_SDK) --prefix $(COPILOT_SDK)/newest @github/copilot-sdk@$(COPILOT_SDK_NEWEST)
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz --inputs $(FUZZ_INPUTS)

@@ -227,6 +227,6 @@ def _line_of_several(skipped: Sequence[Skipped]) -> str:
     named = ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
     count = counted(len(skipped), "Copilot extension")
     if first is None:
-        return f"{count} cannot be started: {named}: {skipped[0].reason}"
+        return f"{count} cannot be started: {named}: {skipped[0].reason.replace('it needs', 'they need', 1)}"
     whose, other = ("this project", ", or --trust-project") if first.scope is Scope.PROJECT else ("yours", "")
     return f"{count} of {whose} are not trusted: not started: {named}; zot ext trust NAME{other}"

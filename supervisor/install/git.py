@@ -95,9 +95,9 @@ class _Git:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                umask=_umask() | 0o022,  # what it writes is for nobody else to change
+                umask=current_umask() | 0o022,  # what it writes is for nobody else to change
                 start_new_session=True,  # git's children are killed with it, and git has no terminal for questions
-                preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  (no threads here)
+                preexec_fn=die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  (no threads here)
             )
         except FileNotFoundError:
             raise GitError("git is not installed; install it, or give a folder") from None
@@ -110,7 +110,7 @@ class _Git:
                 f"{self._source.shown}: git has not finished in {self._timeout_s:g} s; --timeout gives it longer"
             ) from None
         finally:
-            _end(process)
+            end(process)
         return process.returncode, out, err
 
     def _complaint(self, err: bytes, status: int) -> str:
@@ -129,7 +129,7 @@ class _Git:
         return f"git says: {text.removeprefix('fatal: ').rstrip('.')}{hint}"
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
     if process.returncode is None:
         try:
             os.killpg(process.pid, signal.SIGKILL)
@@ -178,14 +178,14 @@ def _with_settings(env: dict[str, str], *settings: tuple[str, str]) -> dict[str,
     return env
 
 
-def _umask() -> int:
+def current_umask() -> int:
     """The mask of this process, which has no threads."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """Runs in the child: the kernel then kills the child when zot dies."""
     import ctypes
 

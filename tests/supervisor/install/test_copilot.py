@@ -51,7 +51,7 @@ def test_one_is_installed_and_trusted_as_it_is(here, tmp_path, scope):
     source = copilot_extension(tmp_path / "made", "notes")
     result = install(LocalSource(source), scope, here)
     assert (result.now.name, result.now.is_copilot, result.is_trusted) == ("notes", True, True)
-    assert result.warnings == ("the Copilot SDK that it imports is not installed; zot ext install-sdk copilot",)
+    assert result.warnings == ("it needs @github/copilot-sdk, which is not installed: zot ext install-sdk copilot",)
     assert result.now.folder == here.parent(scope) / "notes"
     assert is_trusted(result.now, here.home)
     (result.now.folder / "extension.mjs").write_text("other")

@@ -54,6 +54,14 @@ async function start() {
   return extension;
 }
 
+/** Says what to do about an error that Node's own words do not explain. Node prints it and ends the process. */
+function explained(error) {
+  if (error?.code === "MODULE_NOT_FOUND" && String(error.message).includes("@github/copilot-sdk")) {
+    process.stderr.write("zot: require() does not find the Copilot SDK; use import\n");
+  }
+  throw error;
+}
+
 const extension = await start();
 // Not awaited: an extension that waits for something at its top level when its host closes stdin has not failed.
-if (extension) import(pathToFileURL(extension).href);
+if (extension) import(pathToFileURL(extension).href).catch(explained);

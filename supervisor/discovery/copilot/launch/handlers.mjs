@@ -34,7 +34,8 @@ export function wrappedHooks(hooks) {
     if (typeof name !== "string" || !HOOK.test(name) || !value) return value;
     return async (input, invocation) => {
       try {
-        return await run(name, () => value(asTheGuideHasIt(input), invocation));
+        if (typeof value !== "function") throw new TypeError(`${name} is not a function`);
+        return sendable(await run(name, () => value(asTheGuideHasIt(input), invocation)));
       } catch (error) {
         console.error(`hook ${name} threw:`, error);
         return { zotHookError: error instanceof Error ? error.message : String(error) };
@@ -55,13 +56,19 @@ export function toolHandler(name, handler) {
   return async (...given) => {
     const result = await run(`of tool ${name}`, () => handler(...given));
     const isUnsaid = typeof result?.textResultForLlm === "string" && result.resultType === undefined;
-    return isUnsaid ? { ...result, resultType: "success" } : result;
+    return sendable(isUnsaid ? { ...result, resultType: "success" } : result);
   };
 }
 
 /** A handler whose answer is passed on as it is. */
 export function answeringHandler(name, handler) {
-  return async (...given) => run(name, () => handler(...given));
+  return async (...given) => sendable(await run(name, () => handler(...given)));
+}
+
+/** The value, which JSON can hold. Throws for others, as cyclic ones: the SDK would send no answer, and the host wait. */
+function sendable(value) {
+  if (typeof value === "object" || typeof value === "bigint") JSON.stringify(value);
+  return value;
 }
 
 async function run(name, call) {

@@ -11,13 +11,15 @@ export function initialize(data) {
 }
 
 /** Resolves the SDK's entry for extensions to the facade, and all other entries, for whoever imports them, to the one
- * SDK that was chosen. What the SDK itself imports stays as it is. */
+ * SDK that was chosen. What the SDK itself imports stays as it is, and so does what `require()` asks for: some versions
+ * of Node ask these hooks for it and others do not. */
 export function resolve(specifier, context, next) {
-  if (specifier !== PACKAGE && !specifier.startsWith(`${PACKAGE}/`)) return next(specifier, context);
   const importer = context.parentURL ?? "";
-  if (importer.startsWith(new URL(".", sdk).href)) return next(specifier, context);
-  const isRequired = context.conditions?.includes("require");
-  if (specifier === `${PACKAGE}/extension` && importer !== FACADE && !isRequired) {
+  const isOurs = specifier === PACKAGE || specifier.startsWith(`${PACKAGE}/`);
+  if (!isOurs || context.conditions?.includes("require") || importer.startsWith(new URL(".", sdk).href)) {
+    return next(specifier, context);
+  }
+  if (specifier === `${PACKAGE}/extension` && importer !== FACADE) {
     return { url: FACADE, format: "module", shortCircuit: true };
   }
   return next(specifier, { ...context, parentURL: sdk });

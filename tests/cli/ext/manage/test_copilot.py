@@ -46,8 +46,8 @@ def test_trust_by_name_all_that_wait_and_back(zot, place):
         "waits   never seen: zot ext trust mine",
     ]
     assert waits.stderr == (
-        f"zot ext trust: 1 extension of {zot.cwd} and 1 Copilot extension of yours not trusted yet: name one, or zot ext"
-        " trust --project for all of the project\n"
+        f"zot ext trust: 1 extension of {zot.cwd} and 1 Copilot extension of yours not trusted yet: name one, or"
+        " zot ext trust --project for all of the project\n"
     )
     assert run(zot, "ext", "trust", "mine").status == 0
     assert run(zot, "ext", "trust", "--project").status == 0
@@ -69,10 +69,9 @@ def test_the_doctor_names_what_is_missing(zot, place):
     copilot_extension(place, "notes", exec="x")
     run(zot, "ext", "trust", "mine")
     (zot.home / "copilot-sdk").rename(zot.home / "away")
-    rows = {row["name"]: row for row in run(zot, "ext", "doctor", "--json").json_lines}
     found = {
-        name: [(each["topic"], each["message"], each["advice"]) for each in row["findings"]]
-        for name, row in rows.items()
+        row["name"]: [(each["topic"], each["message"], each["advice"]) for each in row["findings"]]
+        for row in run(zot, "ext", "doctor", "--json").json_lines
     }
     assert found == {
         "notes": [
@@ -85,7 +84,7 @@ def test_the_doctor_names_what_is_missing(zot, place):
         "mine": [
             (
                 "program",
-                "the Copilot SDK that it imports is not installed",
+                "it needs @github/copilot-sdk, which is not installed",
                 "zot ext install-sdk copilot",
             )
         ],

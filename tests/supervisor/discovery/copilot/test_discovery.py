@@ -12,6 +12,8 @@ from supervisor.discovery.trust_store import TrustStore
 from supervisor.home.config import Config
 from tests.support.copilot_folders import copilot_extension, fake_sdk
 
+pytestmark = pytest.mark.usefixtures("no_node")
+
 
 @pytest.fixture
 def find(project, home):
@@ -146,7 +148,7 @@ def test_without_an_sdk_one_line_says_what_to_do(project, tmp_path, of_project):
     found = discover((), project, bare, None, McpFiles(project), bare)
     assert found.found == ()
     assert lines(found) == [
-        "2 Copilot extensions cannot be started: one, two: the Copilot SDK that it imports is not installed; zot ext"
+        "2 Copilot extensions cannot be started: one, two: they need @github/copilot-sdk, which is not installed: zot ext"
         " install-sdk copilot"
     ]
 
@@ -164,7 +166,7 @@ def test_without_node(find, of_project, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     (line,) = lines(find(consent=Consent(whole_project=True)))
     assert line == (
-        f"extension load: {of_project / 'one'}: Node.js is not on PATH; install Node 20.6 or newer, or start zot with a"
+        f"extension load: {of_project / 'one'}: Node.js is not on PATH: install Node 20.6 or newer, or start zot with a"
         " PATH that has it"
     )
 

@@ -1,0 +1,124 @@
+"""Finds the Copilot SDK, which extensions of the Copilot CLI import and do not bring along."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from supervisor.home.small_file import read_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PACKAGE = "@github/copilot-sdk"
+MINIMUM = (1, 0, 0)
+"""The oldest version that is used. Those before had other names for much."""
+FOLDER = "copilot-sdk"
+"""In `$ZOT_HOME`: where `zot ext install-sdk copilot` puts the SDK and what it depends on."""
+BOOTSTRAP = Path(__file__).parent / "launch" / "bootstrap.mjs"
+"""What Node runs in place of an extension. It reads `EXTENSION_PATH` and `COPILOT_SDK_PATH`."""
+INSTALL = "zot ext install-sdk copilot"
+VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:[-+].*)?")
+PACKAGE_JSON_LIMIT = 1 << 20
+"""Bytes."""
+
+
+class Where(Enum):
+    """In whose `node_modules` an SDK is."""
+
+    EXTENSION = "extension"
+    """In the extension's own folder."""
+    PROJECT = "project"
+    """In the project, above the extension."""
+    HOME = "home"
+    """In `$ZOT_HOME`."""
+
+
+@dataclass(frozen=True)
+class Sdk:
+    """An installed SDK."""
+
+    path: Path
+    """The package's folder, as it was found: it may be a link."""
+    version: str
+    where: Where
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search has found: an SDK, or why those that are there are not used, a line for each."""
+
+    sdk: Sdk | None
+    unfit: tuple[str, ...] = ()
+
+    @property
+    def problem(self) -> str:
+        """What is wrong and what to do, or "" if there is an SDK."""
+        if self.sdk is not None:
+            return ""
+        if not self.unfit:
+            return f"it needs {PACKAGE}, which is not installed: {INSTALL}"
+        return f"it needs {PACKAGE}; {'; '.join(self.unfit)}: {INSTALL}"
+
+
+def find_sdk(extension: Path, project: Path | None, home: Path) -> Sdk | None:
+    """The SDK for an extension, or None. See `search`."""
+    return search(extension, project, home).sdk
+
+
+def search(extension: Path, project: Path | None, home: Path) -> Search:
+    """Looks for the SDK in the `node_modules` of the extension's folder; if the extension is in the project, in those of
+    the folders above up to the project; and in `$ZOT_HOME`. The first that can be used is taken. Starts nothing, and
+    reads one small file in each place."""
+    unfit = []
+    for folder, where in _places(extension, project, home):
+        path = folder / "node_modules" / PACKAGE
+        try:
+            return Search(Sdk(path, usable_version(path), where), tuple(unfit))
+        except FileNotFoundError:
+            continue
+        except UnfitError as error:
+            unfit.append(str(error))
+    return Search(None, tuple(unfit))
+
+
+def _places(extension: Path, project: Path | None, home: Path) -> Iterator[tuple[Path, Where]]:
+    yield extension, Where.EXTENSION
+    if project is not None and extension.is_relative_to(project):
+        for folder in extension.parents:
+            if not folder.is_relative_to(project):
+                break
+            yield folder, Where.PROJECT
+    yield home / FOLDER, Where.HOME
+
+
+class UnfitError(Exception):
+    """An SDK is there and cannot be used. The text names its folder and says why."""
+
+
+def usable_version(path: Path) -> str:
+    """The version of the SDK in a folder. Raises `FileNotFoundError` if there is none, and `UnfitError`."""
+    import json
+
+    try:
+        described = json.loads(read_file(path / "package.json", PACKAGE_JSON_LIMIT))
+    except (FileNotFoundError, NotADirectoryError):
+        if path.is_dir():
+            raise UnfitError(f"{path} has no package.json") from None
+        raise FileNotFoundError(path) from None
+    except OSError as error:
+        raise UnfitError(f"{path}/package.json cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise UnfitError(f"{path}/package.json is no JSON") from None
+    version = described.get("version") if isinstance(described, dict) else None
+    if not isinstance(version, str) or (parts := VERSION.fullmatch(version)) is None:
+        raise UnfitError(f"{path}/package.json names no version")
+    if tuple(map(int, parts.groups())) < MINIMUM:
+        raise UnfitError(f"{path} is version {version}, older than {'.'.join(map(str, MINIMUM))}")
+    exports = described.get("exports")
+    if not isinstance(exports, dict) or "./extension" not in exports:
+        raise UnfitError(f"{path} (version {version}) has no entry for extensions")
+    return version
