@@ -41,10 +41,11 @@ def prepared(found: Found, workspace: Path, home: Path | None) -> tuple[Found, s
 
 
 def _search(found: Found, home: Path) -> Search:
-    project = project_of(found.folder)
+    folder, project = Path(os.path.abspath(found.folder)), project_of(found.folder)
     if project is None and found.scope is Scope.EXPLICIT:
-        project = repository_root(found.folder.resolve())
-    return search(found.folder.absolute(), project, home)
+        folder = folder.resolve()
+        project = repository_root(folder)
+    return search(folder, project, home)
 
 
 def project_of(folder: Path) -> Path | None:
