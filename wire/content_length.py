@@ -3,8 +3,8 @@
 The time is linear in the number of bytes, and the result does not depend on how they are cut into chunks. Programs also
 write other things to the same stream, so this finds the next message again behind anything:
 
-- What is no header is cut at LF into lines, which are returned like messages: the reader finds that they are none.
-- A header may follow other text in its line.
+- What is no header is cut at LF into lines, each a `Text`.
+- A header may follow other text in its line. It is spelt `Content-Length` or `content-length`.
 - A body must begin with `{` and end with `}`. If it does not, or the header of another message stands in it, then the
   header was only text; nothing behind it is lost. No JSON has such a header in it: strings have no line breaks.
 - Text between a header and its body, which is written apart, is found by the words with which bodies begin.
@@ -42,11 +42,13 @@ BODY_START = b'{"jsonrpc"'
 """With this a body is found that does not follow its header at once."""
 
 _OTHER = rb"[A-Za-z][A-Za-z0-9-]{0,29}:[^\r\n{]{0,100}"
-_LENGTH = rb"content-length:[ \t]{0,8}(\d{1,10})[ \t]{0,8}"
-_WHOLE = re.compile(_LENGTH + rb"\r?\n(?:" + _OTHER + rb"\r?\n){0,3}\r?\n", re.IGNORECASE)
-"""A header with its blank line: at most `_LONGEST` bytes."""
+_LENGTH = rb"ontent-[Ll]ength:[ \t]{0,8}(\d{1,10})[ \t]{0,8}"
+_WHOLE = re.compile(_LENGTH + rb"\r?\n(?:" + _OTHER + rb"\r?\n){0,3}\r?\n")
+"""A header with its blank line, behind its first letter: less than `_LONGEST` bytes. Each header that is taken for one
+outside of a body matches this: else the same bytes would be searched again and again."""
+_BLANK_LINE = re.compile(rb"\n\r?\n")
 _LONGEST = PREFIX_KEPT
-_AT_END = re.compile(_LENGTH + rb"\r?\Z", re.IGNORECASE)
+_AT_END = re.compile(b"[Cc]" + _LENGTH + rb"\r?\Z")
 _AT_END_WITHIN = 48
 _OTHER_LINE = re.compile(_OTHER + rb"\r?\Z")
 _OTHER_WITHIN = 140
@@ -56,6 +58,12 @@ _NOT_BLANK = re.compile(rb"[^ \t\r\n]")
 _is_json = msgspec.json.Decoder(msgspec.Raw).decode
 _FIRST, _LAST = b"{"[0], b"}"[0]
 _USUAL = b"Content-Length: "
+_USUAL_WITHIN = 30
+"""Bytes of a header of that form and of a size that `int` reads at once."""
+
+
+class Text(bytes):
+    """A line that is not part of any message, whatever it looks like."""
 
 
 def framed(body: bytes) -> bytes:
@@ -115,10 +123,14 @@ class ContentSplitter:
 
     def feed(self, data: bytes) -> list[Line | Oversize]:
         """Takes the next chunk; returns the messages and lines that it completes."""
-        if not self.pending and (whole := self._whole(data)) is not None:
-            return [whole]
-        self._held += data
         self._found = []
+        if not self.pending and (self._state is _State.TEXT or self._state is _State.BODY):
+            at = self._usual(data)
+            if at == len(data):
+                return self._found
+            if at:
+                data = data[at:]
+        self._held += data
         while self._step():
             pass
         if self._at:
@@ -127,23 +139,38 @@ class ContentSplitter:
         self.pending = len(self._held)
         return self._found
 
-    def _whole(self, data: bytes) -> bytes | None:
-        """The body in a chunk that is one message, or the body behind the header that came before."""
-        at = data.rfind(b"\n") + 1
-        if self._state is _State.TEXT:
-            if not 20 < at <= 30 or data[:16] != _USUAL or data[at - 4 : at] != b"\r\n\r\n":
-                return None
-            digits = data[16 : at - 4]
-            size = int(digits) if digits.isdigit() else 0
-        elif self._state is _State.BODY and not at:
-            size = self._size
-        else:
-            return None
-        if size != len(data) - at or not 1 < size <= self.limit or data[at] != _FIRST or data[-1] != _LAST:
-            return None
-        self._state = _State.TEXT
-        self._header = b""
-        return data[at:]
+    def _usual(self, data: bytes) -> int:
+        """Takes the messages with which a chunk begins, as long as there is nothing unusual about them and each is
+        whole; a header may be the end of the chunk, and its body the next one. Returns where the rest begins."""
+        at = 0
+        have = len(data)
+        if self._state is _State.BODY:
+            if have < self._size or not self._is_usual(data, 0, self._size):
+                return 0
+            at = self._size
+            self._found.append(data if at == have else data[:at])
+            self._state = _State.TEXT
+            self._header = b""
+        while data.startswith(_USUAL, at):
+            start = data.find(b"\r\n\r\n", at, at + _USUAL_WITHIN) + 4
+            digits = data[at + len(_USUAL) : start - 4]
+            if not digits.isdigit() or (size := int(digits)) > self.limit or size < 2:
+                break
+            end = start + size
+            if end > have:
+                if start == have:
+                    self._begin_body(data[at : have - 4], size)
+                    return have
+                break
+            if not self._is_usual(data, start, end):
+                break
+            self._found.append(data[start:end])
+            at = end
+        return at
+
+    def _is_usual(self, data: bytes, start: int, end: int) -> bool:
+        """Whether a body is an object without line breaks."""
+        return data[start] == _FIRST and data[end - 1] == _LAST and data.find(b"\n", start, end) < 0
 
     def finish(self) -> Line | Oversize | None:
         """The rest at the end of the stream; None when it ended behind a message or a line."""
@@ -154,7 +181,7 @@ class ContentSplitter:
             return self._found[0]
         if len(rest) > max(self.limit, self._allowed):
             return Oversize(len(rest), rest[:PREFIX_KEPT], self.limit, rest[-PREFIX_KEPT:])
-        return rest or None
+        return Text(rest) if rest else None
 
     # --- one step of each state: whether there may be another ----------------------------------------------
 
@@ -223,15 +250,20 @@ class ContentSplitter:
         line = bytes(held[at : min(end, at + _OTHER_WITHIN)])
         if line in (b"", b"\r"):
             self._at = end + 1
-            self._state = _State.BODY
-            self._start = self._starts = self._searched = 0
-            self._allowed = self.limit
+            self._begin_body(self._header, self._size)
         elif self._others < HEADERS_LIMIT and _OTHER_LINE.match(line) and not _AT_END.match(line):
             self._others += 1
             self._at = end + 1
         else:
             self._give_header_up()
         return True
+
+    def _begin_body(self, header: bytes, size: int) -> None:
+        self._header = header
+        self._size = size
+        self._state = _State.BODY
+        self._start = self._starts = self._searched = 0
+        self._allowed = self.limit
 
     def _body(self) -> bool:
         held, at, size = self._held, self._at, self._size
@@ -329,7 +361,7 @@ class ContentSplitter:
     def _tell(self, text: bytes | bytearray) -> None:
         """Returns a line of text, unless it is blank or says the type of the next body."""
         if _NOT_BLANK.search(text) and not _CONTENT_TYPE.match(text):
-            self._found.append(bytes(text))
+            self._found.append(Text(text))
 
     def _tell_lines(self, text: bytearray) -> None:
         for line in text.split(b"\n") if text else ():
@@ -363,10 +395,12 @@ class ContentSplitter:
         searched again."""
         at = max(start, self._at + self._searched)
         self._searched = max(self._searched, end - self._at)
-        if self._held.find(b"\n", at, end) < 0:
+        if _BLANK_LINE.search(self._held, max(start, at - 2), end) is None:
             return None
-        seen = _WHOLE.search(self._held, max(start, at - _LONGEST), end)
-        return None if seen is None else seen.start()
+        seen = _WHOLE.search(self._held, max(start, at - _LONGEST) + 1, end)
+        while seen is not None and self._held[seen.start() - 1] not in b"Cc":
+            seen = _WHOLE.search(self._held, seen.start() + 1, end)
+        return None if seen is None else seen.start() - 1
 
 
 def _is_body(body: bytearray) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,7 @@ def found_in(chunks: Iterable[bytes]) -> list[Any]:
 
 def cut(data: bytes, places: list[int]) -> list[bytes]:
     ends = sorted({min(place, len(data)) for place in places} | {0, len(data)})
-    return [data[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+    return [data[start:end] for start, end in itertools.pairwise(ends)]
 
 
 def by_byte(data: bytes) -> list[bytes]:

@@ -10,6 +10,7 @@ from msgspec import UNSET, Raw, UnsetType
 from wire import frames
 from wire.dialects.base import Remarked, Warned
 from wire.dialects.json_values import as_json, kind_of, objects, string
+from wire.dialects.long_lines import SHORT
 from wire.lenient_json import UNREADABLE, reason
 from wire.suggest import some
 from wire.text import one_line
@@ -51,6 +52,10 @@ WITHOUT_EFFECT = (
 NAME_SHOWN = 80
 LISTED = 1_000
 """Tools, commands or variables that are read. The registry takes fewer."""
+REMARKS_LIMIT = 20
+"""Messages about what is wrong with them."""
+PARTS_LIMIT = 200_000
+"""Commas and brackets in long parameters."""
 
 
 class JoinError(Exception):
@@ -147,9 +152,12 @@ _NOTHING = frozenset({b"null", b"false", b"[]", b"{}", b'""'})
 
 def joined(written: Raw | UnsetType) -> Joined:
     """Reads the parameters of `session.resume`. Raises `JoinError`."""
+    text = b"{}" if written is UNSET else bytes(written)
+    if len(text) > SHORT and sum(map(text.count, (b",", b"[", b"{"))) > PARTS_LIMIT:
+        raise JoinError(f"the parameters of session.resume have more than {PARTS_LIMIT} parts")
     try:
-        params = _params(b"null" if written is UNSET else written)
-        members = _members(b"{}" if written is UNSET else written)
+        params = _params(text)
+        members = _members(text)
     except UNREADABLE as error:
         raise JoinError(f"the parameters of session.resume cannot be read: {reason(error)}") from None
     if not isinstance(params.sessionId, str) or not params.sessionId:
@@ -174,7 +182,7 @@ def joined(written: Raw | UnsetType) -> Joined:
         params.requestUserInput is True,
         variables,
         missing,
-        tuple(remarks),
+        tuple(remarks[:REMARKS_LIMIT]),
     )
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from msgspec import Raw, UnsetType
 
     from wire.dialects.base import HostInfo, Received
+    from wire.dialects.copilot.events import Events
     from wire.dialects.copilot.joining import Joined
     from wire.dialects.copilot.requests import Requests
 
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
 class Methods:
     """The requests of one extension."""
 
-    def __init__(self, joined: Joined, requests: Requests, host: HostInfo) -> None:
+    def __init__(self, joined: Joined, requests: Requests, host: HostInfo, events: Events) -> None:
         self.joined = joined
         self._requests = requests
         self._host = host
+        self._events = events
 
     def take(self, method: str, written_id: bytes, params: Raw | UnsetType) -> Received:  # noqa: ARG002
         """`written_id` is empty for a notification."""

@@ -20,21 +20,21 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from wire import frames
-from wire.content_length import ContentSplitter
+from wire.content_length import ContentSplitter, Text
 from wire.dialects import jsonrpc
 from wire.dialects.base import Remarked, UnsendableError, Unusable
-from wire.dialects.copilot import tool_results
+from wire.dialects.copilot.calls import SUCCESS, Calls
 from wire.dialects.copilot.events import Events
-from wire.dialects.copilot.joining import ASK_USER, Joined, JoinError, joined
+from wire.dialects.copilot.joining import Joined, JoinError, joined
 from wire.dialects.copilot.limits import limit_of
 from wire.dialects.copilot.methods import Methods
 from wire.dialects.copilot.requests import Kind, Request, Requests, answered, answered_with, refused
-from wire.dialects.copilot.tool_results import COMMAND_ANSWER, TOOL_ANSWER, handled
+from wire.dialects.copilot.tool_results import COMMAND_ANSWER, TOOL_ANSWER
 from wire.dialects.copilot.verdicts import Verdicts
 from wire.dialects.json_values import string
 from wire.dialects.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, SERVER_ERROR, encode, number_of
 from wire.dialects.long_lines import SHORT, STRINGS_LIMIT, count_strings
-from wire.framing import string_member
+from wire.framing import PREFIX_KEPT
 from wire.lenient_json import UNREADABLE
 from wire.text import one_line
 
@@ -42,19 +42,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wire.dialects.base import HostInfo, Message, PanelChange, Received, Setup
-    from wire.dialects.jsonrpc import Incoming, Named
+    from wire.dialects.jsonrpc import Incoming, Named, Unreadable
     from wire.framing import Line, Oversize
 
 PROTOCOL_VERSION = 3
-ARGS_LIMIT = 8 * 1024 * 1024
-"""Bytes of the arguments of a call."""
-CALLS_LIMIT = 10_000
-"""Calls and commands that wait for their answers; the oldest are forgotten."""
 QUOTED = 100
 """Characters of a line, or of an id, that are shown."""
 PERMISSION_ANSWER = "session.permissions.handlePendingPermissionRequest"
 _NOT_JOINED = "it has not called joinSession()"
-_SUCCESS, _NO_SUCCESS = b'{"success":true}', b'{"success":false}'
 _NOTHING: Received = ((), b"")
 
 
@@ -78,7 +73,7 @@ class CopilotSession:
     """The session of one process."""
 
     __slots__ = (
-        "_asked", "_calls", "_commands", "_events", "_frame_limit", "_host", "_join_id", "_joined", "_methods", "_name",
+        "_calls", "_events", "_frame_limit", "_host", "_join_id", "_joined", "_methods", "_name",
         "_phase", "_requests", "_unix_ms", "_verdicts", "_version", "claimed", "due_at", "opening", "trouble",
     )  # fmt: skip
 
@@ -96,9 +91,7 @@ class CopilotSession:
         self._joined: Joined | None = None
         self._join_id = b""  # of `session.resume`, as it was written
         self._host: HostInfo | None = None
-        self._calls: dict[str, None] = {}  # the host's ids of tool calls that wait, in their order
-        self._commands: dict[str, None] = {}
-        self._asked: set[str] = set()  # ids of calls of `ask_user`
+        self._calls = Calls(self._requests)
         self._verdicts: Verdicts | None = None
         self._events: Events | None = None
         self._methods: Methods | None = None
@@ -114,17 +107,14 @@ class CopilotSession:
     # --- what the extension says --------------------------------------------------------------------------
 
     def receive(self, line: Line, now: float) -> Received:  # noqa: ARG002
-        usual = tool_results.usual_answer(line)
-        if usual is not None and usual.params.requestId in self._calls:
-            call_id = usual.params.requestId
-            del self._calls[call_id]
-            return tool_results.usual_result(call_id, usual.params.result), answered(b"%d" % usual.id, _SUCCESS)
-        if line[:1] != b"{" and line.lstrip()[:1] != b"{":
-            return self._stray(line)
+        if type(line) is Text:
+            return self._on_text(line)
+        if (received := self._calls.usual_answer(line)) is not None:
+            return received
         if len(line) > SHORT and (count := count_strings(line)) > STRINGS_LIMIT:
-            ends = bytes(line[: 2 * QUOTED]), bytes(line[-2 * QUOTED :])
-            why = f"a message of {len(line)} bytes with about {count} strings, at most {STRINGS_LIMIT} are read"
-            return self._lost(why, jsonrpc.named(*ends), ends[0])
+            start = bytes(line[:PREFIX_KEPT])
+            why = f"a message of {len(line)} bytes has about {count} strings; at most {STRINGS_LIMIT} are read"
+            return self._lost(why, jsonrpc.named(start, bytes(line[-PREFIX_KEPT:])), start)
         try:
             message = jsonrpc.decode(line)
         except UNREADABLE:
@@ -140,12 +130,19 @@ class CopilotSession:
                 found, reply = self._take(each)
             else:
                 is_text = not each.named.method and not each.named.is_answer
-                found, reply = self._stray(line) if is_text else self._lost(each.reason, each.named, bytes(line[:512]))
+                found, reply = (
+                    self._on_text(line) if is_text else self._lost(each.reason, each.named, bytes(line[:PREFIX_KEPT]))
+                )
             messages += found
             replies.append(reply)
         return messages, b"".join(replies)
 
-    def _stray(self, line: Line) -> Received:
+    def _on_unreadable(self, each: Unreadable, line: Line) -> Received:
+        if not each.named.method and not each.named.is_answer:
+            return self._on_text(line)
+        return self._lost(each.reason, each.named, bytes(line[:PREFIX_KEPT]))
+
+    def _on_text(self, line: Line) -> Received:
         """Takes a line of other text: stdout belongs to the protocol."""
         shown = one_line(bytes(line[: 4 * QUOTED]).decode("utf-8", "replace"), QUOTED)
         if not shown:
@@ -173,8 +170,7 @@ class CopilotSession:
             return self._verdicts.hook_answered(request, message)
         if request.kind is Kind.PING:
             return (frames.Pong(request.id),), b""
-        self._asked.discard(request.id)
-        return (tool_results.user_answer(request.id, message.result, message.failure),), b""
+        return (self._calls.user_answer(request.id, message),), b""
 
     def _on_request(self, method: str, written_id: bytes, params: Raw | UnsetType) -> Received:
         if method == "session.resume":
@@ -187,11 +183,11 @@ class CopilotSession:
                 why = "the session has not accepted this extension"
             return (Remarked(f"{one_line(method, QUOTED)}: {why}"),), self._refused(written_id, INVALID_REQUEST, why)
         if method in (TOOL_ANSWER, COMMAND_ANSWER):
-            return self._on_handled(method, written_id, params)
+            return self._calls.answered(method, written_id, params)
         if method == PERMISSION_ANSWER:
             assert self._verdicts is not None
             messages, sent = self._verdicts.permission_answered(params)
-            return messages, sent + (answered(written_id, _SUCCESS) if written_id else b"")
+            return messages, sent + (answered(written_id, SUCCESS) if written_id else b"")
         assert self._methods is not None
         return self._methods.take(method, written_id, params)
 
@@ -211,24 +207,6 @@ class CopilotSession:
         return (), answered_with(
             written_id, {"message": said, "timestamp": self._unix_ms(), "protocolVersion": PROTOCOL_VERSION}
         )
-
-    def _on_handled(self, method: str, written_id: bytes, params: Raw | UnsetType) -> Received:
-        said = handled(params)
-        if isinstance(said, str):
-            why = f"{method}: {said}"
-            return (frames.Malformed(why, "answer"),), self._refused(written_id, INVALID_PARAMS, why)
-        waiting = self._calls if method == TOOL_ANSWER else self._commands
-        call_id = said.requestId
-        if not isinstance(call_id, str) or call_id not in waiting:
-            shown = one_line(call_id, QUOTED) if isinstance(call_id, str) else "without an id"
-            found: list[Message] = [Remarked(f"an answer to call {shown}, which nobody waits for; ignored")]
-            return found, answered(written_id, _NO_SUCCESS) if written_id else b""
-        del waiting[call_id]
-        if method == TOOL_ANSWER:
-            found = tool_results.tool_result(call_id, said)
-        else:
-            found = [tool_results.command_response(call_id, said)]
-        return found, answered(written_id, _SUCCESS) if written_id else b""
 
     # --- joining ------------------------------------------------------------------------------------------
 
@@ -282,7 +260,7 @@ class CopilotSession:
         requests.session_id = encode(found.session_id)
         self._verdicts = Verdicts(found, requests, host, self._unix_ms)
         self._events = Events(found, requests, self._unix_ms)
-        self._methods = Methods(found, requests, host)
+        self._methods = Methods(found, requests, host, self._events)
         return answered_with(self._join_id, _resumed(found, host))
 
     def reject(self, reason: str) -> bytes:
@@ -309,7 +287,7 @@ class CopilotSession:
         """What is lost with a message that could not be read: an answer fails its request, a request is refused.
         `start` has the first bytes of the message."""
         if seen.method in (TOOL_ANSWER, COMMAND_ANSWER):
-            return self._lost_answer(why, seen, start)
+            return self._calls.lost(why, seen, start)
         if seen.method:
             method = one_line(seen.method, QUOTED)
             return (frames.Malformed(why, method),), self._refused(seen.id, INVALID_REQUEST, f"{method}: {why}")
@@ -318,70 +296,25 @@ class CopilotSession:
             return (frames.Malformed(why, kind),), b""
         if request.kind is Kind.PING:
             return (frames.Pong(request.id),), b""
-        self._asked.discard(request.id)
+        self._calls.forget(request.id)
         return (frames.Malformed(why, kind, request.id),), b""
-
-    def _lost_answer(self, why: str, seen: Named, start: bytes) -> Received:
-        """A result that cannot be read fails its call, if the call's id stands before it."""
-        waiting = self._calls if seen.method == TOOL_ANSWER else self._commands
-        params = start.find(b'"params"')
-        call_id = string_member(start[start.find(b"{", max(params, 0)) :], b"requestId") if params >= 0 else None
-        if call_id is None or call_id not in waiting:
-            call_id = None
-        else:
-            del waiting[call_id]
-        reply = answered(seen.id, _SUCCESS if call_id else _NO_SUCCESS) if seen.id else b""
-        return (frames.Malformed(why, "result", call_id),), reply
 
     # --- what the host says -------------------------------------------------------------------------------
 
     def call(self, call_id: str, tool: str, args: bytes) -> bytes:
-        found = self._joined
-        if found is None or self._phase is not Phase.JOINED:
-            raise UnsendableError("the extension has not joined the session")
-        if len(args) > ARGS_LIMIT:
-            raise UnsendableError(f"arguments of {len(args)} bytes are over the limit of {ARGS_LIMIT} bytes")
-        if tool not in found.tools:
-            if tool == ASK_USER and found.answers_user:
-                return self._ask_user(call_id, args)
-            raise UnsendableError(f"the extension has no tool {tool} any more")
-        _keep(self._calls, call_id)
-        written = encode(call_id)
-        return self._requests.event(
-            "external_tool.requested",
-            b'{"requestId":%b,"sessionId":%b,"toolCallId":%b,"toolName":%b,"arguments":%b}'
-            % (written, self._requests.session_id, written, encode(tool), args or b"{}"),
-        )
-
-    def _ask_user(self, call_id: str, args: bytes) -> bytes:
-        try:
-            params = tool_results.question(self._requests.session_id, args)
-        except ValueError as error:
-            raise UnsendableError(str(error)) from None
-        self._asked.add(call_id)
-        return self._requests.send(Request(Kind.USER_INPUT, call_id), params)
+        return self._calls.call(self._joined_for_calls(), call_id, tool, args)
 
     def invoke(self, call_id: str, command: str, args: str) -> bytes:
-        if self._phase is not Phase.JOINED:
+        self._joined_for_calls()
+        return self._calls.invoke(call_id, command, args)
+
+    def _joined_for_calls(self) -> Joined:
+        if self._joined is None or self._phase is not Phase.JOINED:
             raise UnsendableError("the extension has not joined the session")
-        _keep(self._commands, call_id)
-        whole = f"/{command} {args}" if args else f"/{command}"
-        return self._requests.event(
-            "command.execute",
-            b'{"requestId":%b,"commandName":%b,"command":%b,"args":%b}'
-            % (encode(call_id), encode(command), encode(whole), encode(args)),
-        )
+        return self._joined
 
     def cancel(self, call_id: str, reason: str) -> bytes:  # noqa: ARG002
-        self._commands.pop(call_id, None)
-        if call_id in self._asked:
-            self._asked.discard(call_id)
-            self._requests.take_call(Kind.USER_INPUT, call_id)
-            return b""
-        if call_id not in self._calls:
-            return b""
-        del self._calls[call_id]
-        return self._requests.event("external_tool.completed", b'{"requestId":%b}' % encode(call_id))
+        return self._calls.cancel(call_id)
 
     def ask(self, call_id: str, event: frames.Event) -> bytes:
         return b"" if self._verdicts is None else self._verdicts.begin(call_id, event)
@@ -422,9 +355,3 @@ def _resumed(found: Joined, host: HostInfo) -> dict[str, Any]:
     if found.variables:
         result["grantedEnvironmentVariables"] = {}
     return result
-
-
-def _keep(waiting: dict[str, None], call_id: str) -> None:
-    waiting[call_id] = None
-    if len(waiting) > CALLS_LIMIT:
-        del waiting[next(iter(waiting))]

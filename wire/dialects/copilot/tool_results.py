@@ -14,7 +14,7 @@ from wire import frames
 from wire.dialects.json_values import kind_of, string, text_of
 from wire.dialects.long_lines import SHORT, STRINGS_LIMIT, count_strings
 from wire.frames import BLOCKS_LIMIT, ContentBlock
-from wire.lenient_json import UNREADABLE, reason
+from wire.lenient_json import UNREADABLE, reason, repaired
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -119,13 +119,18 @@ def tool_result(call_id: str, said: Handled) -> list[Message]:
         return [_malformed(call_id, "it has neither a result nor an error")]
     if count_strings(bytes(said.result)) > STRINGS_LIMIT:
         return [_malformed(call_id, f"it has more than {STRINGS_LIMIT} strings")]
+    written = bytes(said.result)
     try:
-        return usual_result(call_id, _result(said.result))
+        result = _result(written)
     except UNREADABLE as error:
-        return [_malformed(call_id, _fault(said.result, error))]
+        mended = repaired(written)
+        if mended is None:
+            return [_malformed(call_id, _fault(written, error))]
+        return tool_result(call_id, Handled(call_id, Raw(mended)))
+    return usual_result(call_id, result)
 
 
-def _fault(written: Raw, error: Exception) -> str:
+def _fault(written: bytes, error: Exception) -> str:
     try:
         value = _value(written)
     except UNREADABLE:

@@ -1,0 +1,152 @@
+"""What an extension says as it joins, and what of it is registered."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from msgspec import Raw
+
+from tests.support.any_json import json_values
+from tests.support.copilot_talk import SCHEMA, dumped, tool
+from wire import frames
+from wire.dialects.base import Remarked, Warned
+from wire.dialects.copilot.joining import PARTS_LIMIT, REMARKS_LIMIT, Joined, JoinError, joined
+
+
+def read(**params: object) -> Joined:
+    return joined(Raw(dumped({"sessionId": "s-1", **params})))
+
+
+def texts(found: Joined) -> list[str]:
+    return [message.text for message in found.remarks if isinstance(message, Warned | Remarked)]
+
+
+def test_tools_have_their_schemas_and_flags():
+    found = read(tools=[tool("a", skipPermission=True), tool("b", overridesBuiltInTool=True), {"name": "c"}])
+    assert [(each.name, each.skip_permission, each.overrides_builtin) for each in found.tools.values()] == [
+        ("a", True, False),
+        ("b", False, True),
+        ("c", False, False),
+    ]
+    assert found.claimed == ("a", "c")
+    first, _, last = found.tool_frames()
+    assert (first.name, first.description, json.loads(bytes(first.schema))) == ("a", "tool a", SCHEMA)  # type: ignore[arg-type]
+    assert (last.description, last.schema) == (None, frames.RegisterTool("c").schema)
+
+
+@pytest.mark.parametrize("parameters", [None, {}])
+def test_a_tool_without_parameters_takes_an_empty_object(parameters: object):
+    assert read(tools=[tool("a", parameters=parameters)]).tool_frames()[0].schema == frames.RegisterTool("c").schema
+
+
+def test_of_two_tools_with_one_name_the_last_is_used_as_the_sdk_does():
+    found = read(tools=[tool("a"), tool("a", description="newer")])
+    assert [each.description for each in found.tools.values()] == ["newer"]
+    assert texts(found) == ["it has two tools called 'a'; the last one is used"]
+
+
+@pytest.mark.parametrize(
+    ("tools", "said"),
+    [
+        ([{"description": "x"}], "a tool is left out: it has no name"),
+        ([tool("a", parameters=5)], "tool 'a' is left out: its parameters are no JSON Schema"),
+        ({"name": "a"}, "its tools are an object, not a list; none is registered"),
+        ([tool("a", isTerminal=True)], "tool 'a' has isTerminal, which has no effect here"),
+    ],
+)
+def test_what_is_wrong_with_a_tool_is_said(tools: object, said: str):
+    assert texts(read(tools=tools)) == [said]
+
+
+def test_not_more_is_said_than_anybody_reads():
+    assert len(read(tools=[{}] * 500).remarks) == REMARKS_LIMIT
+
+
+def test_a_user_input_handler_is_a_tool_that_nobody_must_not_have():
+    found = read(requestUserInput=True)
+    (ask_user,) = found.tool_frames()
+    assert (ask_user.name, found.claimed) == ("ask_user", ())
+    assert json.loads(bytes(ask_user.schema))["required"] == ["question"]  # type: ignore[arg-type]
+    own = read(requestUserInput=True, tools=[tool("ask_user")])
+    assert [(each.name, each.description) for each in own.tool_frames()] == [("ask_user", "tool ask_user")]
+
+
+@pytest.mark.parametrize(
+    ("params", "hooks", "intercept"),
+    [
+        ({}, frozenset(), []),
+        ({"hooks": False}, frozenset(), []),
+        (
+            {"hooks": True},
+            None,
+            ["tool_call", "tool_result", "user_prompt", "session_start", "session_end", "error"],
+        ),
+        ({"hooks": True, "extensionInfo": {"zot": {"hooks": ["preToolUse"]}}}, {"preToolUse"}, ["tool_call"]),
+        ({"hooks": True, "extensionInfo": {"zot": {"hooks": ["postToolUseFailure", "later"]}}},
+         {"postToolUseFailure", "later"}, ["tool_result"]),
+        ({"hooks": True, "extensionInfo": {"zot": {"hooks": []}}, "requestPermission": True}, frozenset(),
+         ["tool_call"]),
+        ({"requestPermission": True}, frozenset(), ["tool_call"]),
+    ],
+)  # fmt: skip
+def test_it_guards_what_its_hooks_are_for(params: dict[str, Any], hooks: object, intercept: list[str]):
+    found = read(**params)
+    assert (found.hooks, found.intercept) == (hooks, intercept)
+
+
+def test_it_observes_everything_and_registers_in_order():
+    found = read(tools=[tool("a")], commands=[{"name": "go", "description": "d"}, {"name": "on"}])
+    tools, go, on, subscribe, ready = found.registrations()
+    assert (go, on) == (frames.RegisterCommand("go", "d"), frames.RegisterCommand("on"))
+    assert isinstance(tools, frames.RegisterTool)
+    assert isinstance(subscribe, frames.Subscribe)
+    assert subscribe.events is not None
+    assert {"idle", "user_prompt", "session_end"} <= set(subscribe.events)
+    assert ready == frames.Ready()
+
+
+def test_variables_that_are_missing_are_named_with_the_cure():
+    found = read(
+        requestedEnvironmentVariables=["A", "B", "A", 5], extensionInfo={"name": "x", "zot": {"missing": ["B", "C"]}}
+    )
+    assert (found.variables, found.missing_variables) == (("A", "B"), ("B",))
+    (said,) = texts(found)
+    assert "environment variables that it has not: B;" in said
+    assert '"env" in its extension.json' in said
+
+
+def test_options_without_effect_are_named():
+    found = read(model="m", mcpServers={}, requestElicitation=True, streaming=None, canvases=[])
+    assert texts(found) == ["joinSession() has options that have no effect here: model, requestElicitation"]
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        (b"{}", "sessionId is null, not the id of a session"),
+        (b'{"sessionId":7}', "sessionId is a number, not the id of a session"),
+        (b'{"sessionId":""}', "sessionId is a string, not the id of a session"),
+        (b"[]", "cannot be read"),
+        (b'{"sessionId":"s","tools":' + b"[" * 3000 + b"]" * 3000 + b"}", "nested too deeply"),
+        (b'{"sessionId":"s","x":[' + b"0," * 2 * PARTS_LIMIT + b"0]}", "more than 200000 parts"),
+    ],
+)
+def test_parameters_that_cannot_be_used_are_refused(params: bytes, said: str):
+    with pytest.raises(JoinError, match=said):
+        joined(Raw(params))
+
+
+@given(json_values)
+def test_any_members_join_or_are_refused(value: Any):
+    names = ("tools", "commands", "hooks", "requestPermission", "requestedEnvironmentVariables", "extensionInfo")
+    for name in (*names, "requestUserInput", "model"):
+        try:
+            found = read(**{name: value})
+        except JoinError:
+            with pytest.raises(ValueError, match="not JSON compliant|surrogates not allowed"):
+                json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+        else:
+            assert isinstance(found.registrations()[-1], frames.Ready)

@@ -1,0 +1,153 @@
+"""Calls of the tools and commands of an extension, and questions to its user input handler: which wait, and how each is
+answered. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wire import frames
+from wire.dialects.base import Remarked, UnsendableError
+from wire.dialects.copilot import tool_results
+from wire.dialects.copilot.joining import ASK_USER
+from wire.dialects.copilot.requests import Kind, Request, answered, refused
+from wire.dialects.copilot.tool_results import TOOL_ANSWER
+from wire.dialects.jsonrpc import INVALID_PARAMS, encode
+from wire.framing import string_member
+from wire.text import one_line
+
+if TYPE_CHECKING:
+    from msgspec import Raw, UnsetType
+
+    from wire.dialects.base import Message, Received
+    from wire.dialects.copilot.joining import Joined
+    from wire.dialects.copilot.requests import Requests
+    from wire.dialects.jsonrpc import Incoming, Named
+    from wire.framing import Line
+
+ARGS_LIMIT = 8 * 1024 * 1024
+"""Bytes of the arguments of a call."""
+CALLS_LIMIT = 10_000
+"""Calls and commands that wait for their answers; the oldest are forgotten."""
+ID_SHOWN = 100
+"""Characters of an id of the extension's in a message."""
+SUCCESS, NO_SUCCESS = b'{"success":true}', b'{"success":false}'
+_ANSWER_TYPES = {True: "tool_result", False: "command_response"}
+
+
+class Calls:
+    """The calls of one extension that wait for their answers, by the host's ids."""
+
+    __slots__ = ("_asked", "_calls", "_commands", "_requests")
+
+    def __init__(self, requests: Requests) -> None:
+        self._requests = requests
+        self._calls: dict[str, None] = {}
+        self._commands: dict[str, None] = {}
+        self._asked: dict[str, None] = {}
+
+    # --- what the host says -------------------------------------------------------------------------------
+
+    def call(self, found: Joined, call_id: str, tool: str, args: bytes) -> bytes:
+        """Calls a tool. Raises `UnsendableError`."""
+        if len(args) > ARGS_LIMIT:
+            raise UnsendableError(f"arguments of {len(args)} bytes are over the limit of {ARGS_LIMIT} bytes")
+        if tool not in found.tools:
+            if tool == ASK_USER and found.answers_user:
+                return self._ask_user(call_id, args)
+            raise UnsendableError(f"the extension has no tool {tool} any more")
+        _keep(self._calls, call_id)
+        written = encode(call_id)
+        return self._requests.event(
+            "external_tool.requested",
+            b'{"requestId":%b,"sessionId":%b,"toolCallId":%b,"toolName":%b,"arguments":%b}'
+            % (written, self._requests.session_id, written, encode(tool), args or b"{}"),
+        )
+
+    def _ask_user(self, call_id: str, args: bytes) -> bytes:
+        try:
+            params = tool_results.question(self._requests.session_id, args)
+        except ValueError as error:
+            raise UnsendableError(str(error)) from None
+        _keep(self._asked, call_id)
+        return self._requests.send(Request(Kind.USER_INPUT, call_id), params)
+
+    def invoke(self, call_id: str, command: str, args: str) -> bytes:
+        """Runs a slash command."""
+        _keep(self._commands, call_id)
+        whole = f"/{command} {args}" if args else f"/{command}"
+        return self._requests.event(
+            "command.execute",
+            b'{"requestId":%b,"commandName":%b,"command":%b,"args":%b}'
+            % (encode(call_id), encode(command), encode(whole), encode(args)),
+        )
+
+    def cancel(self, call_id: str) -> bytes:
+        """Takes a call back. Commands and questions to the user cannot be taken back: a late answer is ignored."""
+        self._commands.pop(call_id, None)
+        if call_id in self._asked:
+            self.forget(call_id)
+            self._requests.take_call(Kind.USER_INPUT, call_id)
+        if call_id not in self._calls:
+            return b""
+        del self._calls[call_id]
+        return self._requests.event("external_tool.completed", b'{"requestId":%b}' % encode(call_id))
+
+    def forget(self, call_id: str) -> None:
+        """A question to the user waits no more."""
+        self._asked.pop(call_id, None)
+
+    # --- what the extension says --------------------------------------------------------------------------
+
+    def usual_answer(self, line: Line) -> Received | None:
+        """Takes the answer to a call if there is nothing unusual about it."""
+        usual = tool_results.usual_answer(line)
+        if usual is None or usual.params.requestId not in self._calls:
+            return None
+        call_id = usual.params.requestId
+        del self._calls[call_id]
+        return tool_results.usual_result(call_id, usual.params.result), answered(b"%d" % usual.id, SUCCESS)
+
+    def answered(self, method: str, written_id: bytes, params: Raw | UnsetType) -> Received:
+        """Takes any answer to a call or a command."""
+        said = tool_results.handled(params)
+        if isinstance(said, str):
+            why = f"{method}: {said}"
+            reply = refused(written_id, INVALID_PARAMS, why) if written_id else b""
+            return (frames.Malformed(why, "answer"),), reply
+        waiting = self._calls if method == TOOL_ANSWER else self._commands
+        call_id = said.requestId
+        if not isinstance(call_id, str) or call_id not in waiting:
+            shown = one_line(call_id, ID_SHOWN) if isinstance(call_id, str) else "without an id"
+            why = f"an answer to call {shown}, which nobody waits for (late or repeated); ignored"
+            return (Remarked(why),), answered(written_id, NO_SUCCESS) if written_id else b""
+        del waiting[call_id]
+        if method == TOOL_ANSWER:
+            found = tool_results.tool_result(call_id, said)
+        else:
+            found = [tool_results.command_response(call_id, said)]
+        return found, answered(written_id, SUCCESS) if written_id else b""
+
+    def user_answer(self, call_id: str, message: Incoming) -> Message:
+        """The result of `ask_user`."""
+        self.forget(call_id)
+        return tool_results.user_answer(call_id, message.result, message.failure)
+
+    def lost(self, why: str, seen: Named, start: bytes) -> Received:
+        """An answer that cannot be read fails its call, if the call's id is in its first bytes."""
+        is_tool = seen.method == TOOL_ANSWER
+        waiting = self._calls if is_tool else self._commands
+        params = start.find(b'"params"')
+        call_id = string_member(start[start.find(b"{", params) :], b"requestId") if params >= 0 else None
+        found = call_id is not None and call_id in waiting
+        if call_id is not None:
+            waiting.pop(call_id, None)
+        reply = answered(seen.id, SUCCESS if found else NO_SUCCESS) if seen.id else b""
+        return (
+            frames.Malformed(why, _ANSWER_TYPES[is_tool] if found else "answer", call_id if found else None),
+        ), reply
+
+
+def _keep(waiting: dict[str, None], call_id: str) -> None:
+    waiting[call_id] = None
+    if len(waiting) > CALLS_LIMIT:
+        del waiting[next(iter(waiting))]
