@@ -27,6 +27,8 @@ COPILOT = "copilot"
 """The dialect of Copilot extensions."""
 NODE = "node"
 """Runs them."""
+NEVER_SEEN = "never seen"
+"""Why an extension is not trusted that the user has said nothing of."""
 NAMED = 5
 """A line about several extensions names so many."""
 
@@ -174,6 +176,14 @@ class Skipped(msgspec.Struct, frozen=True):
     it; `reason` names the file."""
     is_copilot: bool = False
     """Whether it is a Copilot extension that is not trusted, or that cannot be started here."""
+    is_new: bool = False
+    """Whether it is not trusted since the user has said nothing of it."""
+
+    @property
+    def is_of_others(self) -> bool:
+        """Whether it is a Copilot extension in a folder of the user's that was never trusted: it is there for other
+        programs, and nobody counts on it as a guard here."""
+        return self.is_new and self.untrusted is not None and self.untrusted.scope is Scope.GLOBAL
 
     @property
     def why_needed(self) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from supervisor.discovery.copilot.sdk import BOOTSTRAP, find_sdk, search
+from supervisor.discovery.copilot.sdk import BOOTSTRAP, Where, find_sdk, search
 from supervisor.discovery.found import NODE, Found, Scope
 from supervisor.home.copilot_folders import PROGRAM
 from supervisor.home.repository import repository_root
@@ -59,13 +59,11 @@ def project_of(folder: Path) -> Path | None:
 
 def sdk_of_project(folder: Path, home: Path) -> list[str]:
     """The paths, relative to the extension's folder, of the packages of its project that it runs on: they are trusted
-    together with it. None if it gets the SDK from its own folder or from `$ZOT_HOME`."""
+    together with it. Empty if it gets the SDK from its own folder or from `$ZOT_HOME`."""
     project = project_of(folder)
     sdk = None if project is None else find_sdk(Path(os.path.abspath(folder)), project, home)
-    if sdk is None:
+    if sdk is None or sdk.where is not Where.PROJECT:
         return []
     root, path = os.path.realpath(folder), os.path.realpath(sdk.path)
-    if any(path.startswith(f"{os.path.realpath(place)}/") for place in (root, home)):
-        return []
     packages = (path, os.path.join(os.path.dirname(os.path.dirname(path)), BESIDE))
     return [os.path.relpath(package, root) for package in packages if os.path.isdir(package)]

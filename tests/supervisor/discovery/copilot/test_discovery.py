@@ -259,6 +259,14 @@ def test_the_sdk_of_the_project_comes_first_and_is_trusted_with_it(find, of_proj
     assert "its files have changed" in lines(find())[0]
 
 
+def test_the_sdk_in_zot_home_is_no_part_of_it_even_behind_a_link(find, of_project, home, tmp_path):
+    folder = copilot_extension(of_project, "notes")
+    (home / "copilot-sdk").rename(tmp_path / "elsewhere")
+    (home / "copilot-sdk").symlink_to(tmp_path / "elsewhere")
+    judged = TrustStore(home).examine(folder, find().skipped[0].untrusted.manifest)
+    assert list(judged.content.files) == ["extension.mjs"]
+
+
 def test_an_sdk_that_comes_into_the_project_later_is_a_change(find, of_project, project, trust):
     copilot_extension(of_project, "notes")
     trust(find().skipped[0].untrusted)
