@@ -120,7 +120,7 @@ def start_extensions(
     unloaded = ""
     for skipped in discovery.skipped:
         if skipped.is_error:
-            if skipped.entry is None:  # an MCP server guards nothing
+            if skipped.entry is None and not skipped.is_of_others:  # an MCP server guards nothing
                 unloaded = unloaded or f"{skipped.name}: {skipped.reason}"
             notices.report(skipped.name, "failed", skipped.reason)
     for line in lines_of(discovery.skipped):

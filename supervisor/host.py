@@ -27,7 +27,7 @@ from supervisor.home.zot_home import zot_home
 from supervisor.install.newer_source import advice, allowance_in_the_loop, newer_source
 from supervisor.loop.loop import Loop
 from supervisor.monitoring.definition_sizes import sizes_keeper
-from supervisor.preload import preload, preload_mcp
+from supervisor.preload import preload, preload_dialects
 from supervisor.reload.reloader import Reloader
 from supervisor.reload.watch_mode import mcp_files, parents_of, watch
 from supervisor.supervisor import Supervisor
@@ -205,7 +205,7 @@ class Host:
         """Serves the control socket and starts all extensions, without waiting for them. If the socket cannot be
         served, raises `CannotServeError` and starts nothing."""
         preload()
-        preload_mcp()
+        preload_dialects()
         if (trouble := self.control.start()) is not None:
             raise CannotServeError(trouble)
         self.phase = Phase.SERVING

@@ -228,7 +228,7 @@ def _extensions(discovery: Discovery) -> Iterator[Check]:
             if skipped.entry is None:
                 said = f"{skipped.folder}: {skipped.reason}"
             if skipped.is_copilot:
-                said, _, advice = said.rpartition("; ")
+                said, _, advice = said.rpartition(": ")
             yield Check("extensions", Level.FAIL, said, advice)
     env = child_environment()
     for extension in discovery.found:

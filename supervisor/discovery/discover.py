@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
-from supervisor.discovery.found import Found, Scope, Skipped
+from supervisor.discovery.found import NEVER_SEEN, Found, Scope, Skipped
 from supervisor.discovery.staging_names import is_staging
 from supervisor.discovery.steps import finish
 from supervisor.home.copilot_folders import PROGRAM, copilot_folder_of, copilot_folders_of_user, is_for_copilot
@@ -108,8 +109,9 @@ def discovering(
             continue
         admitted = extension if admit is None or not each.needs_trust else (yield from admit(extension))
         if isinstance(admitted, str):
-            why = untrusted_reason(manifest.name, admitted, each.scope)
-            skipped.append(Skipped(each.place, why, untrusted=extension, entry=entry, is_copilot=each.is_copilot))
+            why, is_new = untrusted_reason(manifest.name, admitted, each.scope), admitted == NEVER_SEEN
+            left_out = Skipped(each.place, why, untrusted=extension, entry=entry, is_new=is_new)
+            skipped.append(replace(left_out, is_copilot=each.is_copilot))
         elif lacks:
             is_named, needed = each.scope is Scope.EXPLICIT, manifest.required or manifest.on_failure == "deny"
             skipped.append(Skipped(each.place, lacks, is_named=is_named, may_be_needed=needed, is_copilot=True))

@@ -27,6 +27,8 @@ COPILOT = "copilot"
 """The dialect of Copilot extensions."""
 NODE = "node"
 """Runs them."""
+NEVER_SEEN = "never seen"
+"""Why an extension is not trusted that the user has said nothing of."""
 NAMED = 5
 """A line about several extensions names so many."""
 
@@ -179,6 +181,14 @@ class Skipped(msgspec.Struct, frozen=True):
     it; `reason` names the file."""
     is_copilot: bool = False
     """Whether it is a Copilot extension that is not trusted, or that cannot be started here."""
+    is_new: bool = False
+    """Whether it is not trusted since the user has said nothing of it."""
+
+    @property
+    def is_of_others(self) -> bool:
+        """Whether it is a Copilot extension in a folder of the user's that was never trusted: it is there for other
+        programs, and nobody counts on it as a guard here."""
+        return self.is_new and self.untrusted is not None and self.untrusted.scope is Scope.GLOBAL
 
     @property
     def why_needed(self) -> str:
@@ -232,6 +242,6 @@ def _line_of_several(skipped: Sequence[Skipped]) -> str:
     named = ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
     count = counted(len(skipped), "Copilot extension")
     if first is None:
-        return f"{count} cannot be started: {named}: {skipped[0].reason}"
+        return f"{count} cannot be started: {named}: {skipped[0].reason.replace('it needs', 'they need', 1)}"
     whose, other = ("this project", ", or --trust-project") if first.scope is Scope.PROJECT else ("yours", "")
     return f"{count} of {whose} are not trusted: not started: {named}; zot ext trust NAME{other}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from supervisor.discovery.environment import NEVER, may_have, policy_of
+from supervisor.discovery.found import NEVER_SEEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,7 +112,7 @@ def state_reason(state: TrustState, record: TrustRecord | None, manifest: Manife
     """Returns in a few words why an extension in this state is not trusted; empty if it is trusted."""
     match state:
         case TrustState.NEVER_SEEN:
-            return "never seen"
+            return NEVER_SEEN
         case TrustState.CHANGED:
             return "its files have changed"
         case TrustState.ASKS_FOR_MORE_ENV:

@@ -35,10 +35,14 @@ def fake_sdk(folder: Path, version: str = "1.0.0") -> Path:
     return made
 
 
-def put_on_path(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str = "exit 0") -> Path:
-    """Makes a shell script the only `node` on PATH."""
+def write_node(folder: Path, text: str = "exit 0") -> None:
+    """Makes a shell script that is called `node`."""
     folder.mkdir(exist_ok=True)
     (folder / "node").write_text(f"#!/bin/sh\n{text}\n")
     (folder / "node").chmod(0o755)
+
+
+def put_on_path(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes a shell script that does nothing the only `node` on PATH."""
+    write_node(folder)
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
-    return folder / "node"

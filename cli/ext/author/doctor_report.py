@@ -217,7 +217,7 @@ def _distrust(found: Found, home: Path) -> str:
 
 def _lacking(reason: str) -> DoctorFinding:
     """What this machine lacks for a Copilot extension."""
-    message, _, advice = reason.partition("; ")
+    message, _, advice = reason.rpartition(": ")
     return DoctorFinding(Level.FAIL, "program", message, advice)
 
 

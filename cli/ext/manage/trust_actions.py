@@ -249,9 +249,8 @@ class _TrustActions:
                     _print(line)
                 _print(f"waits   {judged.reason}: zot ext trust {shlex.quote(found.manifest.name)}")
         if waiting:
-            _complain(
-                f"{self._whose(waiting)} not trusted yet: name one, or zot ext trust --project for all of a project"
-            )
+            whole = "all" if all(found.scope is Scope.PROJECT for found, _ in waiting) else "all of the project"
+            _complain(f"{self._whose(waiting)} not trusted yet: name one, or zot ext trust --project for {whole}")
             return Status.ERROR.exit_code
         return self._nothing_waits()
 

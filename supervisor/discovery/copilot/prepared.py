@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from supervisor.discovery.copilot.sdk import BOOTSTRAP, find_sdk
+from supervisor.discovery.copilot.sdk import BOOTSTRAP, Where, find_sdk, search
 from supervisor.discovery.found import NODE, Found, Scope
 from supervisor.home.copilot_folders import PROGRAM
 from supervisor.home.repository import repository_root
 from supervisor.home.zot_home import zot_home
 
 if TYPE_CHECKING:
-    from supervisor.discovery.copilot.sdk import Sdk
+    from supervisor.discovery.copilot.sdk import Search
 
-NO_NODE = "Node.js is not on PATH; install Node 20.6 or newer, or start zot with a PATH that has it"
-NO_SDK = "the Copilot SDK that it imports is not installed; zot ext install-sdk copilot"
+NO_NODE = "Node.js is not on PATH: install Node 20.6 or newer, or start zot with a PATH that has it"
 BESIDE = "vscode-jsonrpc"
 """The package that the SDK speaks through; it lies in the same `node_modules`."""
 
@@ -33,21 +32,20 @@ def prepared(found: Found, workspace: Path, home: Path | None) -> tuple[Found, s
     """A Copilot extension as it is started in a project's folder, the `workspace`; and what this machine lacks for
     that, with what to do, "" if nothing is known. `home` is the `$ZOT_HOME` in which the SDK may be installed. Starts
     nothing."""
-    sdk = _sdk_for(found, home or zot_home())
+    looked = _search(found, home or zot_home())
     env = {"EXTENSION_PATH": str(found.folder / PROGRAM)}
-    if sdk is not None:
-        env["COPILOT_SDK_PATH"] = str(sdk.path)
+    if looked.sdk is not None:
+        env["COPILOT_SDK_PATH"] = str(looked.sdk.path)
     made = replace(found, command=(NODE, str(BOOTSTRAP)), set_env=env, runs_in=workspace)
-    if shutil.which(NODE) is None:
-        return made, NO_NODE
-    return made, NO_SDK if sdk is None else ""
+    return made, looked.problem if shutil.which(NODE) is not None else NO_NODE
 
 
-def _sdk_for(found: Found, home: Path) -> Sdk | None:
-    project = project_of(found.folder)
+def _search(found: Found, home: Path) -> Search:
+    folder, project = Path(os.path.abspath(found.folder)), project_of(found.folder)
     if project is None and found.scope is Scope.EXPLICIT:
-        project = repository_root(found.folder.resolve())
-    return find_sdk(found.folder, project, home)
+        folder = folder.resolve()
+        project = repository_root(folder)
+    return search(folder, project, home)
 
 
 def project_of(folder: Path) -> Path | None:
@@ -61,13 +59,11 @@ def project_of(folder: Path) -> Path | None:
 
 def sdk_of_project(folder: Path, home: Path) -> list[str]:
     """The paths, relative to the extension's folder, of the packages of its project that it runs on: they are trusted
-    together with it. None if it gets the SDK from its own folder or from `$ZOT_HOME`."""
+    together with it. Empty if it gets the SDK from its own folder or from `$ZOT_HOME`."""
     project = project_of(folder)
-    sdk = None if project is None else find_sdk(folder, project, home)
-    if sdk is None:
+    sdk = None if project is None else find_sdk(Path(os.path.abspath(folder)), project, home)
+    if sdk is None or sdk.where is not Where.PROJECT:
         return []
     root, path = os.path.realpath(folder), os.path.realpath(sdk.path)
-    if any(path.startswith(f"{os.path.realpath(place)}/") for place in (root, home)):
-        return []
     packages = (path, os.path.join(os.path.dirname(os.path.dirname(path)), BESIDE))
     return [os.path.relpath(package, root) for package in packages if os.path.isdir(package)]

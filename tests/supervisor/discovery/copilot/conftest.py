@@ -1,5 +1,5 @@
-"""A project in a repository, its user's folders, an SDK in `$ZOT_HOME`, and a `node` on PATH; and extensions that run with
-the real SDK and the real Node."""
+"""Runs extensions with the real SDK, in a version that the test names; and a project in a repository, its user's
+folders, an SDK in `$ZOT_HOME` and a program in Node's place for tests that start nothing."""
 
 from __future__ import annotations
 
@@ -13,6 +13,23 @@ from tests.support.copilot_host import CopilotHost, extension, sdk
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+@pytest.fixture
+def running(tmp_path):
+    """`running("workbench", version="oldest")`: a host with this extension, in a folder of its own."""
+    with ExitStack() as stack:
+        started = 0
+
+        def run(name, version="newest", **options):
+            nonlocal started
+            started += 1
+            folder = tmp_path / f"run-{started}"
+            folder.mkdir()
+            file = name if hasattr(name, "parent") else extension(name)
+            return stack.enter_context(CopilotHost(file, options.pop("sdk", None) or sdk(version), folder, **options))
+
+        yield run
 
 
 @pytest.fixture
@@ -37,22 +54,6 @@ def cli_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def stand_in_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def no_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that does nothing stands in for Node."""
     put_on_path(tmp_path / "bin", monkeypatch)
-
-
-@pytest.fixture
-def running(tmp_path):
-    """`running("workbench", version="oldest")`: a host with this extension, in a folder of its own."""
-    with ExitStack() as stack:
-        started = 0
-
-        def run(name, version="newest", **options):
-            nonlocal started
-            started += 1
-            folder = tmp_path / f"run-{started}"
-            folder.mkdir()
-            file = name if hasattr(name, "parent") else extension(name)
-            return stack.enter_context(CopilotHost(file, options.pop("sdk", None) or sdk(version), folder, **options))
-
-        yield run

@@ -12,7 +12,7 @@ from supervisor.discovery.trust_store import TrustStore
 from supervisor.home.config import Config
 from tests.support.copilot_folders import copilot_extension, fake_sdk
 
-pytestmark = pytest.mark.usefixtures("stand_in_node")
+pytestmark = pytest.mark.usefixtures("no_node")
 
 
 @pytest.fixture
@@ -148,8 +148,8 @@ def test_without_an_sdk_one_line_says_what_to_do(project, tmp_path, of_project):
     found = discover((), project, bare, None, McpFiles(project), bare)
     assert found.found == ()
     assert lines(found) == [
-        "2 Copilot extensions cannot be started: one, two: the Copilot SDK that it imports is not installed; zot ext"
-        " install-sdk copilot"
+        "2 Copilot extensions cannot be started: one, two: they need @github/copilot-sdk, which is not installed: zot"
+        " ext install-sdk copilot"
     ]
 
 
@@ -166,7 +166,7 @@ def test_without_node(find, of_project, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     (line,) = lines(find(consent=Consent(whole_project=True)))
     assert line == (
-        f"extension load: {of_project / 'one'}: Node.js is not on PATH; install Node 20.6 or newer, or start zot with a"
+        f"extension load: {of_project / 'one'}: Node.js is not on PATH: install Node 20.6 or newer, or start zot with a"
         " PATH that has it"
     )
 
@@ -259,6 +259,14 @@ def test_the_sdk_of_the_project_comes_first_and_is_trusted_with_it(find, of_proj
     assert "its files have changed" in lines(find())[0]
 
 
+def test_the_sdk_in_zot_home_is_no_part_of_it_even_behind_a_link(find, of_project, home, tmp_path):
+    folder = copilot_extension(of_project, "notes")
+    (home / "copilot-sdk").rename(tmp_path / "elsewhere")
+    (home / "copilot-sdk").symlink_to(tmp_path / "elsewhere")
+    judged = TrustStore(home).examine(folder, find().skipped[0].untrusted.manifest)
+    assert list(judged.content.files) == ["extension.mjs"]
+
+
 def test_an_sdk_that_comes_into_the_project_later_is_a_change(find, of_project, project, trust):
     copilot_extension(of_project, "notes")
     trust(find().skipped[0].untrusted)
@@ -283,3 +291,21 @@ def test_a_manifest_that_comes_later_is_a_change(find, of_project, home, trust):
     assert "its files have changed" in skipped.reason
     judged = TrustStore(home).examine(folder, skipped.untrusted.manifest, skipped.untrusted)
     assert judged.changes == ("extension.json (new)",)
+
+
+def test_one_that_is_named_gets_the_sdk_of_its_repository(find, tmp_path):
+    (tmp_path / "tools" / ".git").mkdir(parents=True)
+    sdk = fake_sdk(tmp_path / "tools")
+    folder = copilot_extension(tmp_path / "tools" / "all", "notes")
+    assert find(folder).found[0].set_env["COPILOT_SDK_PATH"] == str(sdk)
+    (tmp_path / "link").symlink_to(tmp_path / "tools" / "all")
+    assert find(tmp_path / "link" / "notes").found[0].set_env["COPILOT_SDK_PATH"] == str(sdk)
+
+
+def test_an_sdk_that_cannot_be_used_is_named(project, tmp_path, of_project):
+    copilot_extension(of_project, "notes")
+    sdk = fake_sdk(project, "0.3.0")
+    (line,) = lines(discover((), project, tmp_path / "bare", None, McpFiles(project), tmp_path / "bare"))
+    assert line.endswith(
+        f": it needs @github/copilot-sdk; {sdk} is version 0.3.0, older than 1.0.0: zot ext install-sdk copilot"
+    )
