@@ -24,7 +24,8 @@ def register(app: typer.Typer) -> None:
 def ext_install_sdk(
     sdk: Annotated[SdkName, typer.Argument(metavar="SDK", help="copilot: what extensions of the Copilot CLI import.")],
     version: Annotated[
-        str, typer.Option("--version", help="As 1.0.14, or a tag, as latest. Default: the newest 1.x.", metavar="VERSION")
+        str,
+        typer.Option("--version", help="As 1.0.14, or a tag, as latest. Default: the newest 1.x.", metavar="VERSION"),
     ] = "1",
     timeout: Annotated[
         float, typer.Option("--timeout", help="Seconds for npm.", metavar="SECONDS", min=1, max=86_400)

@@ -66,7 +66,10 @@ def complaint(package: str, err: str, status: int) -> str:
     lines = [match["text"].strip() for match in COMPLAINT.finditer(err)]
     code = next((match[1] for line in lines if (match := CODE.match(line))), "")
     rest = [LABEL.sub("", line) for line in lines if line and not CODE.match(line) and not line.startswith(NOISE)]
-    words = one_line(" ".join(rest[: 1 if code else 3]) or " ".join(err.split("\n")[-3:]), 500).strip() or f"exit status {status}"
+    words = (
+        one_line(" ".join(rest[: 1 if code else 3]) or " ".join(err.split("\n")[-3:]), 500).strip()
+        or f"exit status {status}"
+    )
     return f"npm cannot install {package}: {_meaning(code)}npm says: {f'{code}: ' if code else ''}{words}"
 
 

@@ -12,7 +12,10 @@ from tests.support.forked import run
     [
         ((), "Missing argument 'SDK'"),
         (("other",), "Invalid value for 'SDK': 'other' is not one of 'copilot'"),
-        (("copilot", "--version", "a b"), "zot ext install-sdk: --version 'a b' is neither a version, as 1.0.14, nor a"),
+        (
+            ("copilot", "--version", "a b"),
+            "zot ext install-sdk: --version 'a b' is neither a version, as 1.0.14, nor a",
+        ),
         (("copilot", "--version", "0.1.32"), "--version 0.1.32: versions before 1.0.0 cannot be used"),
         (("copilot", "--timeout", "0"), "Invalid value for '--timeout': 0.0 is not in the range 1<=x<=86400"),
     ],

@@ -74,7 +74,9 @@ def test_each_kind_of_result(running, version):
 def test_permissions_questions_and_commands(running, version):
     host = running("workbench", version)
     host.joined()
-    asked = {words: host.permission({"kind": "shell", "fullCommandText": words}, words) for words in ("ls", "forbidden")}
+    asked = {
+        words: host.permission({"kind": "shell", "fullCommandText": words}, words) for words in ("ls", "forbidden")
+    }
     assert asked["ls"] == {"kind": "approve-once"}
     assert asked["forbidden"] == {"kind": "reject", "feedback": "the bench forbids it"}
     assert host.permission({"kind": "write", "fileName": "undecided"}, "3") == {"kind": "no-opinion"}, "no silence"
@@ -118,9 +120,7 @@ def test_prompts_logs_events_and_the_workspace(running, version):
 def test_handlers_that_fail(running, version):
     host = running("rejects", version)
     host.joined()
-    assert host.hook("preToolUse", toolName="edit", toolArgs={}) == {
-        "zotHookError": "input.toolArgs.path is undefined"
-    }
+    assert host.hook("preToolUse", toolName="edit", toolArgs={}) == {"zotHookError": "input.toolArgs.path is undefined"}
     assert host.hook("postToolUse") == {"zotHookError": "a text"}
     assert host.hook("userPromptSubmitted") == {"zotHookError": "undefined"}
     assert host.hook("sessionStart") == {"zotHookError": "onSessionStart is not a function"}

@@ -114,7 +114,9 @@ def test_without_npm(tmp_path, monkeypatch):
     assert os.listdir(tmp_path / "home") == []
 
 
-@pytest.mark.parametrize("version", ["", "1 2", "../x", "git+ssh://x", "@1", "--global", "^1.0.0", "1" * 65, "0.1.32", "0"])
+@pytest.mark.parametrize(
+    "version", ["", "1 2", "../x", "git+ssh://x", "@1", "--global", "^1.0.0", "1" * 65, "0.1.32", "0"]
+)
 def test_a_version_that_can_be_none(version):
     with pytest.raises(MisuseError, match="--version"):
         check(version)
