@@ -81,6 +81,8 @@ def test_only_two_packages_lie_at_the_top_level(installation):
     assert {name.split("/")[2] for name in names if name.startswith("pyzot/_programs/")} == PROGRAMS
     assert {"pyzot/py.typed", "zotext/py.typed"} <= set(names)
     assert "pyzot/_programs/agent/skills/builtin/write-zot-extension/SKILL.md" in names
+    launch = ROOT / "supervisor" / "discovery" / "copilot" / "launch"
+    assert {f"pyzot/_programs/{path.relative_to(ROOT)}" for path in launch.glob("*.mjs")} <= set(names)
     assert not [name for name in names if "__pycache__" in name or "node_modules" in name]
     assert "Typing :: Typed" in fields.get_all("Classifier")
     for field in ("Name", "Version", "Summary", "Author", "License-Expression", "Requires-Python", "Keywords"):

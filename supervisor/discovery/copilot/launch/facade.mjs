@@ -17,7 +17,7 @@ function prepared(config) {
   if (config.hooks && typeof config.hooks === "object") changed.hooks = wrappedHooks(config.hooks);
   if (Array.isArray(config.tools)) changed.tools = config.tools.map((tool) => withHandler(tool, toolHandler));
   if (Array.isArray(config.commands)) {
-    changed.commands = config.commands.map((command) => withHandler(command, answeringHandler));
+    changed.commands = config.commands.map((command) => withHandler(command, commandHandler));
   }
   if (typeof config.onUserInputRequest === "function") {
     changed.onUserInputRequest = answeringHandler("onUserInputRequest", config.onUserInputRequest);
@@ -43,6 +43,10 @@ function withHandler(item, wrap) {
   if (typeof item?.handler !== "function") return item;
   const handler = wrap(item.name, item.handler);
   return view(item, (name, value) => (name === "handler" ? handler : value));
+}
+
+function commandHandler(name, handler) {
+  return answeringHandler(`of command ${name}`, handler);
 }
 
 /** The SDK does not answer at all for a handler that leaves the decision to others (`no-result`). The host would wait:

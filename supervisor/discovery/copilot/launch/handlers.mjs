@@ -65,7 +65,7 @@ export function answeringHandler(name, handler) {
   return async (...given) => sendable(await run(name, () => handler(...given)));
 }
 
-/** The value, which JSON can hold. Throws for others, as cyclic ones: the SDK would send no answer, and the host wait. */
+/** The value, which JSON can hold. Throws for others, as cyclic ones: the SDK would send no answer. */
 function sendable(value) {
   if (typeof value === "object" || typeof value === "bigint") JSON.stringify(value);
   return value;

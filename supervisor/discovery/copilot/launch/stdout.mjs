@@ -22,7 +22,8 @@ export function keepStdoutForMessages() {
   stdout.write = (chunk, encoding, callback) => {
     const done = typeof encoding === "function" ? encoding : callback;
     if (typeof chunk !== "string" && !(chunk instanceof Uint8Array)) return write(chunk, encoding, callback); // throws
-    const bytes = typeof chunk === "string" ? Buffer.from(chunk, typeof encoding === "string" ? encoding : "utf8") : chunk;
+    const name = typeof encoding === "string" ? encoding : "utf8";
+    const bytes = typeof chunk === "string" ? Buffer.from(chunk, name) : chunk;
     if (waiting && bytes.length === waiting.bodyLength && bytes[0] === 0x7b) {
       const message = Buffer.concat([waiting.headers, bytes]);
       waiting = undefined;

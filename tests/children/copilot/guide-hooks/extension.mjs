@@ -1,4 +1,4 @@
-// The guide's hooks: a style for each prompt, no dangerous commands, arguments rewritten, files that were changed noted,
+// The guide's hooks: a style for each prompt, no dangerous commands, arguments rewritten, files that were changed,
 // retries of the model's errors, words at the start and the end.
 
 import { joinSession } from "@github/copilot-sdk/extension";
@@ -34,9 +34,10 @@ const session = await joinSession({
       return undefined;
     },
     onPostToolUseFailure: async (input) => ({ additionalContext: `Try another way than: ${input.error}` }),
-    onSessionStart: async (input) => ({
-      additionalContext: `Session ${input.source}, ${input.timestamp - started < 1000 * 3600 ? "just now" : "long ago"}.`,
-    }),
+    onSessionStart: async (input) => {
+      const when = input.timestamp - started < 1000 * 3600 ? "just now" : "long ago";
+      return { additionalContext: `Session ${input.source}, ${when}.` };
+    },
     onSessionEnd: async (input) => ({
       sessionSummary: `ended: ${input.reason}`,
       cleanupActions: ["closed the log", "removed temporary files"],

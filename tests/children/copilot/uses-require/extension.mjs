@@ -4,4 +4,6 @@ import { createRequire } from "node:module";
 
 const { joinSession } = createRequire(import.meta.url)("@github/copilot-sdk/extension");
 
-await joinSession({ tools: [{ name: "required", description: "Says how it was loaded", handler: () => "by require" }] });
+await joinSession({
+  tools: [{ name: "required", description: "Says how it was loaded", handler: () => "by require" }],
+});

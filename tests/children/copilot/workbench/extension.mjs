@@ -74,7 +74,7 @@ const session = await joinSession({
   },
   tools: [
     tool("bench_echo", "Returns the text", { text }, async (args) => args.text),
-    tool("bench_result", "Returns a kind of result", { kind: { enum: Object.keys(RESULTS) } }, (args) => RESULTS[args.kind]),
+    tool("bench_result", "Returns a kind of result", { kind: { enum: Object.keys(RESULTS) } }, ({ kind }) => RESULTS[kind]),
     tool("bench_throw", "Throws an error", { text }, (args) => {
       throw new Error(args.text);
     }),
@@ -84,7 +84,7 @@ const session = await joinSession({
     }),
     tool("bench_seen", "What the hooks have got", {}, () => JSON.stringify(seen)),
     tool("bench_heard", "Events that have come", {}, () => JSON.stringify(heard)),
-    tool("bench_variable", "A variable of its environment", { name: text }, (args) => process.env[args.name] ?? "unset"),
+    tool("bench_variable", "A variable of its environment", { name: text }, ({ name }) => process.env[name] ?? "unset"),
     tool("bench_place", "Where it runs", {}, () =>
       JSON.stringify({ cwd: process.cwd(), workspace: session.workspacePath ?? null, session: session.sessionId }),
     ),
@@ -92,7 +92,7 @@ const session = await joinSession({
       const { prompt, ...options } = args;
       return `sent as ${await session.send({ prompt, ...options })}`;
     }),
-    tool("bench_send_later", "Sends a prompt, and waits for the answer once this call has ended", { prompt: text }, (args) => {
+    tool("bench_send_later", "Sends a prompt, and waits for its answer after this call", { prompt: text }, (args) => {
       setTimeout(async () => {
         try {
           const answer = await session.sendAndWait({ prompt: args.prompt }, args.timeout);
@@ -130,7 +130,7 @@ const session = await joinSession({
     tool("bench_free", "Needs no permission", {}, () => "done", { skipPermission: true }),
   ],
   commands: [
-    { name: "bench", description: "Writes its args to the timeline", handler: ({ args }) => session.log(`bench: ${args}`) },
+    { name: "bench", description: "Writes to the timeline", handler: ({ args }) => session.log(`bench: ${args}`) },
     {
       name: "bench_fails",
       description: "Throws",
@@ -147,7 +147,10 @@ const session = await joinSession({
     if (words.includes("broken")) throw new Error("the permission handler is broken");
     return { kind: "approve-once" };
   },
-  onUserInputRequest: ({ question, choices }) => ({ answer: choices?.[0] ?? `no idea: ${question}`, wasFreeform: !choices }),
+  onUserInputRequest: ({ question, choices }) => ({
+    answer: choices?.[0] ?? `no idea: ${question}`,
+    wasFreeform: !choices,
+  }),
 });
 
 session.on((event) => heard.push(event.type));

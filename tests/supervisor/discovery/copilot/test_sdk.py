@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from supervisor.discovery.copilot.sdk import PACKAGE, Sdk, Where, find_sdk, search
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 GOOD = {"name": PACKAGE, "version": "1.0.14", "exports": {".": "./a.js", "./extension": "./b.js"}}
 

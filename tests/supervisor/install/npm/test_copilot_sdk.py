@@ -11,7 +11,6 @@ from supervisor.discovery.copilot.sdk import PACKAGE
 from supervisor.install.errors import InstallError, MisuseError
 from supervisor.install.npm.copilot_sdk import check, install
 from supervisor.install.npm.run import complaint
-from tests.support.mounts import small_disk
 from tests.support.npm_registry import NpmRegistry
 
 
@@ -100,14 +99,6 @@ def test_a_registry_that_never_answers(npm, tmp_path):
     ):
         install(tmp_path / "home", timeout_s=3.0)
     assert all_in(tmp_path / "home") == []
-
-
-@pytest.mark.slow
-def test_a_disk_that_is_full(npm, tmp_path):
-    with small_disk(tmp_path / "disk", "64k") as disk, npm(NpmRegistry("1.0.0", description="x" * 200_000)):
-        with pytest.raises(InstallError, match="no space is left on the disk"):
-            install(disk / "home")
-        assert all_in(disk / "home") == []
 
 
 def test_a_home_that_cannot_be_made(tmp_path):
