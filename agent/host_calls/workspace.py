@@ -1,0 +1,134 @@
+"""The workspace of a session: a folder in which its extensions keep notes and files. Nothing outside of it is read or
+written here."""
+
+from __future__ import annotations
+
+import os
+import stat
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from agent.sessions.workspaces import has_files, remove_workspace, workspace_of
+from supervisor.home.small_file import read_file, replace_file
+from supervisor.home.zot_home import private_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILE_BYTES = 1024 * 1024
+"""Of one file that is read or written."""
+LISTED = 1_000
+"""Files that a list has at most."""
+PARTS = 32
+"""Folders of a path, and folders within each other that a list looks into."""
+NAME_BYTES = 4096
+"""Of a path."""
+
+
+class WorkspaceError(Exception):
+    """A file of the workspace cannot be used so; the text names it and says why."""
+
+
+class Workspace:
+    """The folder of one session. It is made by `make`, or by the first file that is written."""
+
+    def __init__(self, home: Path, session: str) -> None:
+        self.session = session
+        self.path = workspace_of(home, session)
+        self.created_at = ""
+        """ISO 8601; "" before `make`."""
+        self._home = home
+
+    def make(self) -> None:
+        """Makes the folder if it is not there. Raises `WorkspaceError`."""
+        try:
+            is_new = not self.path.is_dir()
+            private_folder(self.path)
+            since = datetime.now(UTC) if is_new else datetime.fromtimestamp(self.path.stat().st_ctime, UTC)
+        except OSError as error:
+            raise WorkspaceError(f"{self.path}: the workspace cannot be made: {error.strerror}") from None
+        self.created_at = self.created_at or since.isoformat()
+
+    def close(self, *, is_kept: bool) -> str:
+        """Removes the folder if it has no file, and with its files if the session is not kept. Returns what could not
+        be removed, and why, or ""."""
+        if not self.created_at or (is_kept and has_files(self.path)):
+            return ""
+        return remove_workspace(self._home, self.session)
+
+    # --- files ----------------------------------------------------------------------------------------------
+
+    def files(self, folder: str) -> list[str]:
+        """As in `host_calls.ListFiles`. Links and what is no file are left out. Raises `WorkspaceError`."""
+        top = self._within(folder, may_be_top=True)
+        found: list[str] = []
+        self._look(str(top), "", found, PARTS)
+        return sorted(found)
+
+    def _look(self, folder: str, prefix: str, found: list[str], depth: int) -> None:
+        try:
+            with os.scandir(folder) as entries:
+                inside = sorted(entries, key=lambda entry: entry.name)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            raise WorkspaceError(f"{folder}: cannot be read: {error.strerror}") from None
+        for entry in inside:
+            if len(found) >= LISTED:
+                return
+            if entry.is_file(follow_symlinks=False):
+                found.append(prefix + entry.name)
+            elif depth and entry.is_dir(follow_symlinks=False):
+                self._look(entry.path, f"{prefix}{entry.name}/", found, depth - 1)
+
+    def read(self, path: str) -> tuple[str, str | None]:
+        """The absolute path and the text, None if there is no such file. Bytes that are no UTF-8 become U+FFFD. Raises
+        `WorkspaceError`."""
+        file = self._within(path)
+        try:
+            return str(file), read_file(file, FILE_BYTES).decode("utf-8", "replace")
+        except (FileNotFoundError, NotADirectoryError):
+            return str(file), None
+        except OSError as error:
+            raise WorkspaceError(f"{path}: cannot be read: {error.strerror}") from None
+
+    def write(self, path: str, content: str) -> None:
+        """Raises `WorkspaceError`."""
+        file = self._within(path)
+        data = content.encode("utf-8", "replace")
+        if len(data) > FILE_BYTES:
+            raise WorkspaceError(f"{path}: {len(data):,} bytes; a file may have {FILE_BYTES:,}")
+        self.make()
+        try:
+            private_folder(file.parent)
+            if os.path.lexists(file) and not stat.S_ISREG(os.lstat(file).st_mode):
+                raise WorkspaceError(f"{path}: it is there, and is no file")
+            replace_file(file, data, 0o600, durable=False)
+        except OSError as error:
+            raise WorkspaceError(f"{path}: cannot be written: {error.strerror}") from None
+
+    def remove(self, path: str) -> None:
+        """Raises `WorkspaceError`."""
+        try:
+            os.unlink(self._within(path))
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError as error:
+            raise WorkspaceError(f"{path}: cannot be removed: {error.strerror}") from None
+
+    def _within(self, path: str, *, may_be_top: bool = False) -> Path:
+        """The file of this name, without a link on the way. Raises `WorkspaceError` for a name that leads out."""
+        parts = [part for part in path.split("/") if part not in ("", ".")]
+        shown = path[:200]
+        if "\0" in path or len(path.encode("utf-8", "surrogatepass")) > NAME_BYTES or len(parts) > PARTS:
+            raise WorkspaceError(f"{shown!r}: no such name can be in a workspace")
+        if path.startswith("/") or ".." in parts:
+            raise WorkspaceError(f"{shown}: it is not in the workspace; give a path relative to it")
+        if not parts and not may_be_top:
+            raise WorkspaceError("the path is empty")
+        place = self.path
+        for part in parts:
+            place = place / part
+            if place.is_symlink():
+                raise WorkspaceError(f"{shown}: there is a link on the way, which may lead out of the workspace")
+        return place

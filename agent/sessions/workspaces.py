@@ -1,0 +1,56 @@
+"""The folders that sessions have for notes and files of their extensions: `$ZOT_HOME/workspaces/ID`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from typing import TYPE_CHECKING
+
+from supervisor.home.delete_tree import delete
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FOLDER = "workspaces"
+LOOKS = 10_000
+"""Entries after which a workspace is taken to have a file."""
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+
+
+def workspace_of(home: Path, session: str) -> Path:
+    """The folder of the session with this id. An id that is no plain word, as a file from elsewhere may have it, is
+    hashed."""
+    name = session if _PLAIN.fullmatch(session) else hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()
+    return home / FOLDER / name
+
+
+def has_files(folder: Path) -> bool:
+    """Whether there is anything but folders below it. True if that cannot be found out."""
+    left = LOOKS
+    waiting = [str(folder)]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    left -= 1
+                    if not left or not entry.is_dir(follow_symlinks=False):
+                        return True
+                    waiting.append(entry.path)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return True
+    return False
+
+
+def remove_workspace(home: Path, session: str) -> str:
+    """Removes the folder with all that is in it, and the folder above if that was the last one. Returns what could not
+    be removed, and why, or ""."""
+    folder = workspace_of(home, session)
+    trouble = delete(folder)
+    try:
+        os.rmdir(folder.parent)
+    except OSError:
+        pass  # others have one, or there is none
+    return trouble
