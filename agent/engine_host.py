@@ -18,7 +18,7 @@ from wire import events, frames
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agent.abort import Abort
     from agent.model.provider import Provider, ProviderUnavailable
@@ -120,10 +120,12 @@ class EngineHost:
         self.event_writer.emit(events.Error(ran.reason))
         if ran.status not in ABORTED:
             self.engine.report_error(ran, self._abort)
-        self.engine.supervisor.tell(frames.Event("error", error=ran.reason))
+        self.engine.supervisor.tell(frames.Event("error", error=ran.reason, error_context=ran.error_context))
 
-    def result(self, ran: PromptResult, duration_s: float) -> events.Result:
-        """The `result` record, with what the extensions have cost so far."""
+    def result(
+        self, ran: PromptResult, duration_s: float, sent: Sequence[events.SentPrompt] = ()
+    ) -> events.Result:
+        """The `result` record, with what the extensions have cost so far. `sent`: how their prompts have ended."""
         return result_record(
             ran.status,
             ran.reason,
@@ -134,6 +136,7 @@ class EngineHost:
             duration_s=duration_s,
             session=self.engine.session.id,
             extensions=self.engine.supervisor.costs(),
+            sent=sent,
         )
 
     # --- the end ------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -48,6 +49,8 @@ class EngineSession:
         self._model = options.model
         self._say = say
         self._name = os.urandom(8).hex()
+        self.began_at = datetime.now(UTC).isoformat()
+        """When this process took the session up."""
         self.on_leave: Callable[[Callable[[str], None], SessionSource], None] = lambda _keep, _then: None
         """Called before another session takes the place of this one: with a function that keeps a summary with the
         session that is left, even later, and with how the next one begins."""
@@ -101,6 +104,7 @@ class EngineSession:
         return opened.loaded
 
     def _leave(self, then: SessionSource) -> None:
+        self.began_at = datetime.now(UTC).isoformat()
         path = self.conversation.path if self.conversation.is_on_disk else None
 
         def keep(summary: str) -> None:

@@ -55,6 +55,8 @@ Content = TextContent | ImageContent | ToolCallContent | ToolResultContent
 class UserMessage(Record, frozen=True, tag="user_message"):
     content: tuple[Content, ...]
     time: str
+    extension: str | msgspec.UnsetType = msgspec.UNSET
+    """The extension that has sent the prompt. Absent if the user or a client has."""
 
 
 class TurnStart(Record, frozen=True, tag="turn_start"):
@@ -331,6 +333,21 @@ class Cost(msgspec.Struct, frozen=True):
     versions."""
 
 
+class SentPrompt(msgspec.Struct, frozen=True):
+    """How a prompt ended that an extension has sent."""
+
+    extension: str
+    status: str
+    """As in `result`."""
+    reason: str
+    """Empty when the status is `ok`."""
+    text: str
+    """The last assistant message that a reader may see."""
+    steps: int
+    usage: Totals
+    cost_usd: float | None
+
+
 class Result(Record, frozen=True, tag="result"):
     """How the run ended; the record before `done`."""
 
@@ -349,6 +366,9 @@ class Result(Record, frozen=True, tag="result"):
     extensions: dict[str, Cost]
     answer: Raw | msgspec.UnsetType = msgspec.UNSET
     """Absent without `--output-schema`, and when the final text does not fit it. The JSON of that text."""
+    sent: tuple[SentPrompt, ...] | msgspec.UnsetType = msgspec.UNSET
+    """The prompts of extensions that have run after the user's, in their order; absent if there was none. `steps`,
+    `usage` and `cost_usd` of the result count them, its other fields do not. In rpc each has a `result` of its own."""
 
 
 AnyRecord = (

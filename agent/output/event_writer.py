@@ -33,6 +33,7 @@ class EventWriter:
         self, loop: Loop, abort: Abort, sink: Callable[[Record], None], output: FdWriter | None = None
     ) -> None:
         self._loop = loop
+        self.clock = loop.clock
         self.abort = abort
         """Ends the writer's waits. Each prompt has its own."""
         self._sink = sink

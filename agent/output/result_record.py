@@ -9,7 +9,7 @@ import msgspec
 from wire import events
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from wire.exit_codes import Status
 
@@ -25,6 +25,7 @@ def result_record(
     duration_s: float,
     session: str,
     extensions: Mapping[str, events.Cost],
+    sent: Sequence[events.SentPrompt] = (),
 ) -> events.Result:
     """Makes the record. Its `exit_code` is the exit status of the process, see `wire.exit_codes`."""
     return events.Result(
@@ -39,4 +40,5 @@ def result_record(
         duration_ms=round(duration_s * 1000),
         session=session,
         extensions=dict(extensions),
+        sent=tuple(sent) or msgspec.UNSET,
     )

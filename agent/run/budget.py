@@ -3,14 +3,10 @@ used in the end is never over it by more than one reply."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from agent.run import cost
-
-if TYPE_CHECKING:
-    from wire.events import Totals
+from wire.events import Totals  # noqa: TC001  (msgspec reads the annotations)
 
 MORE = "allow more, or ask for less"
 
@@ -21,6 +17,13 @@ class Budget(msgspec.Struct, frozen=True):
     max_cost_usd: float | None = None
     max_tokens: int | None = None
     """Input and output tokens; those that are read from the provider's cache or written to it are input."""
+
+
+class ModelUse(msgspec.Struct, frozen=True):
+    """What the requests to one model have used."""
+
+    requests: int = 0
+    used: Totals = cost.NOTHING
 
 
 def tokens(used: Totals) -> int:
@@ -63,10 +66,19 @@ class Spending:
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = Budget() if budget is None else budget
         self.spent = cost.NOTHING
+        self.last = cost.NOTHING
+        """Of the last request."""
+        self.seconds = 0.0
+        """That all requests took together."""
+        self.models: dict[str, ModelUse] = {}
 
-    def add(self, used: Totals) -> None:
-        """One request more."""
+    def add(self, used: Totals, model: str = "", seconds: float = 0.0) -> None:
+        """One request more, to this model."""
         self.spent = cost.add(self.spent, used)
+        self.last = used
+        self.seconds += seconds
+        before = self.models.get(model, ModelUse())
+        self.models[model] = ModelUse(before.requests + 1, cost.add(before.used, used))
 
     def used_up(self) -> str | None:
         """Why no further request may be made; None if one may."""

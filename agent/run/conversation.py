@@ -30,6 +30,8 @@ class Conversation:
         self.usage = cost.NOTHING
         """Of the whole session, what was before this run included."""
         self.fill = Fill()
+        self.name = ""
+        """Of the session; "" if nobody has named it."""
         self._unwritten: Sequence[Message] = ()
         """The last messages so far, if the file has them only with the next one."""
 
@@ -58,6 +60,7 @@ class Conversation:
         if self._session is not None:
             self._session.close()
         self._session = session
+        self.name = ""
         self.transcript = []
         self.usage = self.usage if usage is None else usage
         self.fill = Fill()
@@ -67,6 +70,7 @@ class Conversation:
         """The conversation that `session` has: the file of the one so far is closed. Results that were added at its end
         are written before the next message; until then the file stays as it is."""
         self.begin(session, loaded.usage)
+        self.name = loaded.name
         self.transcript = list(loaded.messages)
         self.fill = auto_compaction.resumed(loaded.measured, self.transcript)
         self._unwritten = loaded.unwritten
@@ -110,6 +114,7 @@ class Conversation:
         """Takes these messages instead of those so far. The use of the model stays. Only without a file: with one,
         another file begins (`begin`)."""
         assert self._session is None
+        self.name = ""
         self.transcript = list(messages)
         self.fill = Fill()
 
@@ -133,13 +138,19 @@ class Conversation:
         if self._session is not None:
             self._session.summary(summary)
 
+    def rename(self, name: str) -> None:
+        """Names the session."""
+        self.name = name
+        if self._session is not None:
+            self._session.rename(name)
+
     def measure(self, usage: Mapping[str, int]) -> None:
         """Notes what the provider counted for a request and its reply, which is the last message."""
         self.fill = auto_compaction.counted(usage, len(self.transcript))
 
-    def used(self, reply: Totals) -> Totals:
-        """Adds what a reply has used. Returns the sum of all replies."""
-        self.spending.add(reply)
+    def used(self, reply: Totals, model: str = "", seconds: float = 0.0) -> Totals:
+        """Adds what a reply of this model has used, and how long it took. Returns the sum of all replies."""
+        self.spending.add(reply, model, seconds)
         self.usage = cost.add(self.usage, reply)
         if self._session is not None:
             self._session.usage(self.usage)

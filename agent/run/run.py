@@ -20,7 +20,7 @@ from wire import events
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agent.abort import Abort
     from agent.model.provider import Provider
@@ -98,16 +98,21 @@ class Run:
         """The JSON of an answer that fits."""
         return msgspec.UNSET if self._attempts is None else self._attempts.verdict.answer
 
-    def prompt(self, text: str, images: tuple[Image, ...] = ()) -> PromptEnd:
+    def prompt(
+        self, text: str, images: tuple[Image, ...] = (), *, files: Sequence[str] = (), sender: str = ""
+    ) -> PromptEnd:
         """Runs turns until the model is done, a failure, a guard or an abort ends the run, or `max_steps` or the budget
-        is used up. After an answer that does not fit the schema there is one more turn."""
-        refused = self._begin(text, images)
+        is used up. After an answer that does not fit the schema there is one more turn. `files` and `sender` are as in
+        `UserMessages.begin`."""
+        refused = self._begin(text, images, files, sender)
         return self._take_turns() if refused is None else refused
 
-    def _begin(self, text: str, images: tuple[Image, ...]) -> PromptEnd | None:
+    def _begin(
+        self, text: str, images: tuple[Image, ...], files: Sequence[str], sender: str
+    ) -> PromptEnd | None:
         """Begins with the user's message. Returns the end of the prompt if there is no turn."""
         try:
-            judgement = self._messages.begin(text, images)
+            judgement = self._messages.begin(text, images, files, sender)
         except UnfitImageError as error:
             end = PromptEnd(Status.ERROR, str(error), error_context="user_input")
         else:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from agent.images.limits import UnfitImageError
 from agent.output import event_content
+from agent.run.turn.attachments import attached
+from agent.run.turn.tool_calls import ToolCalls
 from agent.transcript import Image, Message, Text, now, text_of
 from wire import events, frames
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent.abort import Abort
     from agent.output.event_writer import EventWriter
     from agent.run.conversation import Conversation
@@ -40,24 +46,35 @@ class UserMessages:
         self._abort = abort
         self._steering = steering
         self._session = session
+        self._tool_calls = ToolCalls(supervisor, toolbox, event_writer, abort)
 
     @property
     def has_waiting(self) -> bool:
         """Whether a message waits for the next request."""
         return self._steering.has_waiting
 
-    def begin(self, text: str, images: tuple[Image, ...]) -> Judgement:
-        """The message that begins the prompt. Readers see it also if a guard blocks it; then it is no part of the
-        conversation. Raises `UnfitImageError`."""
+    def begin(self, text: str, images: tuple[Image, ...], files: Sequence[str] = (), sender: str = "") -> Judgement:
+        """The message that begins the prompt, with the content of `files` behind it; `sender` is the extension that has
+        sent it. Readers see it also if a guard blocks it; then it is no part of the conversation, and no file is read.
+        Raises `UnfitImageError`."""
         images = self._toolbox.fit_message(images, self._event_writer.wait)
-        message, judgement = self._judged(text, images)
+        message, judgement = self._judged(text, images, files, sender)
         if not judgement.is_blocked:
             started = self._session.start(text_of(message.content))
-            message = with_context(message, started, judgement.additional_context)
-        self._show(message)
+            contexts = (started, judgement.additional_context)
+            told = text_of(with_context(message, *contexts).content)
+            message = with_context(self._with_files(message, files), *contexts)
+        self._show(message, sender)
         if not judgement.is_blocked:
-            self._append(message)
+            self._append(message, _event(told, files, sender))
         return judgement
+
+    def _with_files(self, message: Message, files: Sequence[str]) -> Message:
+        if not files:
+            return message
+        said = message.content if text_of(message.content).strip() else ()
+        parts = attached(files, self._tool_calls, f"attached-{len(self._conversation.transcript)}")
+        return Message(message.role, (*said, *parts), message.time)
 
     def deliver_waiting(self) -> bool:
         """The messages that wait. A guard may block one: its notice says so, and the prompt goes on. Returns whether
@@ -85,17 +102,24 @@ class UserMessages:
         self._show(message)
         self._append(message)
 
-    def _judged(self, text: str, images: tuple[Image, ...]) -> tuple[Message, Judgement]:
-        judgement = self._supervisor.intercept(frames.Event("user_prompt", text=text))
+    def _judged(
+        self, text: str, images: tuple[Image, ...], files: Sequence[str] = (), sender: str = ""
+    ) -> tuple[Message, Judgement]:
+        judgement = self._supervisor.intercept(_event(text, files, sender))
         text = text if judgement.text is None else judgement.text
         return Message("user", (Text(text), *images) if text or not images else images, now()), judgement
 
-    def _show(self, message: Message) -> None:
-        self._event_writer.emit(events.UserMessage(event_content.content(message.content), message.time))
+    def _show(self, message: Message, sender: str = "") -> None:
+        content = event_content.content(message.content)
+        self._event_writer.emit(events.UserMessage(content, message.time, sender or msgspec.UNSET))
 
-    def _append(self, message: Message) -> None:
+    def _append(self, message: Message, told: frames.Event | None = None) -> None:
         self._conversation.append(message)
-        self._supervisor.tell(frames.Event("user_prompt", text=text_of(message.content)))
+        self._supervisor.tell(_event(text_of(message.content)) if told is None else told)
+
+
+def _event(text: str, files: Sequence[str] = (), sender: str = "") -> frames.Event:
+    return frames.Event("user_prompt", text=text, files=[*files] or None, sender=sender or None)
 
 
 def with_context(message: Message, *contexts: str) -> Message:

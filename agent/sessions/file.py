@@ -147,6 +147,13 @@ class SessionFile:
         if self._state is State.OPEN:
             self._append(rows.summary_line(text))
 
+    def rename(self, title: str) -> None:
+        """Gives the session a name."""
+        if self._state is State.OPEN:
+            self._append(rows.rename_line(title))
+        else:
+            self.meta = replace(self.meta, title=title)
+
     def begun_by(self, version: str) -> None:
         """Notes the version of the program, unless the file is there already."""
         if self._state is State.NEW:

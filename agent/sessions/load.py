@@ -51,6 +51,8 @@ class Loaded(msgspec.Struct, frozen=True):
     """How many messages the file has, those before a compaction included."""
     title: str
     """As the user has named it, else how the first prompt begins; "" without a prompt."""
+    name: str
+    """As the user, or an extension, has named it; "" if nobody has."""
     usage: Totals
     """Of the whole session."""
     repairs: int
@@ -107,6 +109,7 @@ def load_from(fd: int, path: Path, *, with_said: bool = False, limit: int | None
         said=tuple(reader.said),
         message_rows=reader.rows,
         title=reader.title or reader.meta.title or reader.first_prompt,
+        name=reader.title or reader.meta.title,
         usage=reader.usage,
         repairs=repairs,
         unwritten=added_at_end(reader.messages, messages),

@@ -118,6 +118,11 @@ def summary_line(text: str) -> bytes:
     return _line({"type": "summary", "summary": text})
 
 
+def rename_line(title: str) -> bytes:
+    """The row of a name that the session gets; a later one counts more."""
+    return _line({"type": "rename", "title": title})
+
+
 def _line(row: Json) -> bytes:
     return orjson.dumps(row) + b"\n"
 

@@ -328,6 +328,9 @@ class EventIntercept(Frame, frozen=True, tag="event_intercept"):
     """`error`. With `tool_execution` there is the tool."""
     recoverable: bool | None = None
     """`error`: whether it can be retried."""
+    files: list[str] | None = None
+    """As in `event`, like `sender`."""
+    sender: str | None = None
 
 
 class PanelKey(Frame, frozen=True, tag="panel_key"):

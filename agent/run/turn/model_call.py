@@ -29,12 +29,15 @@ class ModelCalls:
         self._event_writer = event_writer
         self._conversation = conversation
         self._abort = abort
+        self._began = 0.0
+        """When the last request was sent."""
         self.usage = cost.NOTHING
         """Of all requests so far, those for summaries among them."""
 
     def lines(self, params: Mapping[str, Any], builder: ReplyBuilder) -> Iterator[Line]:
         """Sends a request and yields the lines of its reply; whoever takes one gives it to `builder`. Retries are told
         to readers and not yielded. An abort cancels the request. At the end `builder` has its reply."""
+        self._began = self._event_writer.clock()
         stream = self._provider.request(dict(params))
         while builder.reply is None:
             if not self._event_writer.wait(stream.has_line) or self._abort.requested:
@@ -50,5 +53,6 @@ class ModelCalls:
     def count(self, model: str, counts: Mapping[str, int]) -> None:
         """Adds what a request has used, and tells readers. To be called once for each reply that has begun."""
         used = cost.totals(model, counts)
+        seconds = self._event_writer.clock() - self._began
         self.usage = cost.add(self.usage, used)
-        self._event_writer.emit(cost.record(used, self._conversation.used(used)))
+        self._event_writer.emit(cost.record(used, self._conversation.used(used, model, seconds)))

@@ -76,6 +76,22 @@ class ToolCalls:
                 self._supervisor.tell(_result_event(call, result))
         return tuple(results)
 
+    def has_built_in(self, tool: str) -> bool:
+        """Whether this built-in tool is on."""
+        return self._toolbox.knows(tool) and not self._toolbox.extension_of(tool)
+
+    def run_unannounced(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
+        """Runs calls that the model has not made, one after another. Guards judge each and its result; readers and
+        observers hear nothing of them, and no call is tried again."""
+        results = []
+        self._left = RESULTS_CHARACTERS
+        for call in calls:
+            args = self._admit(call)
+            if isinstance(args, bytes):
+                args = self._toolbox.run(call, args, self._event_writer.wait, self._abort)
+            results.append(self._fitted(self._judge_result(call, args, self._contexts.pop(call.id, ""))))
+        return results
+
     def _run_group(self, group: Sequence[ToolCall]) -> list[ToolResult]:
         judged = [(call, self._admit(call)) for call in group]
         admitted = [(call, args) for call, args in judged if isinstance(args, bytes)]
