@@ -12,6 +12,9 @@ import msgspec
 
 from agent import extensions as starting
 from agent.engine_session import EngineSession
+from agent.host_calls.answers import HostCalls
+from agent.host_calls.session_reloads import SessionReloads
+from agent.host_calls.workspace import Workspace
 from agent.model import catalogue
 from agent.model.provider import ProviderUnavailable
 from agent.prompt_result import PromptResult
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agent.abort import Abort
+    from agent.host_calls.sent_prompts import SentPrompt
     from agent.model.provider import Provider
     from agent.options import Options
     from agent.output.event_writer import EventWriter
@@ -81,16 +85,24 @@ class Engine:
         self.provider_name = "none" if isinstance(provider, ProviderUnavailable) else provider.name
         self._event_writer = event_writer
         self._notices = notices
+        self._say: Callable[[str], None] = lambda line: notices.say(f"zot: {line}")
         self.spending = Spending(Budget(options.max_cost_usd, options.max_tokens))
         self.session = EngineSession(
             options,
             provider_name=self.provider_name,
             version=version,
             spending=self.spending,
-            say=lambda line: notices.say(f"zot: {line}"),
+            say=self._say,
             opened=session,
         )
         self.conversation = self.session.conversation
+        self.workspace = Workspace(options.home, self.session.id, self.conversation.path)
+        self.cwd = options.cwd
+        self.prompts = 0
+        self.host_calls = HostCalls(self, on_notice=notices.notice)
+        self._running: Abort | None = None
+        """Ends the prompt that runs."""
+        self._end_reason: SessionEnd | None = None
         self._run: Run | None = None
         self._steering = Steering()
         """Of the prompt that runs, or of the last one, which is closed."""
@@ -101,7 +113,9 @@ class Engine:
         """False for a slash command that ends the prompt: it needs only its own extension."""
         self.supervisor = Supervisor(
             loop,
-            host=HostInfo(version, self.provider_name, options.model, options.cwd),
+            host=HostInfo(
+                version, self.provider_name, options.model, options.cwd, self.session.id, str(self.workspace.path)
+            ),
             logs=options.home / "logs",
             strict_guards=options.strict_guards,
             allow_asked=options.allow_asked or options.config.allow_asked,
@@ -109,15 +123,17 @@ class Engine:
             limits=options.limits,
             runtime_folder=runtime_dir(options.home),
             keeper=options.keeper,
-            say=lambda line: notices.say(f"zot: {line}"),
+            say=self._say,
             reserved_tools=options.tools | ({SKILL.name} if options.offered_skills else set()),
             on_notice=notices.notice,
             on_note=notices.note,
             on_show=on_show,
+            on_host_call=self.host_calls.take,
         )
         self._hooks = SessionHooks(self.supervisor, "startup" if self.session.resumed is msgspec.UNSET else "resume")
-        self.session.on_leave = self._hooks.leave
         self.reloader = starting.make_reloader(options, self.supervisor)
+        self._session_reloads = SessionReloads(self.supervisor, self.reloader, self._hooks.leave)
+        self.session.on_leave = self._session_reloads.leave
         self.toolbox = Toolbox(
             loop,
             self.supervisor,
@@ -135,22 +151,32 @@ class Engine:
         """The model of the next request."""
         return self._options.model
 
+    @property
+    def reasoning(self) -> str | None:
+        return self._options.reasoning
+
     def set_model(self, model: str) -> None:
         """Asks this model from the next turn on, also of a prompt that runs. Extensions that start from now on are told
         of it. Raises `ValueError` for a model whose price is not known, if there is a budget in dollars."""
         if (refused := refusal(model, self.spending.budget)) is not None:
             raise ValueError(refused)
-        self._options = msgspec.structs.replace(self._options, model=model, reply_tokens=catalogue.max_tokens(model))
+        reply_tokens = catalogue.max_tokens(model)
+        self._options = msgspec.structs.replace(self._options, model=model, reply_tokens=reply_tokens)
         self.supervisor.set_model(model)
         self.session.set_model(model)
         if self._run is not None:
-            self._run.options = self._options
+            self._run.options = msgspec.structs.replace(self._run.options, model=model, reply_tokens=reply_tokens)
 
     def prompt(
-        self, text: str, abort: Abort, command: Invocation | None = None, images: tuple[Image, ...] = ()
+        self,
+        text: str,
+        abort: Abort,
+        command: Invocation | None = None,
+        images: tuple[Image, ...] = (),
+        sent: SentPrompt | None = None,
     ) -> PromptResult:
         """Carries out one prompt, or a slash command that may turn into one. It takes up the conversation where the
-        prompt before has left it."""
+        prompt before has left it. `sent`: an extension has sent the prompt; its answer need not fit the schema."""
         self._follow(abort)
         if command is not None:
             commands = SlashCommands(self.supervisor, self._event_writer, abort, self._skipped)
@@ -169,11 +195,14 @@ class Engine:
         steering = self._steering = Steering()
         abort.on_request(lambda _reason: steering.close())
         self._ready_model(self._provider, abort)
+        self._session_reloads.wait(self._event_writer)
+        self.prompts += 1
         self.supervisor.panels.begin_prompt()
         self.toolbox.begin_prompt()
         self.conversation.repair()
+        options = self._options if sent is None else msgspec.structs.replace(self._options, answer_schema=None)
         run = self._run = Run(
-            self._options,
+            options,
             supervisor=self.supervisor,
             provider=self._provider,
             toolbox=self.toolbox,
@@ -182,17 +211,25 @@ class Engine:
             abort=abort,
             steering=steering,
             session=self._hooks,
-            say=lambda line: self._notices.say(f"zot: {line}"),
+            say=self._say,
         )
+        self._running = abort
         try:
-            end = run.prompt(text, images)
+            files, sender = ((), "") if sent is None else (sent.files, sent.extension)
+            end = run.prompt(text, images, files=files, sender=sender)
         finally:
+            self._running = None
             steering.close()
         self._hooks.said = run.text or self._hooks.said
         return PromptResult(
             end.status, end.reason, run.text, run.steps, run.usage, answer=run.answer, has_answer=end.has_answer,
             may_pass=end.may_pass, error_context=end.error_context,
         )  # fmt: skip
+
+    def abort_prompt(self, reason: str) -> None:
+        """Ends the prompt that runs, as interrupted. Does nothing if none runs."""
+        if self._running is not None:
+            self._running.request(Status.INTERRUPTED, reason)
 
     def steer(self, text: str, images: tuple[Image, ...] = ()) -> None:
         """Has a message for the prompt that runs: it becomes a user message before the next request to the model, and
@@ -232,6 +269,7 @@ class Engine:
         """Asks the guards of a session's end, once, and keeps their summary. They have `within_s` together, or each its
         own timeout. A run that is aborted waits for them for a short time only, and not at all if it is to end at
         once."""
+        self._end_reason = reason
         if abort.at_once:
             return
         self._hooks.end(
@@ -253,7 +291,8 @@ class Engine:
         others = (
             [] if isinstance(provider, ProviderUnavailable) else [*provider.stoppables(), *self.toolbox.stoppables()]
         )
-        self.supervisor.stop(others, at_once=at_once, wanted_all=self._needs_all_extensions)
+        wanted_all = self._needs_all_extensions
+        self.supervisor.stop(others, at_once=at_once, wanted_all=wanted_all, reason=self._end_reason)
 
     def kill_now(self) -> None:
         """SIGKILL to the extensions and the tools, without asking."""
@@ -263,8 +302,10 @@ class Engine:
     def close(self) -> None:
         """Tells the user what could not be written to the cassette. To be called after `stop`."""
         if self._provider.error:
-            self._notices.say(f"zot: {self._provider.error}")
+            self._say(self._provider.error)
         self.conversation.close()
+        if trouble := self.workspace.close():
+            self._say(f"the workspace of the session is not removed: {trouble}")
 
     # --- the start ----------------------------------------------------------------------------------------
 
@@ -276,7 +317,7 @@ class Engine:
         a model that is unavailable is no such case: then each prompt says so."""
         self._follow(abort)
         for line in self._options.remarks:
-            self._notices.say(f"zot: {line}")
+            self._say(line)
         self.session.tidy()
         if command is None and needs_model and isinstance(self._provider, ProviderUnavailable):
             self._begin()
@@ -290,7 +331,7 @@ class Engine:
         if provider is not None:
             self._start_model(provider)
         self._notices.gather()
-        unloaded = starting.start_extensions(found, self.supervisor, self.reloader, self._notices)
+        unloaded = starting.start_extensions(found, self.supervisor, self.reloader, self._notices, self.workspace)
         if command is not None:
             starting.settle_for(command.name, self.supervisor, abort)
         else:
@@ -323,7 +364,7 @@ class Engine:
         provider.start()
         info = catalogue.find(self._options.model)
         if info is not None and info.retires is not None:
-            self._notices.say(f"zot: the provider retires {info.id} on {info.retires}; choose another one with --model")
+            self._say(f"the provider retires {info.id} on {info.retires}; choose another one with --model")
 
     def _begin(self, *, tell_late: bool = True) -> None:
         """Emits the first record. With `tell_late`, each extension that is still starting gets a notice."""

@@ -122,9 +122,7 @@ class EngineHost:
             self.engine.report_error(ran, self._abort)
         self.engine.supervisor.tell(frames.Event("error", error=ran.reason, error_context=ran.error_context))
 
-    def result(
-        self, ran: PromptResult, duration_s: float, sent: Sequence[events.SentPrompt] = ()
-    ) -> events.Result:
+    def result(self, ran: PromptResult, duration_s: float, sent: Sequence[events.SentPrompt] = ()) -> events.Result:
         """The `result` record, with what the extensions have cost so far. `sent`: how their prompts have ended."""
         return result_record(
             ran.status,

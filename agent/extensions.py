@@ -18,14 +18,16 @@ from supervisor.reload.reloader import Reloader
 from wire.dialects.table import dialect_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from agent.abort import Abort
+    from agent.host_calls.workspace import Workspace
     from agent.model.provider import Provider
     from agent.options import Options
     from agent.output.event_writer import EventWriter
     from agent.output.stderr_notices import StderrNotices
     from supervisor.discovery.discover import Discovery
+    from supervisor.discovery.found import Found
     from supervisor.discovery.steps import Steps
     from supervisor.extension.extension import Extension
     from supervisor.supervisor import Supervisor
@@ -68,9 +70,15 @@ def make_reloader(options: Options, supervisor: Supervisor) -> Reloader:
     )
 
 
-def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloader, notices: StderrNotices) -> str:
+def start_extensions(
+    findings: Findings,
+    supervisor: Supervisor,
+    reloader: Reloader,
+    notices: StderrNotices,
+    workspace: Workspace,
+) -> str:
     """Starts all extensions that were found, without waiting. Returns the name and the reason of the first extension
-    that could not be loaded; "" if there is none."""
+    that could not be loaded; "" if there is none. `workspace` is made before the first extension starts whose dialect has sessions."""
     discovery, options = findings.discovery, findings.options
     unloaded = ""
     for skipped in discovery.skipped:
@@ -88,9 +96,15 @@ def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloa
             from supervisor.monitoring.definition_sizes import sizes_keeper
 
             supervisor.on_sample.append(sizes_keeper(options.home, supervisor.extensions))
+
+    def environment(found: Found) -> Mapping[str, str]:
+        if dialect_named(found.manifest.dialect).session_variable and (trouble := workspace.make_once()):
+            notices.say(f"zot: {trouble}")
+        return extension_environment(found, options.config, os.environ)
+
     supervisor.start(
         discovery.found,
-        lambda found: extension_environment(found, options.config, os.environ),
+        environment,
         options.home / data_dir.FOLDER,
     )
     if options.watch:

@@ -12,6 +12,7 @@ from agent.abort import Abort
 from agent.engine_host import EngineHost
 from agent.output.fd_writer import FdWriter
 from agent.run.slash_commands import parse
+from agent.sent_runs import SentRuns
 from supervisor.loop.loop import Loop
 from wire import events
 from wire.exit_codes import Status
@@ -29,7 +30,8 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Headless:
-    """Runs one prompt. `on_record` gets every record. With `stdout`, a descriptor, the records are also written to it.
+    """Runs one prompt, and those that extensions send meanwhile. `on_record` gets every record. With `stdout`, a
+    descriptor, the records are also written to it.
 
     `before_line` is called before a line goes to `stderr`.
 
@@ -78,6 +80,7 @@ class Headless:
             stderr=stderr,
             session=session,
         )
+        self._sent = SentRuns(self._host, self._abort)
 
     def run(self, prompt: str, *, literal: bool = False, images: tuple[Image, ...] = ()) -> events.Result:
         """Runs the prompt with these images and returns its result. By then every record is written, and every process
@@ -94,10 +97,11 @@ class Headless:
             host.serve_control()
             try:
                 ran = engine.start(self._abort, command) or engine.prompt(prompt, self._abort, command, images)
+                host.report_trouble(ran)
+                ran = self._sent.run(ran, command)
             except BaseException:
                 host.abandon()
                 raise
-            host.report_trouble(ran)
             host.end_session(ran.status, ran.reason, within_s=self._end_within_s)
             host.stop()
             result = self._result(ran)
@@ -120,7 +124,7 @@ class Headless:
         return self._result(replace(ran, status=status, reason=reason))
 
     def _result(self, ran: PromptResult) -> events.Result:
-        return self._host.result(ran, time.monotonic() - self._started)
+        return self._host.result(ran, time.monotonic() - self._started, self._sent.ended)
 
     # --- callbacks of the loop ----------------------------------------------------------------------------
 

@@ -359,12 +359,16 @@ class Supervisor:
 
     # --- end ----------------------------------------------------------------------------------------------
 
-    def stop(self, others: Iterable[Stoppable] = (), *, at_once: bool = False, wanted_all: bool = True) -> None:
+    def stop(
+        self, others: Iterable[Stoppable] = (), *, at_once: bool = False, wanted_all: bool = True,
+        reason: frames.SessionEnd | None = None,
+    ) -> None:  # fmt: skip
         """Stops all extensions and `others` at the same time, and all processes that they left. With `at_once` all get
-        SIGKILL. With `wanted_all` a notice names each extension that has not said hello yet."""
+        SIGKILL. With `wanted_all` a notice names each extension that has not said hello yet. `reason` is told to them:
+        why the session ends."""
         if self.closed:
             return
-        self._events.end_session()
+        self._events.end_session(reason)
         self.closed = True
         try:
             self._take_last_figures(at_once=at_once, wanted_all=wanted_all)

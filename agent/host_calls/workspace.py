@@ -32,12 +32,15 @@ class WorkspaceError(Exception):
 class Workspace:
     """The folder of one session. It is made by `make`, or by the first file that is written."""
 
-    def __init__(self, home: Path, session: str) -> None:
+    def __init__(self, home: Path, session: str, file: Path | None = None) -> None:
+        """`file` is that of the session, which need not be there; None if the session is not kept."""
         self.session = session
+        self._file = file
         self.path = workspace_of(home, session)
         self.created_at = ""
         """ISO 8601; "" before `make`."""
         self._home = home
+        self._has_failed = False
 
     def make(self) -> None:
         """Makes the folder if it is not there. Raises `WorkspaceError`."""
@@ -49,9 +52,21 @@ class Workspace:
             raise WorkspaceError(f"{self.path}: the workspace cannot be made: {error.strerror}") from None
         self.created_at = self.created_at or since.isoformat()
 
-    def close(self, *, is_kept: bool) -> str:
-        """Removes the folder if it has no file, and with its files if the session is not kept. Returns what could not
-        be removed, and why, or ""."""
+    def make_once(self) -> str:
+        """Makes the folder. Returns why that is not possible, at the first time alone, or ""."""
+        if self.created_at or self._has_failed:
+            return ""
+        try:
+            self.make()
+        except WorkspaceError as error:
+            self._has_failed = True
+            return str(error)
+        return ""
+
+    def close(self) -> str:
+        """Removes the folder if it has no file, and with its files if the session has none of its own. Returns what
+        could not be removed, and why, or ""."""
+        is_kept = self._file is not None and self._file.exists()
         if not self.created_at or (is_kept and has_files(self.path)):
             return ""
         return remove_workspace(self._home, self.session)

@@ -107,9 +107,7 @@ class Run:
         refused = self._begin(text, images, files, sender)
         return self._take_turns() if refused is None else refused
 
-    def _begin(
-        self, text: str, images: tuple[Image, ...], files: Sequence[str], sender: str
-    ) -> PromptEnd | None:
+    def _begin(self, text: str, images: tuple[Image, ...], files: Sequence[str], sender: str) -> PromptEnd | None:
         """Begins with the user's message. Returns the end of the prompt if there is no turn."""
         try:
             judgement = self._messages.begin(text, images, files, sender)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from supervisor.extension.extension import Extension
+    from wire.frames import SessionEnd
 
 
 class EventSender:
@@ -40,7 +41,7 @@ class EventSender:
                     worker.knows_session = True
                     worker.tell(frames.Event("session_start"))
 
-    def end_session(self) -> None:
+    def end_session(self, reason: SessionEnd | None = None) -> None:
         """Sends `session_end` if the session has begun."""
         if self._session_begun:
-            self.send(frames.Event("session_end"))
+            self.send(frames.Event("session_end", reason=reason))

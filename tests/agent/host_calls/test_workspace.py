@@ -85,32 +85,37 @@ def test_files_are_bounded(workspace):
 
 def test_a_folder_without_files_does_not_stay(tmp_path):
     home = tmp_path / "home"
-    workspace = Workspace(home, "s-1")
+    (tmp_path / "s.jsonl").touch()
+    workspace = Workspace(home, "s-1", tmp_path / "s.jsonl")
     workspace.make()
     (workspace.path / "files" / "deep").mkdir(parents=True)
     assert not has_files(workspace.path)
-    assert workspace.close(is_kept=True) == ""
+    assert workspace.close() == ""
     assert not (home / "workspaces").exists()
 
 
 def test_files_stay_with_a_session_that_is_kept_only(tmp_path):
     home = tmp_path / "home"
-    for session, is_kept in (("kept", True), ("gone", False)):
-        workspace = Workspace(home, session)
+    (tmp_path / "s.jsonl").touch()
+    for session, file in (("kept", "s.jsonl"), ("never-written", "other.jsonl"), ("unkept", None)):
+        workspace = Workspace(home, session, file and tmp_path / file)
         workspace.write("plan.md", "x")
-        workspace.close(is_kept=is_kept)
+        workspace.close()
     assert [entry.name for entry in (home / "workspaces").iterdir()] == ["kept"]
 
 
 def test_a_workspace_that_was_never_made_is_no_folder(tmp_path):
-    assert Workspace(tmp_path / "home", "s-1").close(is_kept=False) == ""
+    assert Workspace(tmp_path / "home", "s-1").close() == ""
     assert not (tmp_path / "home").exists()
 
 
 def test_a_workspace_that_cannot_be_made_says_why(tmp_path):
     (tmp_path / "home").write_text("a file")
+    workspace = Workspace(tmp_path / "home", "s-1")
+    assert workspace.make_once().endswith("s-1: the workspace cannot be made: Not a directory")
+    assert workspace.make_once() == "", "it is said once"
     with pytest.raises(WorkspaceError, match=r"s-1: the workspace cannot be made: Not a directory"):
-        Workspace(tmp_path / "home", "s-1").make()
+        workspace.write("plan.md", "x")
 
 
 @pytest.mark.parametrize("session", ["../../x", "", ".", "a/b", "x" * 300, "-x", "\udcff"])

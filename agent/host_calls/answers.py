@@ -1,0 +1,233 @@
+"""Answers what extensions want from the agent. Each call of `wire.dialects.host_calls` is answered at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from agent.host_calls.git_place import git_place
+from agent.host_calls.sent_prompts import SendRefusedError, SentPrompt, TooManySentError, check
+from agent.host_calls.workspace import WorkspaceError
+from agent.model import catalogue
+from supervisor.discovery.found import Scope
+from wire.dialects import host_calls as calls
+from wire.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.engine_session import EngineSession
+    from agent.host_calls.workspace import Workspace
+    from agent.run.budget import Spending
+    from agent.run.conversation import Conversation
+    from agent.tools.toolbox import Toolbox
+    from supervisor.extension.connection.host_calls import HostCallAnswer
+    from supervisor.extension.extension import Extension
+    from supervisor.extension.notices import NoticeKind
+    from supervisor.supervisor import Supervisor
+
+NAME_LENGTH = 200
+"""Characters of a session's name."""
+NO_RELOAD = "this run loads no extensions by itself; zot ext reload does"
+
+
+class RefusedError(Exception):
+    """A call is not carried out; the text says why."""
+
+
+class Agent(Protocol):
+    """Whom the calls are about."""
+
+    supervisor: Supervisor
+    toolbox: Toolbox
+    session: EngineSession
+    conversation: Conversation
+    spending: Spending
+    workspace: Workspace
+    cwd: str
+    prompts: int
+    """That have begun."""
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def reasoning(self) -> str | None: ...
+    def set_model(self, model: str) -> None:
+        """Raises `ValueError`."""
+
+    def abort_prompt(self, reason: str) -> None:
+        """Ends the prompt that runs, if one does."""
+
+
+class HostCalls:
+    """Carries calls out. `on_notice` gets what the user should know about them."""
+
+    def __init__(self, agent: Agent, *, on_notice: Callable[[Extension, NoticeKind, str], None]) -> None:
+        self.on_prompt: Callable[[SentPrompt], None] = _no_prompts
+        """Takes a prompt that can run, to run it in its turn. Raises `SendRefusedError`."""
+        self.on_reload: Callable[[str], None] | None = None
+        """Begins to find and load the extensions of this dialect again. Raises `RefusedError`."""
+        self._agent = agent
+        self._on_notice = on_notice
+        self._told: set[str] = set()
+        """The extensions whose prompts were refused as too many, and of which the user was told."""
+        self._handlers: dict[type, Callable[[Extension, Any], Any]] = {
+            calls.SendPrompt: self._send,
+            calls.AbortPrompt: self._abort,
+            calls.CurrentModel: self._current_model,
+            calls.ListModels: self._models,
+            calls.SwitchModel: self._switch_model,
+            calls.GetSessionName: lambda _extension, _call: agent.conversation.name or None,
+            calls.SetSessionName: self._rename,
+            calls.GetWorkspace: self._place,
+            calls.ListFiles: lambda _extension, call: agent.workspace.files(call.folder),
+            calls.ReadFile: self._read,
+            calls.WriteFile: lambda _extension, call: agent.workspace.write(call.path, call.content),
+            calls.RemoveFile: lambda _extension, call: agent.workspace.remove(call.path),
+            calls.GetUsage: self._usage,
+            calls.ListTools: self._tools,
+            calls.ListExtensions: self._extensions,
+            calls.ReloadExtensions: self._reload,
+        }
+
+    def take(self, extension: Extension, call: calls.HostCall, answer: HostCallAnswer) -> None:
+        """Answers one call of an extension."""
+        try:
+            value = self._handlers[type(call)](extension, call)
+        except (RefusedError, SendRefusedError, WorkspaceError) as error:
+            answer.refuse(str(error))
+        else:
+            answer.give(value)
+
+    def forget_refusals(self) -> None:
+        """The user is told again of prompts that are too many."""
+        self._told.clear()
+
+    # --- prompts --------------------------------------------------------------------------------------------
+
+    def _send(self, extension: Extension, call: calls.SendPrompt) -> None:
+        prompt = SentPrompt(call.text, call.files, extension.name)
+        check(prompt)
+        try:
+            self.on_prompt(prompt)
+        except TooManySentError as error:
+            if extension.name not in self._told:
+                self._told.add(extension.name)
+                self._on_notice(extension, "warning", f"a prompt that it sends is refused: {error}")
+            raise
+
+    def _abort(self, extension: Extension, _call: calls.AbortPrompt) -> None:
+        self._agent.abort_prompt(f"extension {extension.name} has aborted it")
+
+    # --- the model ------------------------------------------------------------------------------------------
+
+    def _current_model(self, _extension: Extension, _call: calls.CurrentModel) -> dict[str, Any]:
+        return {"model": self._agent.model, "reasoning": self._agent.reasoning}
+
+    def _models(self, _extension: Extension, _call: calls.ListModels) -> list[dict[str, Any]]:
+        return [
+            {
+                "id": info.id,
+                "provider": info.provider,
+                "context_window": info.context_window or 0,
+                "max_output": info.max_output or 0,
+                "reasoning": info.thinking is not catalogue.Thinking.NONE,
+            }
+            for info in catalogue.known()
+        ]
+
+    def _switch_model(self, extension: Extension, call: calls.SwitchModel) -> None:
+        model = call.model.strip()
+        if not model:
+            raise RefusedError("the name of the model is empty")
+        before = self._agent.model
+        if model == before:
+            return
+        try:
+            self._agent.set_model(model)
+        except ValueError as error:
+            raise RefusedError(str(error)) from None
+        self._on_notice(extension, "warning", f"it has switched the model from {before} to {one_line(model, 200)}")
+
+    # --- the session ----------------------------------------------------------------------------------------
+
+    def _rename(self, _extension: Extension, call: calls.SetSessionName) -> None:
+        name = one_line(call.name.strip(), NAME_LENGTH)
+        if not name:
+            raise RefusedError("the name is empty")
+        self._agent.conversation.rename(name)
+
+    def _place(self, _extension: Extension, _call: calls.GetWorkspace) -> dict[str, Any]:
+        workspace, cwd = self._agent.workspace, self._agent.cwd
+        workspace.make()
+        root, branch = git_place(cwd)
+        return {
+            "id": workspace.session,
+            "path": str(workspace.path),
+            "cwd": cwd,
+            "git_root": root,
+            "branch": branch,
+            "created_at": workspace.created_at,
+        }
+
+    def _read(self, _extension: Extension, call: calls.ReadFile) -> dict[str, Any]:
+        path, content = self._agent.workspace.read(call.path)
+        return {"path": path, "content": content}
+
+    def _usage(self, _extension: Extension, _call: calls.GetUsage) -> dict[str, Any]:
+        agent, spending = self._agent, self._agent.spending
+        last = spending.last
+        return {
+            "began_at": agent.session.began_at,
+            "prompts": agent.prompts,
+            "model": agent.model,
+            "models": {
+                model: {
+                    "requests": use.requests,
+                    "input": use.used.input,
+                    "output": use.used.output,
+                    "cache_read": use.used.cache_read,
+                    "cache_write": use.used.cache_write,
+                    "cost_usd": use.used.cost_usd,
+                }
+                for model, use in spending.models.items()
+            },
+            "request_ms": round(spending.seconds * 1000),
+            "last_input": last.input + last.cache_read + last.cache_write,
+            "last_output": last.output,
+        }
+
+    # --- tools and extensions -------------------------------------------------------------------------------
+
+    def _tools(self, _extension: Extension, _call: calls.ListTools) -> list[dict[str, Any]]:
+        toolbox = self._agent.toolbox
+        return [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "schema": tool.input_schema,
+                "extension": toolbox.extension_of(tool.name),
+            }
+            for tool in toolbox.offered()
+        ]
+
+    def _extensions(self, extension: Extension, _call: calls.ListExtensions) -> list[dict[str, Any]]:
+        dialect = extension.manifest.dialect
+        return [
+            {
+                "name": each.name,
+                "scope": "user" if each.found.scope is Scope.GLOBAL else "project",
+                "state": each.state.value,
+                "pid": each.lead.pid or None,
+            }
+            for each in self._agent.supervisor.extensions
+            if each.manifest.dialect == dialect
+        ]
+
+    def _reload(self, extension: Extension, _call: calls.ReloadExtensions) -> None:
+        if self.on_reload is None:
+            raise RefusedError(NO_RELOAD)
+        self.on_reload(extension.manifest.dialect)
+
+
+def _no_prompts(_prompt: SentPrompt) -> None:
+    raise SendRefusedError("no prompts are taken now")

@@ -1,0 +1,50 @@
+"""Extensions that start anew when another session takes the place of the engine's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wire.dialects.table import dialect_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.output.event_writer import EventWriter
+    from supervisor.reload.reloader import Reloader
+    from supervisor.supervisor import Supervisor
+    from wire.frames import SessionSource
+
+    Leave = Callable[[Callable[[str], None], SessionSource], None]
+
+
+class SessionReloads:
+    """Begins their reloads, and lets a prompt wait for them."""
+
+    def __init__(self, supervisor: Supervisor, reloader: Reloader, leave: Leave) -> None:
+        """`leave` asks the guards of the end of the session that is left."""
+        self._supervisor = supervisor
+        self._ask = leave
+        self._reloader = reloader
+        self._open = 0
+
+    def leave(self, keep: Callable[[str], None], then: SessionSource) -> None:
+        """Another session takes the place of this one: reloads the extensions whose dialect wants that. Does not
+        wait."""
+        self._ask(keep, then)
+        if self._patience_s() is None:
+            return
+        self._open += 1
+        self._reloader.reload_with_session(lambda _outcomes: self._over())
+
+    def wait(self, event_writer: EventWriter) -> None:
+        """Waits until they are ready or have failed, as long as a run waits for the start of such extensions."""
+        if self._open and (patience_s := self._patience_s()) is not None:
+            event_writer.wait(lambda: not self._open, self._supervisor.loop.clock() + patience_s)
+
+    def _over(self) -> None:
+        self._open -= 1
+
+    def _patience_s(self) -> float | None:
+        """Seconds; None if there is no such extension."""
+        dialects = [dialect_named(each.manifest.dialect) for each in self._supervisor.extensions]
+        return max((each.settle_s for each in dialects if each.is_reloaded_with_session), default=None)

@@ -1,0 +1,143 @@
+"""The prompts that extensions send during a headless run: carried out after the user's, one after another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agent.abort import Abort
+from agent.host_calls.sent_prompts import MOST, SentPrompts
+from agent.run import cost
+from wire import events, frames
+from wire.exit_codes import Status
+from wire.text import counted, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agent.engine_host import EngineHost
+    from agent.host_calls.sent_prompts import SentPrompt
+    from agent.prompt_result import PromptResult
+    from agent.run.slash_commands import Invocation
+    from supervisor.extension.extension import Extension
+
+REACTION_S = 1.0
+"""Seconds that the run waits, after a prompt, for extensions to have heard of its end."""
+LINGER_S = 0.01
+"""Seconds that it waits for a prompt which an extension sends in its next turn of events."""
+SHOWN = 200
+"""Characters of a prompt in the line about it."""
+GOES_ON = (Status.OK, Status.BLOCKED, Status.MAX_STEPS, Status.INTERRUPTED)
+"""How a sent prompt may have ended for the next one to run. Another failure would only come again."""
+ENDING = "the run is ending: it takes no prompts any more"
+
+
+class SentRuns:
+    """The sent prompts of one run. `abort` is that of the whole run; each of them has its own besides."""
+
+    def __init__(self, host: EngineHost, abort: Abort) -> None:
+        self.ended: list[events.SentPrompt] = []
+        """How those that have run ended."""
+        self._host = host
+        self._engine = host.engine
+        self._abort = abort
+        self._prompts = SentPrompts()
+        self._count = 0
+        host.engine.host_calls.on_prompt = self._prompts.add
+
+    def run(self, ran: PromptResult, command: Invocation | None) -> PromptResult:
+        """Carries out the prompts that were sent until then and that are sent meanwhile, if the user's prompt went
+        well. Returns the result of the run. It is that of the user's prompt, with the use of all; but after a `command`
+        that has said nothing it is that of the first prompt which the command's own extension has sent."""
+        owner = self._owner_of(command) if command is not None and not ran.text and not ran.steps else ""
+        why_not = "" if ran.status is Status.OK else "the prompt before them has failed"
+        while True:
+            while not why_not and not self._abort.requested and (prompt := self._prompts.next()) is not None:
+                sent = self._carry_out(prompt)
+                takes_over = prompt.extension == owner
+                ran = _joined(ran, sent, takes_over=takes_over)
+                owner = "" if takes_over else owner
+                if self._abort.status is not None:
+                    ran = msgspec.structs.replace(ran, status=self._abort.status, reason=self._abort.reason)
+                elif sent.status not in GOES_ON:
+                    why_not = "another one has failed"
+            if why_not or self._abort.requested or not self._has_reaction():
+                return self._end(ran, why_not)
+
+    def _carry_out(self, prompt: SentPrompt) -> PromptResult:
+        self._count += 1
+        shown = one_line(prompt.text, SHOWN)
+        self._host.notices.say(f"zot: extension {prompt.extension} sends prompt {self._count} of {MOST}: {shown}")
+        abort = Abort()
+        self._abort.on_request(lambda reason: abort.request(self._abort.status or Status.INTERRUPTED, reason))
+        ran = self._engine.prompt(prompt.text, abort, sent=prompt)
+        self._host.event_writer.abort = self._abort
+        if ran.reason and not self._abort.requested and ran.status is not Status.BLOCKED:
+            reason = f"the prompt of extension {prompt.extension}: {ran.reason}"
+            ran = msgspec.structs.replace(ran, reason=reason)
+        self._host.report_trouble(ran)
+        self.ended.append(
+            events.SentPrompt(
+                extension=prompt.extension,
+                status=ran.status.value,
+                reason=ran.reason,
+                text=ran.text,
+                steps=ran.steps,
+                usage=ran.usage,
+                cost_usd=ran.usage.cost_usd,
+            )
+        )
+        return ran
+
+    def _has_reaction(self) -> bool:
+        """Tells extensions that no prompt waits, if that is so, and returns whether one has come by then."""
+        observers = [each for each in self._engine.supervisor.extensions if each.is_up and "idle" in each.observes]
+        if not observers:
+            return False
+        if not self._round_trip(observers):  # a prompt may be on its way
+            self._engine.supervisor.tell(frames.Event("idle"))
+            if not self._round_trip(observers):
+                self._wait(LINGER_S)
+        return self._prompts.has_waiting
+
+    def _round_trip(self, observers: Iterable[Extension]) -> bool:
+        """Waits until what they have sent so far has come. Returns whether a prompt waits."""
+        over = []
+        self._engine.supervisor.round_trip(observers, lambda: over.append(True), REACTION_S)
+        self._host.event_writer.wait(lambda: bool(over))
+        return self._prompts.has_waiting
+
+    def _wait(self, seconds: float) -> None:
+        writer = self._host.event_writer
+        writer.wait(lambda: self._prompts.has_waiting, writer.clock() + seconds)
+
+    def _end(self, ran: PromptResult, why_not: str) -> PromptResult:
+        """Refuses what comes from now on, and says which prompts were not carried out."""
+        dropped = self._prompts.close(ENDING)
+        if self._abort.requested:
+            why_not = "the run was ended"
+        supervisor = self._engine.supervisor
+        for extension in supervisor.extensions:
+            if count := sum(prompt.extension == extension.name for prompt in dropped):
+                sent = f"{counted(count, 'prompt')} that it has sent {'was' if count == 1 else 'were'}"
+                self._host.notices.notice(
+                    extension,
+                    "warning",
+                    f"{sent} not carried out: {why_not}",
+                )
+        if dropped and self._abort.status is not None and ran.status is Status.OK:
+            ran = msgspec.structs.replace(ran, status=self._abort.status, reason=self._abort.reason)
+        if why_not:
+            supervisor.tell(frames.Event("idle"))
+        return ran
+
+    def _owner_of(self, command: Invocation) -> str:
+        owned = self._engine.supervisor.registrations.commands().get(command.name)
+        return "" if owned is None else owned.owner.name
+
+
+def _joined(ran: PromptResult, sent: PromptResult, *, takes_over: bool) -> PromptResult:
+    """The result so far with a further prompt."""
+    base = sent if takes_over else ran
+    return msgspec.structs.replace(base, steps=ran.steps + sent.steps, usage=cost.add(ran.usage, sent.usage))
