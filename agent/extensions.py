@@ -78,7 +78,8 @@ def start_extensions(
     workspace: Workspace,
 ) -> str:
     """Starts all extensions that were found, without waiting. Returns the name and the reason of the first extension
-    that could not be loaded; "" if there is none. `workspace` is made before the first extension starts whose dialect has sessions."""
+    that could not be loaded; "" if there is none. `workspace` is made before the first extension starts whose
+    dialect has sessions."""
     discovery, options = findings.discovery, findings.options
     unloaded = ""
     for skipped in discovery.skipped:

@@ -10,11 +10,12 @@ from agent.abort import Abort
 from agent.host_calls.sent_prompts import MOST, SentPrompts
 from agent.run import cost
 from wire import events, frames
+from wire.dialects.table import dialect_named
 from wire.exit_codes import Status
 from wire.text import counted, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from agent.engine_host import EngineHost
     from agent.host_calls.sent_prompts import SentPrompt
@@ -30,6 +31,7 @@ SHOWN = 200
 """Characters of a prompt in the line about it."""
 GOES_ON = (Status.OK, Status.BLOCKED, Status.MAX_STEPS, Status.INTERRUPTED)
 """How a sent prompt may have ended for the next one to run. Another failure would only come again."""
+BEFORE = "a prompt before it has failed"
 ENDING = "the run is ending: it takes no prompts any more"
 
 
@@ -51,7 +53,7 @@ class SentRuns:
         well. Returns the result of the run. It is that of the user's prompt, with the use of all; but after a `command`
         that has said nothing it is that of the first prompt which the command's own extension has sent."""
         owner = self._owner_of(command) if command is not None and not ran.text and not ran.steps else ""
-        why_not = "" if ran.status is Status.OK else "the prompt before them has failed"
+        why_not = "" if ran.status is Status.OK else BEFORE
         while True:
             while not why_not and not self._abort.requested and (prompt := self._prompts.next()) is not None:
                 sent = self._carry_out(prompt)
@@ -61,7 +63,7 @@ class SentRuns:
                 if self._abort.status is not None:
                     ran = msgspec.structs.replace(ran, status=self._abort.status, reason=self._abort.reason)
                 elif sent.status not in GOES_ON:
-                    why_not = "another one has failed"
+                    why_not = BEFORE
             if why_not or self._abort.requested or not self._has_reaction():
                 return self._end(ran, why_not)
 
@@ -92,20 +94,20 @@ class SentRuns:
 
     def _has_reaction(self) -> bool:
         """Tells extensions that no prompt waits, if that is so, and returns whether one has come by then."""
-        observers = [each for each in self._engine.supervisor.extensions if each.is_up and "idle" in each.observes]
-        if not observers:
-            return False
-        if not self._round_trip(observers):  # a prompt may be on its way
-            self._engine.supervisor.tell(frames.Event("idle"))
-            if not self._round_trip(observers):
+        supervisor = self._engine.supervisor
+        senders = [each for each in supervisor.extensions if each.is_up and may_send(each)]
+        if not self._round_trip(senders):  # a prompt may be on its way
+            supervisor.tell(frames.Event("idle"))
+            if senders and not self._round_trip(senders):
                 self._wait(LINGER_S)
         return self._prompts.has_waiting
 
-    def _round_trip(self, observers: Iterable[Extension]) -> bool:
+    def _round_trip(self, senders: Sequence[Extension]) -> bool:
         """Waits until what they have sent so far has come. Returns whether a prompt waits."""
-        over = []
-        self._engine.supervisor.round_trip(observers, lambda: over.append(True), REACTION_S)
-        self._host.event_writer.wait(lambda: bool(over))
+        if senders:
+            over: list[bool] = []
+            self._engine.supervisor.round_trip(senders, lambda: over.append(True), REACTION_S)
+            self._host.event_writer.wait(lambda: bool(over))
         return self._prompts.has_waiting
 
     def _wait(self, seconds: float) -> None:
@@ -135,6 +137,11 @@ class SentRuns:
     def _owner_of(self, command: Invocation) -> str:
         owned = self._engine.supervisor.registrations.commands().get(command.name)
         return "" if owned is None else owned.owner.name
+
+
+def may_send(extension: Extension) -> bool:
+    """Whether its dialect lets it send prompts."""
+    return bool(dialect_named(extension.manifest.dialect).session_variable)
 
 
 def _joined(ran: PromptResult, sent: PromptResult, *, takes_over: bool) -> PromptResult:
