@@ -38,10 +38,10 @@ BUSY = "a prompt of this runtime runs; cancel it, read it to its end, or use a s
 
 
 class Client:
-    """An engine and the conversation with it. `on_event` gets the events that belong to no prompt, in the reading
-    thread. Raises `TypeError` for an option that does not exist or has a value of another type, and `OSError` if the
-    engine cannot be started. `greeting` comes with the answer to `hello`; then `own_extensions` are to begin, if there
-    are any: the extensions that live in this program.
+    """An engine and the conversation with it. `on_event` gets the events that belong to no prompt of this program, in
+    the reading thread. Raises `TypeError` for an option that does not exist or has a value of another type, and
+    `OSError` if the engine cannot be started. `greeting` comes with the answer to `hello`; then `own_extensions` are to
+    begin, if there are any: the extensions that live in this program.
 
     Requests take no lock that the reading thread holds while it calls the program; `cancel` and `leave` take none.
     """
@@ -232,7 +232,7 @@ class Client:
 
     def _on_record(self, record: AnyEvent) -> None:
         stream = self._streams.get(record.prompt) if record.prompt else self._latest
-        if not record.prompt:
+        if not record.prompt or stream is None:  # an extension has sent the prompt
             tell(self._on_event, record)
         if stream is None or stream.is_over or (not record.prompt and isinstance(record, Session)):
             return

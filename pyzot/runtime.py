@@ -74,7 +74,8 @@ class Runtime:
           `functions`. A `ToolError` in one is an error that the model reads, without a traceback;
         - `env`: added to the environment of the engine;
         - `program`: the command line that is run instead of this Python's zot, before the flags;
-        - `on_event`: gets the events that belong to no prompt, in a thread of the runtime;
+        - `on_event`: gets the events that belong to no prompt of this program, those of prompts that extensions send
+          among them, in a thread of the runtime;
         - `on_stderr`: gets the engine's lines for a person, in the same thread.
 
         Handlers of extensions and functions run in threads, coroutines on a loop of zotext. In a handler every method

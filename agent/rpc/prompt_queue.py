@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from agent.abort import Abort
+from agent.host_calls.sent_prompts import Allowance, SendRefusedError, SentPrompt
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class QueueFullError(Exception):
 
 
 class Prompt(msgspec.Struct, eq=False):
-    """A prompt of the client, or a compaction. Its abort may be requested before it begins."""
+    """A prompt of the client or of an extension, or a compaction. Its abort may be requested before it begins."""
 
     id: str
     text: str
@@ -35,6 +36,8 @@ class Prompt(msgspec.Struct, eq=False):
     command: Literal["prompt", "compact"] = "prompt"
     """The request that it comes from."""
     abort: Abort = msgspec.field(default_factory=Abort)
+    sent: SentPrompt | None = None
+    """What an extension has sent, if that is where it comes from."""
 
     @property
     def kind(self) -> str:
@@ -56,6 +59,8 @@ class PromptQueue:
         self.waiting: deque[Prompt] = deque()
         self._count = 0
         self._size = 0
+        self._allowance = Allowance()
+        """Of extensions, since the client's last prompt."""
 
     def __iter__(self) -> Iterator[Prompt]:
         if self.running is not None:
@@ -67,8 +72,19 @@ class PromptQueue:
         return self.running is not None or bool(self.waiting)
 
     def add(self, text: str, images: tuple[Image, ...]) -> tuple[Prompt, int]:
-        """Puts a prompt at the end. Returns it and how many are carried out before it. Raises `QueueFullError`."""
-        return self._put(Prompt(f"p{self._count + 1}", text, images))
+        """Puts a prompt of the client at the end. Returns it and how many are carried out before it. From then on
+        extensions may send as many as at first. Raises `QueueFullError`."""
+        put = self._put(Prompt(f"p{self._count + 1}", text, images))
+        self._allowance.renew()
+        return put
+
+    def add_sent(self, sent: SentPrompt) -> None:
+        """Puts a prompt of an extension at the end. Raises `SendRefusedError`."""
+        self._allowance.take()
+        try:
+            self._put(Prompt(f"p{self._count + 1}", sent.text, sent=sent))
+        except QueueFullError as error:
+            raise SendRefusedError(str(error)) from None
 
     def add_compaction(self, instructions: str) -> tuple[Prompt, int]:
         """Puts a compaction at the end, as `add` puts a prompt."""

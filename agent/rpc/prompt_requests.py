@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from agent.rpc import messages
 from agent.rpc.prompt_queue import QueueFullError
 from agent.rpc.refused import RefusedError
@@ -45,6 +47,7 @@ class PromptRequests:
             prompt, position = self._queue.add(text, images)
         except QueueFullError as error:
             raise RefusedError(str(error)) from None
+        self._engine.host_calls.forget_refusals()
         return responses.Started(started=True, prompt=prompt.id, position=position)
 
     def _compact(self, request: requests.Compact) -> responses.Started:
@@ -84,6 +87,7 @@ class PromptRequests:
                     aborted=prompt.abort.requested,
                     message=prompt.text[:TEXT_SHOWN],
                     command=prompt.command,
+                    extension=msgspec.UNSET if prompt.sent is None else prompt.sent.extension,
                 )
                 for prompt in self._queue
             )

@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 from agent.abort import Abort
 from agent.engine_host import EngineHost
+from agent.host_calls.sent_prompts import SendRefusedError
 from agent.prompt_result import PromptResult
 from agent.rpc.client_output import STALLED_S, ClientOutput
 from agent.rpc.program_extensions import ProgramExtensions
 from agent.rpc.prompt_queue import PromptQueue
 from agent.rpc.requests import RequestHandler, failure
 from agent.rpc.stdin_lines import StdinLines
+from agent.sent_runs import REACTION_S, may_send
 from supervisor.loop.loop import Loop
 from supervisor.preload import preload
-from wire import events
+from wire import events, frames
 from wire.exit_codes import Status
 from wire.framing import Oversize
 from wire.rpc import requests
@@ -30,6 +32,7 @@ from wire.rpc.responses import Response
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agent.host_calls.sent_prompts import SentPrompt
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import Options
     from agent.rpc.prompt_queue import Prompt
@@ -94,6 +97,9 @@ class RpcServer:
             stderr=stderr,
             session=session,
         )
+        self._host.engine.host_calls.on_prompt = self._take_sent
+        self._idle_count = 0
+        """How often nothing waited after a prompt."""
         self._program = ProgramExtensions(self._host.engine.supervisor, self._client, options.cwd)
         self._requests = RequestHandler(
             self._loop,
@@ -163,6 +169,8 @@ class RpcServer:
             self._client.prompt = prompt.id
             self._carry_out(prompt, failed)
             self._client.prompt = ""
+            if prompt.command == "prompt":
+                self._tell_idle()
             if self._goes_on:
                 self._host.engine.warm_up()
 
@@ -214,7 +222,29 @@ class RpcServer:
         engine = self._host.engine
         if prompt.command == "compact":
             return engine.compact(prompt.abort, prompt.text)
-        return engine.prompt(prompt.text, prompt.abort, images=prompt.images)
+        return engine.prompt(prompt.text, prompt.abort, images=prompt.images, sent=prompt.sent)
+
+    def _take_sent(self, sent: SentPrompt) -> None:
+        """Has a prompt of an extension carried out in its turn. Raises `SendRefusedError`."""
+        if not self._has_input or self._ending.requested:
+            raise SendRefusedError("the client has gone: no prompts are taken any more")
+        self._queue.add_sent(sent)
+
+    def _tell_idle(self) -> None:
+        """Tells extensions that no prompt waits, once what they have sent so far is here and if that is so then."""
+        self._idle_count += 1
+        number = self._idle_count
+
+        def heard() -> None:
+            if number == self._idle_count and not self._queue.is_busy:
+                supervisor.tell(frames.Event("idle"))
+
+        supervisor = self._host.engine.supervisor
+        senders = [each for each in supervisor.extensions if each.is_up and may_send(each)]
+        if senders and not self._queue.is_busy:
+            supervisor.round_trip(senders, heard, REACTION_S)
+        else:
+            heard()
 
     def _write(self, record: events.Record) -> None:
         if isinstance(record, events.TurnEnd):

@@ -49,8 +49,8 @@ class RunView:
         match record:
             case events.Session(extensions=names):
                 self._line("extensions", ", ".join(names) or "none", "dim")
-            case events.UserMessage(content=content):
-                self._line("you", _text(content), "bold")
+            case events.UserMessage(content=content, extension=sender):
+                self._line(sender or "you", _text(content), "bold")
             case events.TurnStart(step=step):
                 self._print()
                 self._line(f"turn {step}", "", "dim")

@@ -22,7 +22,7 @@ from wire.dialects.base import EVENTS, HOOK_POINTS, Dialect, HostCalled
 from wire.framing import LineSplitter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from wire.dialects.base import HostInfo, Received, Setup
@@ -56,7 +56,7 @@ class CallingDialect(Dialect):
     guardable = HOOK_POINTS
     is_ready_by_silence = False
     is_extended_by_progress = False
-    manifest_defaults: dict[str, Any] = {}
+    manifest_defaults: Mapping[str, Any] = {}
     hello_s = launcher_hello_s = 10.0
     launchers: frozenset[str] = frozenset()
     settle_s = 10.0
@@ -83,7 +83,7 @@ class CallingSession:
     def receive(self, line: Any, now: float) -> Received:
         return (self._message(json.loads(bytes(line))),), b""
 
-    def _message(self, said: dict[str, Any]) -> Any:
+    def _message(self, said: dict[str, Any]) -> Any:  # noqa: C901
         match said["say"]:
             case "hello":
                 return frames.Hello(self._name, "1", ["ping", "cancel"])

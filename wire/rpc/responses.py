@@ -136,6 +136,8 @@ class QueuedPrompt(msgspec.Struct, frozen=True):
     message: str
     """The start of its text, or of the instructions of a compaction."""
     command: Literal["prompt", "compact"]
+    extension: str | msgspec.UnsetType = msgspec.UNSET
+    """The extension that has sent it. Absent if the client has."""
 
 
 class Queued(msgspec.Struct, frozen=True):

@@ -1,0 +1,160 @@
+"""Prompts that extensions send, as the client of a server in this process sees them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support import calling_dialect
+from tests.support.rpc_client import serve
+from tests.support.scripted_model import ScriptedModel, says
+
+SENDS_AFTER_EACH_END = """\
+hello(events=["idle"])
+for kind, host in heard():
+    if kind == "event":
+        want("SendPrompt", text="again")
+"""
+
+
+REFUSED = "a prompt that it sends is refused: extensions have sent 10 prompts already, and no more are taken"
+
+
+@pytest.fixture(autouse=True)
+def dialect():
+    with calling_dialect.known():
+        yield
+
+
+def extensions(tmp_path, **programs):
+    return {"extensions": tuple(str(calling_dialect.caller(tmp_path, *each)) for each in programs.items())}
+
+
+def test_a_sent_prompt_has_an_id_and_records_like_any_other(tmp_path):
+    program = """\
+hello(events=["tool_call"])
+for kind, _ in heard():
+    if kind == "event": want("SendPrompt", text="more")
+"""
+    call = ("t1", "bash", {"command": "true"})
+
+    def script(client):
+        client.prompt("go")
+        client.until("done", prompt="p2")
+
+    served = serve(
+        tmp_path, ScriptedModel(says("", call), says("One."), says("Two.")), script, **extensions(tmp_path, a=program)
+    )
+    mine, theirs = (line for line in served.lines if line["type"] == "user_message")
+    assert "extension" not in mine
+    assert (theirs["extension"], theirs["prompt"], theirs["content"][0]["text"]) == ("a", "p2", "more")
+    assert served.kinds("p2")[-2:] == ["result", "done"]
+    results = [line for line in served.lines if line["type"] == "result"]
+    assert [(line["prompt"], line["text"], line["usage"]["input"]) for line in results] == [
+        ("p1", "One.", 2), ("p2", "Two.", 1),
+    ]  # fmt: skip
+    assert all("sent" not in line for line in results)
+
+
+def test_ten_prompts_follow_each_prompt_of_the_client(tmp_path):
+    def script(client):
+        for last in ("p11", "p22"):
+            client.prompt("go")
+            client.until("done", prompt=last)
+            client.until("extension", event="warning", message=REFUSED)
+
+    served = serve(
+        tmp_path,
+        ScriptedModel(*[says("x") for _ in range(22)]),
+        script,
+        **extensions(tmp_path, endless=SENDS_AFTER_EACH_END),
+    )
+    warned = [line for line in served.lines if line["type"] == "extension" and line["event"] == "warning"]
+    assert len(warned) == 2
+    senders = [line.get("extension") for line in served.lines if line["type"] == "user_message"]
+    assert senders == [None, *["endless"] * 10] * 2
+
+
+def test_what_is_sent_while_nothing_runs_begins_at_once(tmp_path):
+    program = 'hello()\nwant("SendPrompt", text="hello there")\nfor _ in heard(): pass\n'
+
+    def script(client):
+        client.ask("ping")
+        client.until("done", prompt="p1")
+
+    served = serve(tmp_path, ScriptedModel(says("Hi.")), script, **extensions(tmp_path, eager=program))
+    (message,) = [line for line in served.lines if line["type"] == "user_message"]
+    assert message["extension"] == "eager"
+
+
+def test_the_client_sees_and_aborts_a_sent_prompt(tmp_path):
+    program = 'hello()\nwant("SendPrompt", text="sleep")\nfor _ in heard(): pass\n'
+    call = ("t1", "bash", {"command": "echo up; exec sleep 60"})
+
+    def script(client):
+        client.ask("ping")
+        client.until("tool_progress")
+        (queued,) = client.ask("queue")["data"]["prompts"]
+        assert (queued["prompt"], queued["extension"], queued["running"]) == ("p1", "eager", True)
+        client.ask("abort", prompt="p1")
+        client.until("done", prompt="p1")
+
+    served = serve(tmp_path, ScriptedModel(says("", call)), script, **extensions(tmp_path, eager=program))
+    (result,) = [line for line in served.lines if line["type"] == "result"]
+    assert result["status"] == "interrupted"
+
+
+def test_nothing_is_taken_once_the_client_has_gone(tmp_path):
+    program = """\
+hello(intercept=["session_end"])
+for kind, host in heard():
+    if kind == "ask":
+        asked = host["id"]
+        want("SendPrompt", text="late")
+    elif kind == "refuse":
+        say("note", text=host["reason"])
+        say("verdict", id=asked)
+"""
+    served = serve(
+        tmp_path,
+        ScriptedModel(says("One.")),
+        lambda client: client.prompt("go"),
+        drain_s=30.0,
+        **extensions(tmp_path, late=program),
+    )
+    notes = [line["message"] for line in served.lines if line["type"] == "ext_notify"]
+    assert notes == ["the client has gone: no prompts are taken any more"]
+    assert served.status == 0
+
+
+@pytest.mark.parametrize("change", [{"kind": "clear"}, {"kind": "set_messages", "messages": []}])
+def test_another_session_starts_the_extension_anew_and_the_next_prompt_waits_for_it(tmp_path, change):
+    """The new process has lost its memory and has the same session id."""
+    program = """\
+hello(tools=["memory"])
+count = 0
+for kind, host in heard():
+    if kind == "call":
+        count += 1
+        say("result", id=host["id"], text=json.dumps([count, os.environ["SESSION_ID"]]))
+"""
+    program = "import time\ntime.sleep(0.3)\n" + program
+    call = ("t1", "memory", {})
+
+    def script(client):
+        client.prompt("go")
+        client.ask(**change)
+        client.prompt("go")
+
+    served = serve(
+        tmp_path,
+        ScriptedModel(says("", call), says("One."), says("", call), says("Two.")),
+        script,
+        keep_session=True,
+        **extensions(tmp_path, memory=program),
+    )
+    told = [json.loads(line["content"][0]["text"]) for line in served.lines if line["type"] == "tool_result"]
+    assert [count for count, _ in told] == [1, 1]
+    first, second = (session for _, session in told)
+    assert first == second == next(line for line in served.lines if line["type"] == "session")["id"]
