@@ -98,7 +98,16 @@ if TYPE_CHECKING:
         ToolAnswer,
         Verdict,
     )
-    from .parts import Content, Cost, ImageContent, TextContent, ToolCallContent, ToolResultContent, Totals
+    from .parts import (
+        Content,
+        Cost,
+        ImageContent,
+        SentPrompt,
+        TextContent,
+        ToolCallContent,
+        ToolResultContent,
+        Totals,
+    )
     from .program_extensions import ProgramExtension
     from .record import Event, UnknownEvent
     from .runtime import EventStream, Runtime
@@ -167,6 +176,7 @@ __all__ = [
     "Retry",
     "Runtime",
     "RuntimeDied",
+    "SentPrompt",
     "Session",
     "SessionBusyError",
     "SessionFile",

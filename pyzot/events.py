@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar, Literal
 
-    from .parts import Content, Cost, ImageContent, TextContent, Totals
+    from .parts import Content, Cost, ImageContent, SentPrompt, TextContent, Totals
 
 
 class UserMessage(Event):
@@ -20,6 +20,8 @@ class UserMessage(Event):
     type: ClassVar[str] = "user_message"
     content: tuple[Content, ...]
     time: str
+    extension: str | None = None
+    """The extension that has sent the prompt. Absent if the user or a client has."""
 
 
 class TurnStart(Event):
@@ -295,7 +297,7 @@ class PanelClose(Event):
 class Result(Event):
     """How the run ended; the record before `done`."""
 
-    _parts: ClassVar[dict[str, str]] = {"usage": "Totals", "extensions": "Cost{}"}
+    _parts: ClassVar[dict[str, str]] = {"usage": "Totals", "extensions": "Cost{}", "sent": "SentPrompt[]"}
     type: ClassVar[str] = "result"
     status: str
     exit_code: int
@@ -312,6 +314,9 @@ class Result(Event):
     extensions: dict[str, Cost]
     answer: Any = None
     """None without `--output-schema`, and when the final text does not fit it. The JSON of that text."""
+    sent: tuple[SentPrompt, ...] | None = None
+    """The prompts of extensions that have run after the user's, in their order; absent if there was none. `steps`,
+    `usage` and `cost_usd` of the result count them, its other fields do not. In rpc each has a `result` of its own."""
 
 
 AnyEvent = (

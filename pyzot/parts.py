@@ -87,4 +87,20 @@ class Cost(Part):
     versions."""
 
 
+class SentPrompt(Part):
+    """How a prompt ended that an extension has sent."""
+
+    _parts: ClassVar[dict[str, str]] = {"usage": "Totals"}
+    extension: str
+    status: str
+    """As in `result`."""
+    reason: str
+    """Empty when the status is `ok`."""
+    text: str
+    """The last assistant message that a reader may see."""
+    steps: int
+    usage: Totals
+    cost_usd: float | None
+
+
 Content = TextContent | ImageContent | ToolCallContent | ToolResultContent

@@ -15,9 +15,10 @@ import time
 from typing import TYPE_CHECKING
 
 from agent.sessions.file import SessionBusyError
-from agent.sessions.find import HEAD_BYTES, head, is_empty
+from agent.sessions.find import HEAD_BYTES, head, id_of, is_empty
 from agent.sessions.load import SessionError
 from agent.sessions.places import is_session_name, is_unfinished_name, session_entries
+from agent.sessions.workspaces import remove_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,11 +31,14 @@ PRUNED_S = 24 * 3600.0
 """As `YOUNG_S`, where nobody has asked for the removal."""
 
 
-def remove(path: Path) -> None:
-    """Removes a session file; a link to one is removed, not the file. Raises `SessionBusyError` if a run writes to it,
-    and `SessionError`."""
+def remove(path: Path, home: Path) -> None:
+    """Removes a session file, and its workspace; a link to a file is removed alone. Raises `SessionBusyError` if a run
+    writes to it, and `SessionError`, also if something of the workspace is left."""
     with _held(path):
+        session = "" if path.is_symlink() else id_of(path)
         _unlink(path)
+        if session and (trouble := remove_workspace(home, session)):
+            raise SessionError(f"its workspace is not removed: {trouble}")
 
 
 def prune(home: Path, cwd: str, now: float | None = None) -> list[Path]:
@@ -64,7 +68,10 @@ def _remove_empty(
                 continue
             with _held(path, must_know=must_know):
                 if _may_go(path, before):  # until the lock was got, others may have written to it
+                    session = "" if is_unfinished_name(path.name) else id_of(path)
                     _unlink(path)
+                    if session:
+                        remove_workspace(home, session)
                     removed.append(path)
         except (SessionBusyError, FileNotFoundError):
             continue

@@ -86,7 +86,7 @@ def _remove(where: str, names: list[str], *, yes: bool) -> int:
             return status
     for info in chosen.values():
         try:
-            remove(info.path)
+            remove(info.path, home())
             say(f"removed {short_id(info)}  {shown(info.title, 100)}")
         except SessionError as error:
             complain("rm", str(error))

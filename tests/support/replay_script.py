@@ -97,6 +97,11 @@ class Script:
         self._messages.append(Message("tool", tuple(told), ""))
         return self
 
+    def prompt(self, text: str) -> Script:
+        """A further prompt, behind the last answer."""
+        self._messages = [*self._messages, Message("user", (Text(text),), "")]
+        return self
+
     def write(self, path: Path) -> Path:
         with CassetteRecorder(path, cwd=str(self._cwd)) as recorder:
             for params, reply in self._exchanges:

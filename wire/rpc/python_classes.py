@@ -21,7 +21,7 @@ INDENT = "    "
 WIDTH = 120
 RENAMED = {"Extension": "ExtensionNotice"}
 """By their name on the wire. An `Extension` is what a program runs; the record is a notice about one."""
-NO_EVENTS = ("Totals", "Cost")
+NO_EVENTS = ("Totals", "Cost", "SentPrompt")
 """Parts of records."""
 ANSWERS = {
     "rpc/responses.py": (
@@ -119,7 +119,7 @@ def _events() -> str:
     records = [node for node in _classes(WIRE / "events.py") if _bases(node) == ["Record"]]
     imports = "from . import parts  # noqa: F401  (events are read with them)\nfrom .record import Event, UnknownEvent"
     head = HEAD.format(about="The records of the agent's event stream.", imports=imports, typing=TYPING)
-    head += "\n    from .parts import Content, Cost, ImageContent, TextContent, Totals\n"
+    head += "\n    from .parts import Content, Cost, ImageContent, SentPrompt, TextContent, Totals\n"
     by_type = {str(_tag(node)): _name(node) for node in records}
     table = _table("EVENTS", "dict[str, type[Event]]", by_type, "By the `type` of a record.")
     members = "".join(f"    | {name}\n" for name in [*list(by_type.values())[1:], "UnknownEvent"])
