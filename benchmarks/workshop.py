@@ -17,12 +17,14 @@ from wire.dialects.base import HostInfo
 from wire.manifest import Manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 ROOT = Path(__file__).parent.parent
 CHILDREN = ROOT / "tests" / "children"
 PROGRAMS = Path(__file__).parent / "programs"
 SETTLE_S = 30.0
+SESSION = "benchmark"
+"""The id of the session that extensions are told."""
 
 
 class Workshop:
@@ -61,12 +63,12 @@ class Workshop:
         script = str(PROGRAMS / "bystander.sh")
         return [self.extension(f"bystander{i}", ["/bin/sh", script, f"bystander{i}"], 1000 + i) for i in range(count)]
 
-    def started(self, found: Sequence[Found]) -> Supervisor:
-        """Returns a supervisor on a loop of its own, with all these extensions ready. Raises `RuntimeError` if they are
-        not ready within `SETTLE_S` seconds."""
-        host = HostInfo("0", "replay", "none", str(self.folder))
+    def started(self, found: Sequence[Found], env: Mapping[str, str] | None = None) -> Supervisor:
+        """Returns a supervisor on a loop of its own, with all these extensions ready, which have this environment or
+        the host's. Raises `RuntimeError` if they are not ready within `SETTLE_S` seconds."""
+        host = HostInfo("0", "replay", "none", str(self.folder), SESSION)
         supervisor = Supervisor(Loop(), host=host, logs=self.folder / "logs")
-        supervisor.start(found, child_environment())
+        supervisor.start(found, child_environment() if env is None else env)
         supervisor.settle(supervisor.loop.clock() + SETTLE_S)
         late = [extension.name for extension in supervisor.extensions if not extension.was_ready]
         if late:

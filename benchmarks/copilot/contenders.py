@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.hosts import EVENT, Supervised
-from benchmarks.workshop import PROGRAMS, ROOT
+from benchmarks.workshop import PROGRAMS, ROOT, SESSION
 from supervisor.discovery.copilot.sdk import BOOTSTRAP
 from supervisor.discovery.found import Found, Scope
 from wire.manifest import Manifest
@@ -29,7 +29,6 @@ SDK = ROOT / ".venv" / "copilot-sdk" / "newest" / "node_modules" / "@github" / "
 MISSING = "there is no Node, or no SDK (make copilot-sdk)"
 EXTENSION = PROGRAMS / "copilot_guard" / "extension.mjs"
 HOST = PROGRAMS / "copilot_host.mjs"
-SESSION = "5f1c1c1e-0000-4000-8000-000000000001"
 KINDS = ("hook", "call")
 TEXT = "git status --short && git diff --stat"
 ARGS = json.dumps({"text": TEXT}, separators=(",", ":")).encode()
@@ -129,7 +128,7 @@ def _question(kind: str, number: int) -> bytes:
         message = {"jsonrpc": "2.0", "id": number, "method": "hooks.invoke", "params": params}
     else:
         data = {"requestId": f"r{number}", "sessionId": SESSION, "toolCallId": "c", "toolName": "echo"}
-        event = {"id": "e", "timestamp": "2026-01-01T00:00:00.000Z", "parentId": None}
+        event: dict[str, Any] = {"id": "e", "timestamp": "2026-01-01T00:00:00.000Z", "parentId": None}
         event |= {"type": "external_tool.requested", "data": {**data, "arguments": {"text": TEXT}}}
         message = {"jsonrpc": "2.0", "method": "session.event", "params": {"sessionId": SESSION, "event": event}}
     return json.dumps(message, separators=(",", ":")).encode()

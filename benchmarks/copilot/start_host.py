@@ -11,8 +11,8 @@ import os
 import sys
 import time
 
-from benchmarks.copilot.contenders import SESSION, environment, extensions
-from benchmarks.workshop import SETTLE_S, Workshop, stop
+from benchmarks.copilot.contenders import environment, extensions
+from benchmarks.workshop import SESSION, SETTLE_S, Workshop, stop
 from supervisor.loop.loop import Loop
 from supervisor.process.table import read_process
 from supervisor.supervisor import Supervisor

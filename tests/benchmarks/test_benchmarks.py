@@ -30,7 +30,14 @@ TABLES = {
         "resume: from the start",
         "requests per minute",
     ],
-    "copilot": [],
+    "copilot": [
+        "preToolUse, one core",
+        "preToolUse, free",
+        "a tool call, one core",
+        "a tool call, free",
+        "start of 1",
+        "start of 2",
+    ],
     "intercept": ["back to back, one core", "a call every 2 ms, free", "while others flood", "the layers of a call"],
     "mcp": [
         "a tool call, Python, one core",
