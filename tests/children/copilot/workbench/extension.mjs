@@ -74,7 +74,7 @@ const session = await joinSession({
   },
   tools: [
     tool("bench_echo", "Returns the text", { text }, async (args) => args.text),
-    tool("bench_result", "Returns a kind of result", { kind: { enum: Object.keys(RESULTS) } }, ({ kind }) => RESULTS[kind]),
+    tool("bench_result", "Returns a result", { kind: { enum: Object.keys(RESULTS) } }, ({ kind }) => RESULTS[kind]),
     tool("bench_throw", "Throws an error", { text }, (args) => {
       throw new Error(args.text);
     }),
