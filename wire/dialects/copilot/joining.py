@@ -165,7 +165,9 @@ def joined(written: Raw | UnsetType) -> Joined:
     remarks: list[Message] = []
     own = _object(_object(params.extensionInfo).get("zot"))
     variables = _strings(params.requestedEnvironmentVariables)
-    missing = tuple(name for name in _strings(own.get("missing")) if name in variables)
+    missing = _strings(own.get("missing"))
+    if variables:  # the oldest SDK leaves them out
+        missing = tuple(name for name in missing if name in variables)
     tools = _tools(params.tools, remarks)
     commands = _commands(params.commands, remarks)
     if missing:

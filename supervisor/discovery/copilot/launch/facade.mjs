@@ -2,7 +2,7 @@
 // what the guide for authors promises where the SDK does otherwise, and tells zot what the SDK does not.
 
 import { joinSession as join } from "@github/copilot-sdk/extension";
-import { answeringHandler, hookNames, toolHandler, watchWaits, wrappedHooks } from "./handlers.mjs";
+import { answeringHandler, hookNames, thrownBy, toolHandler, watchWaits, wrappedHooks } from "./handlers.mjs";
 import { view } from "./view.mjs";
 
 export * from "@github/copilot-sdk/extension";
@@ -50,11 +50,11 @@ function commandHandler(name, handler) {
 }
 
 /** The SDK does not answer at all for a handler that leaves the decision to others (`no-result`). The host would wait:
- * it is told `no-opinion`. */
+ * it is told `no-opinion`; and of a handler that throws, why. */
 function permissionHandler(handler) {
   const answer = answeringHandler("onPermissionRequest", handler);
   return async (...given) => {
-    const decision = await answer(...given);
+    const decision = await answer(...given).catch((error) => thrownBy("onPermissionRequest", error));
     const inner = decision?.kind === "attributed" ? decision.result : decision;
     return inner?.kind === "no-result" ? { kind: "no-opinion" } : decision;
   };

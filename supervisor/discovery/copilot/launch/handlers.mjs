@@ -37,11 +37,16 @@ export function wrappedHooks(hooks) {
         if (typeof value !== "function") throw new TypeError(`${name} is not a function`);
         return sendable(await run(name, () => value(asTheGuideHasIt(input), invocation)));
       } catch (error) {
-        console.error(`hook ${name} threw:`, error);
-        return { zotHookError: error instanceof Error ? error.message : String(error) };
+        return thrownBy(name, error);
       }
     };
   });
+}
+
+/** What the host is told of a handler that threw. The stack goes to stderr. */
+export function thrownBy(name, error) {
+  console.error(`${name} threw:`, error);
+  return { zotHookError: error instanceof Error ? error.message : String(error) };
 }
 
 /** Both names of the working directory, and the time. */

@@ -36,7 +36,7 @@ def test_the_join_says_which_hooks_there_are_and_which_variables_are_missing(run
     assert host.hook("preToolUse", toolName="bash", toolArgs={"throw": "out of words"}) == {
         "zotHookError": "out of words"
     }
-    assert "hook onPreToolUse threw: Error: out of words\n    at " in host.stderr
+    assert "onPreToolUse threw: Error: out of words\n    at " in host.stderr
     assert (host.noise, host.end()) == (b"", 0)
 
 
@@ -80,7 +80,10 @@ def test_permissions_questions_and_commands(running, version):
     assert asked["ls"] == {"kind": "approve-once"}
     assert asked["forbidden"] == {"kind": "reject", "feedback": "the bench forbids it"}
     assert host.permission({"kind": "write", "fileName": "undecided"}, "3") == {"kind": "no-opinion"}, "no silence"
-    assert host.permission({"kind": "read", "path": "broken"}, "4") == {"kind": "user-not-available"}
+    assert host.permission({"kind": "read", "path": "broken"}, "4") == {
+        "zotHookError": "the permission handler is broken"
+    }
+    assert "onPermissionRequest threw: Error: the permission handler is broken" in host.stderr
     question = {"sessionId": SESSION, "question": "which?", "choices": ["a", "b"], "allowFreeform": True}
     assert host.request("userInput.request", question)["result"] == {"answer": "a", "wasFreeform": False}
     assert "error" not in host.command("bench", "one two")
