@@ -6,43 +6,56 @@ import { Console } from "node:console";
 const HEADERS = /^(?:[\w-]+: [^\r\n]*\r\n)+\r\n/;
 const LENGTH = /^Content-Length: (\d+)\r$/im;
 const LONGEST_HEADERS = 1024; // bytes
+const MOST_WAITING = 100;
 
 /** Sends `console` to stderr, and what is written to `process.stdout` as well, but for messages.
  *
  * The SDK writes the headers of a message first and its body in a later turn of the loop. Other writes may come between
- * the two, which would break the message: so the headers wait for the body, and both are written as one. */
+ * the two, which would break the message: so headers wait for a body of their length, and both are written as one. What
+ * only looks like headers waits as well, and goes to stderr at the next message. */
 export function keepStdoutForMessages() {
   for (const [name, method] of Object.entries(new Console(process.stderr, process.stderr))) {
     if (typeof method === "function" && typeof console[name] === "function") console[name] = method;
   }
   const { stdout, stderr } = process;
   const write = stdout.write.bind(stdout);
-  let waiting; // the headers of a message, until its body comes
+  let waiting = []; // headers without a body: {bytes, bodyLength}
+
+  function writeMessage(headers, body, done) {
+    const others = waiting.filter((each) => each !== headers);
+    waiting = [];
+    for (const { bytes } of others) stderr.write(bytes);
+    return write(Buffer.concat([headers.bytes, body]), done);
+  }
 
   stdout.write = (chunk, encoding, callback) => {
     const done = typeof encoding === "function" ? encoding : callback;
     if (typeof chunk !== "string" && !(chunk instanceof Uint8Array)) return write(chunk, encoding, callback); // throws
     const name = typeof encoding === "string" ? encoding : "utf8";
     const bytes = typeof chunk === "string" ? Buffer.from(chunk, name) : chunk;
-    if (waiting && bytes.length === waiting.bodyLength && bytes[0] === 0x7b) {
-      const message = Buffer.concat([waiting.headers, bytes]);
-      waiting = undefined;
-      return write(message, done);
-    }
-    const { headersLength, bodyLength } = measured(bytes);
-    if (headersLength && bytes.length === headersLength + bodyLength) return write(bytes, done);
-    if (headersLength !== bytes.length || !headersLength || waiting) return stderr.write(bytes, done);
-    waiting = { headers: Buffer.from(bytes), bodyLength };
+
+    const itsHeaders = isBody(bytes) && waiting.find((headers) => headers.bodyLength === bytes.length);
+    if (itsHeaders) return writeMessage(itsHeaders, bytes, done);
+    const headers = headersIn(bytes);
+    if (!headers) return stderr.write(bytes, done);
+    const body = bytes.subarray(headers.bytes.length);
+    if (body.length === headers.bodyLength && isBody(body)) return writeMessage(headers, body, done);
+    if (body.length > 0) return stderr.write(bytes, done);
+    waiting.push(headers);
+    if (waiting.length > MOST_WAITING) stderr.write(waiting.shift().bytes);
     if (done) process.nextTick(done);
     return true;
   };
 }
 
-/** The lengths of a message's headers and of its body, in bytes, from the bytes that begin with the headers; 0 and 0 if
- * they do not. */
-function measured(bytes) {
+function isBody(bytes) {
+  return bytes[0] === 0x7b; // {
+}
+
+/** The headers with which the bytes begin: `bytes`, and `bodyLength` in bytes. Undefined if there are none. */
+function headersIn(bytes) {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, LONGEST_HEADERS)).toString("latin1");
-  const headers = HEADERS.exec(start)?.[0];
-  const length = headers && LENGTH.exec(headers)?.[1];
-  return length ? { headersLength: headers.length, bodyLength: Number(length) } : { headersLength: 0, bodyLength: 0 };
+  const text = HEADERS.exec(start)?.[0];
+  const length = text && LENGTH.exec(text)?.[1];
+  return length && { bytes: Buffer.from(text, "latin1"), bodyLength: Number(length) };
 }

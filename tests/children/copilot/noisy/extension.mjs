@@ -1,4 +1,4 @@
-// Writes to stdout as programs do: lines, parts of lines, bytes, what looks like headers, and all of it while messages
+// Writes to stdout as programs do: lines, parts of lines, bytes, headers, and all of it while messages
 // are being written.
 
 import console_, { log } from "node:console";
@@ -13,6 +13,8 @@ function makeNoise(where) {
   process.stdout.write(`${where}: a part of a line`);
   process.stdout.write(Buffer.from(`${where}: bytes \n`));
   process.stdout.write("Content-Length: 5\r\n");
+  process.stdout.write("Content-Length: 7\r\n\r\n");
+  process.stdout.write("Content-Length: 5\r\n\r\nhello");
   process.stdout.write("Content-Length: ten\r\n\r\n");
 }
 
@@ -25,6 +27,7 @@ await joinSession({
       handler: async (args) => {
         makeNoise("tool");
         for (let turn = 0; turn < 50; turn++) setImmediate(() => process.stdout.write(`turn ${turn} `));
+        for (let turn = 0; turn < 50; turn++) setImmediate(() => process.stdout.write("Content-Length: 9\r\n\r\n"));
         return String(args.text ?? "quiet").repeat(args.times ?? 1);
       },
     },

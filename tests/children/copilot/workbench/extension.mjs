@@ -10,10 +10,12 @@ function remember(hook, input, invocation) {
   seen.push({ hook, input: JSON.parse(JSON.stringify(input)), invocation });
 }
 
-/** What the hook returns: `output` of the args, of the prompt if it is JSON, or of the error if it is JSON. */
-function wanted(input) {
+/** What the hook returns: `output` of the args, of the prompt if it is JSON, or of the error if it is JSON. Sends the
+ * prompt `send` first, from inside the hook. */
+async function wanted(input) {
   const place = input.toolArgs ?? parsed(input.initialPrompt ?? input.prompt ?? input.error ?? input.finalMessage);
   if (place?.throw) throw new Error(place.throw);
+  if (place?.send) await session.send({ prompt: place.send });
   return place?.output;
 }
 

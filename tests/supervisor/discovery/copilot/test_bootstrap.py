@@ -167,6 +167,7 @@ def test_what_an_extension_writes_to_stdout_is_not_in_between_its_messages(runni
         for where in ("top", "joined", "tool", "hook"):
             assert f"{where}: {words}" in host.stderr
     assert "turn 49" in host.stderr
+    assert host.stderr.count("Content-Length: 5\n\nhello") == host.stderr.count("Content-Length: ten") == 13
 
 
 @pytest.mark.slow

@@ -111,6 +111,9 @@ def test_prompts_logs_events_and_the_workspace(running, version):
     files = [{"type": "file", "path": "./a.py"}]
     assert host.call("bench_send", {"prompt": "review", "attachments": files}, "send")["result"] == "sent as message-1"
     assert host.awaited("session.send", prompt="review")["attachments"] == files
+    inside = {"send": "from inside a hook", "output": {"additionalContext": "sent"}}
+    assert host.hook("preToolUse", toolName="bash", toolArgs=inside) == {"additionalContext": "sent"}
+    assert host.asked("session.send", prompt="from inside a hook")
     place = json.loads(host.call("bench_place", call_id="place")["result"])
     assert place == {"cwd": str(host.cwd), "workspace": "/workspace", "session": SESSION}
     assert json.loads(host.call("bench_heard", call_id="heard")["result"]).count("session.idle") == 1
