@@ -33,10 +33,28 @@ def stamp_of(status: os.stat_result) -> Stamp:
 class Seal:
     """The manifest and the files of an extension as they were hashed and found to be trusted."""
 
-    def __init__(self, manifest: Manifest, stamps: Sequence[tuple[str, Stamp]]) -> None:
+    def __init__(self, manifest: Manifest, stamps: Sequence[tuple[str, Stamp]], *, lasts: bool = False) -> None:
         """`stamps` has each path with its state at that time: of a link its own, of all else what the path led to."""
         self.manifest = manifest
         self._stamps = stamps
+        self.lasts = lasts
+        """Whether it holds for every start of a process, and not only for the first one of each worker."""
+
+    def for_good(self) -> Seal:
+        """The same seal, for every start."""
+        return Seal(self.manifest, self._stamps, lasts=True)
+
+    def absolute_link(self, folder: str) -> str:
+        """Returns the first link in the folder, a real path, that has an absolute target: what is there was not hashed.
+        "" if there is none."""
+        for path, stamp in self._stamps:
+            if stat.S_ISLNK(stamp[2]) and path.startswith(f"{folder.rstrip('/')}/"):
+                try:
+                    if os.path.isabs(os.readlink(path)):
+                        return path
+                except OSError:
+                    return path
+        return ""
 
     def first_change(self) -> str:
         """Returns the first path whose state has changed; "" if none has. Takes 4 µs for each path."""

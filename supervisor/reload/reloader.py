@@ -15,12 +15,14 @@ import msgspec
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.steps import no_steps
 from supervisor.extension.lifecycle import State
+from supervisor.reload.of_dialect import plan_dialect, why_held
 from supervisor.reload.plan import Keep, KnownExtension, Plan, Replace, Skip, Start, Stop, plan_all, plan_one
 from wire.control import ReloadOutcome
 from wire.manifest import Manifest, ManifestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
+    from pathlib import Path
 
     from supervisor.discovery.discover import Discovery
     from supervisor.discovery.found import Found
@@ -99,6 +101,25 @@ class Reloader:
             self._carry_out_all(plans, done)
 
         self._plan_all(planned)
+
+    def begin_dialect(self, dialect: str, parents: Collection[Path], done: AllDone) -> None:
+        """Reloads the extensions of one dialect for the agent, see `plan_dialect`, starts new ones, and leaves all others
+        alone. `done` gets the outcomes in a later pass. Needs `rediscover`."""
+
+        def discovered(discovery: Discovery | None) -> None:
+            extensions = self._supervisor.extensions
+            held = {each.name: why for each in extensions if (why := why_held(each))}
+            known = [_known(each) for each in extensions]
+            plans = [] if discovery is None else plan_dialect(dialect, known, discovery, parents=parents, held=held)
+            self._carry_out_all(plans, done)
+
+        self.look(discovered)
+
+    def look(self, then: Callable[[Discovery | None], None]) -> None:
+        """Finds all extensions again, without any effect. `then` gets None if the supervisor is closed meanwhile. Needs
+        `rediscover`."""
+        assert self._rediscover is not None
+        self._take(self._rediscover(), then)
 
     def _carry_out_all(self, plans: Plans, done: AllDone) -> None:
         outcomes: dict[int, ReloadOutcome] = {}

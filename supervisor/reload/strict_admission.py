@@ -1,0 +1,122 @@
+"""Admits extensions of one dialect by their content alone, in a host whose agent may write such extensions itself.
+
+A user's consent to a run (`--trust-project`, `--ext`, a yes on the terminal) is about the content that was there when
+the host started. What the agent writes afterwards has been seen by nobody: it runs only once it is on record as
+trusted. So nobody but the user decides about new content, whatever the flags of the run are.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from supervisor.discovery.discover import Discovery, untrusted_reason
+from supervisor.discovery.found import Scope, Skipped
+from supervisor.discovery.steps import Allowance
+from supervisor.discovery.trust_rules import TrustState
+from supervisor.discovery.trust_store import TrustStore, key_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from supervisor.discovery.found import Found
+    from supervisor.discovery.seal import Seal
+    from supervisor.discovery.steps import Steps
+
+NOT_TRUSTED = "not trusted"
+"""The beginning of the reason why an extension waits for the user."""
+
+
+class StrictAdmission:
+    """Judges the extensions of `dialect`; all others are left as they are. Their seals last: a process that ended is
+    not started again from files that have changed meanwhile."""
+
+    def __init__(self, home: Path, dialect: str) -> None:
+        self.dialect = dialect
+        self._store = TrustStore(home)
+        self._consented: dict[str, str] = {}
+        """By the key of the place: the hash of what the user has let run in this host, without a record."""
+
+    def first(self, discovery: Discovery) -> Steps[Discovery]:
+        """The extensions that the start of the host has found and admitted. Remembers the content of those that run by
+        consent; one whose content cannot be read starts all the same, and its later versions need a record."""
+        allowance = Allowance()
+        found = []
+        for each in discovery.found:
+            if not self._is_judged(each):
+                found.append(each)
+            elif each.is_hashed and each.seal is not None:
+                found.append(replace(each, seal=each.seal.for_good()))
+            else:
+                judged = yield from self._store.judging(
+                    each.place, each.manifest, allowance, is_shown=True, server=each
+                )
+                if judged.content is not None and judged.seal is not None:
+                    self._consented[key_of(each.place)] = judged.content.hash
+                    each = replace(each, seal=judged.seal.for_good())  # noqa: PLW2901
+                found.append(each)
+        return Discovery(tuple(found), discovery.skipped)
+
+    def again(self, discovery: Discovery) -> Steps[Discovery]:
+        """The extensions that a later discovery has found and admitted. Those that are neither on record nor as they
+        were at the start of the host are among the skipped ones."""
+        allowance = Allowance()
+        found, skipped = [], [self._in_short(each) for each in discovery.skipped]
+        for each in discovery.found:
+            admitted = (yield from self._judge(each, allowance)) if self._is_judged(each) else each
+            if isinstance(admitted, str):
+                skipped.append(Skipped(each.place, admitted, untrusted=each))
+            else:
+                found.append(admitted)
+        return Discovery(tuple(found), tuple(skipped))
+
+    def may_run(self, found: Found) -> Steps[Found | str]:
+        """A new version as it may run, or why it may not."""
+        return self._judge(found, Allowance())
+
+    def _is_judged(self, found: Found) -> bool:
+        return found.manifest.dialect == self.dialect and found.link is None
+
+    def _judge(self, found: Found, allowance: Allowance) -> Steps[Found | str]:
+        if found.is_hashed and found.seal is not None:
+            return _sealed(found, found.seal)
+        known = self._consented.get(key_of(found.place))
+        judged = yield from self._store.judging(
+            found.place, found.manifest, allowance, is_shown=known is not None, server=found
+        )
+        is_known = judged.content is not None and judged.content.hash == known
+        if judged.seal is not None and (judged.is_trusted or is_known):
+            return _sealed(found, judged.seal)
+        why = judged.reason
+        if known is not None and judged.standing is TrustState.NEVER_SEEN:
+            why = "its files have changed since it was started"
+        return f"{NOT_TRUSTED} ({why})"
+
+    def _in_short(self, skipped: Skipped) -> Skipped:
+        """Without advice that has no effect here."""
+        found = skipped.untrusted
+        if found is None or not self._is_judged(found):
+            return skipped
+        before, _, after = untrusted_reason(found.manifest.name, "\0").partition("\0")
+        why = skipped.reason.removeprefix(before).removesuffix(after)
+        return replace(skipped, reason=f"{NOT_TRUSTED} ({why})")
+
+
+def _sealed(found: Found, seal: Seal) -> Found | str:
+    """The extension, whose files are trusted. What an absolute link leads to is no file of it: it may be anything by
+    now."""
+    if link := seal.absolute_link(os.path.realpath(found.folder)):
+        return f"{link} is an absolute link, and nobody has seen what it leads to; put the file itself in its place"
+    return replace(found, seal=seal.for_good())
+
+
+def is_waiting(reason: str) -> bool:
+    """Whether an extension does not run because of this reason only until the user trusts it."""
+    return reason.startswith(f"{NOT_TRUSTED} (")
+
+
+def scope_of(found: Found) -> str:
+    """The scope in the words of `extensions_manage`."""
+    return {Scope.EXPLICIT: "--ext", Scope.PROJECT: "project", Scope.GLOBAL: "user"}.get(found.scope, "program")

@@ -1,0 +1,92 @@
+"""What a reload that the agent has asked for does with each extension, decided from what was found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from supervisor.discovery.discover import Discovery
+from supervisor.discovery.found import Found, Scope, Skipped
+from supervisor.reload.of_dialect import plan_dialect
+from supervisor.reload.plan import Keep, KnownExtension, Plan, Replace, Skip, Start, Stop
+from wire.manifest import parse_manifest
+
+PARENT = Path("/project/extensions")
+USERS = Path("/home/extensions")
+
+
+def found(name: str, parent: Path = PARENT, dialect: str = "mcp", scope: Scope = Scope.PROJECT) -> Found:
+    fields: dict[str, Any] = {"name": name, "exec": "x", "dialect": dialect}
+    return Found(parent / name, parse_manifest(json.dumps(fields).encode()), scope)
+
+
+def plans(
+    known: list[Found],
+    discovered: list[Found],
+    skipped: list[Skipped] | None = None,
+    held: dict[str, str] | None = None,
+) -> dict[str, Plan]:
+    made = plan_dialect(
+        "mcp",
+        [KnownExtension(each) for each in known],
+        Discovery(tuple(discovered), tuple(skipped or ())),
+        parents=(PARENT, USERS),
+        held=held or {},
+    )
+    assert len({name for name, _ in made}) == len(made)
+    return dict(made)
+
+
+def test_only_extensions_of_the_dialect_get_a_plan():
+    one, other, new, new_other = found("one"), found("other", dialect="zot"), found("new"), found("n2", dialect="zot")
+    assert plans([one, other], [one, other, new, new_other]) == {"one": Replace(one), "new": Start(new)}
+    assert plans([other], []) == {}
+    assert plans([other], [], [Skipped(other.folder / "x", "bad")]) == {}
+
+
+@pytest.mark.parametrize("reason", ["not trusted (never seen)", "read manifest: nothing"])
+def test_a_version_that_may_not_run_replaces_nothing_and_lets_no_other_in(reason: str):
+    running = found("guard")
+    skipped = Skipped(running.folder, reason, untrusted=running if "trusted" in reason else None)
+    assert plans([running], [], [skipped]) == {"guard": Keep(reason)}
+    users = found("guard", USERS, scope=Scope.GLOBAL)
+    assert plans([running], [users], [skipped]) == {"guard": Keep(reason)}, "trusted, but not what runs"
+
+
+@pytest.mark.parametrize("how", ["gone", "disabled"])
+def test_what_guards_is_not_stopped(how: str):
+    guard, tool = found("guard"), found("tool")
+    skipped = [Skipped(each.folder, "disabled", is_error=False) for each in (guard, tool)] if how == "disabled" else []
+    made = plans([guard, tool], [], skipped, held={"guard": "it guards tool_call"})
+    why = "its folder is gone" if how == "gone" else "it is disabled"
+    assert made == {
+        "guard": Keep(f"{why}, but it guards tool_call: only a person may stop it"),
+        "tool": Stop(why),
+    }
+
+
+def test_a_name_of_another_kind_is_not_taken():
+    zots, new = found("guard", USERS, dialect="zot", scope=Scope.GLOBAL), found("guard")
+    assert plans([zots], [new]) == {"guard": Skip("an extension of another kind has its name")}
+
+
+def test_an_extension_does_not_turn_into_one_of_another_dialect():
+    running = found("guard")
+    made = plans([running], [found("guard", dialect="zot")], held={"guard": "it guards tool_call"})
+    assert isinstance(made["guard"], Keep)
+
+
+def test_what_waits_for_trust_is_told_and_what_is_broken_elsewhere_is_not():
+    waits = found("waits", Path("/else"))
+    skipped = [
+        Skipped(waits.folder, "not trusted (never seen)", untrusted=waits),
+        Skipped(PARENT / "broken", "read manifest: nothing"),
+        Skipped(Path("/elsewhere/broken"), "read manifest: nothing"),
+    ]
+    assert plans([], [], skipped) == {
+        "waits": Skip("not trusted (never seen)"),
+        "broken": Skip("read manifest: nothing"),
+    }
