@@ -101,6 +101,7 @@ def _prepare(
         "auto_compact": request.replay is None if request.auto_compact is None else request.auto_compact,
         "compact_at": _compact_at(request, config),
         "answer_schema": schema,
+        "copilot": request.copilot or _may_offer(request, config),
         "limits": config.limits,
         "config": config,
         "remarks": (*remarks, *scaled, *skills.remarks, *context.notices),
@@ -190,6 +191,12 @@ def _compact_at(request: RunRequest, config: Config) -> int:
     """The percent of the window at which the conversation is compacted. A flag counts more than the settings."""
     wanted = config.auto_compact_threshold
     return THRESHOLD if wanted is None or (request.auto_compact and not wanted) else wanted
+
+
+def _may_offer(request: RunRequest, config: Config) -> bool:
+    """Whether the settings offer the tools of `--copilot`: not where a flag leaves tools or extensions out, nor where a
+    recording says what is offered."""
+    return config.copilot and request.discover and request.replay is None and request.tools == RunRequest().tools
 
 
 def _places(named: Sequence[str], cwd: str, home: Path) -> dict[str, str]:

@@ -25,7 +25,7 @@ from agent.run.steering import Steering
 from agent.run.summarizer import Summarizer
 from agent.run.turn.guarded_text import judged
 from agent.run.turn.model_call import ModelCalls
-from agent.tools.catalogue import SKILL
+from agent.tools.catalogue import besides
 from agent.tools.toolbox import Toolbox
 from agent.transcript import now
 from supervisor.home.runtime_dir import runtime_dir
@@ -110,20 +110,22 @@ class Engine:
             runtime_folder=runtime_dir(options.home),
             keeper=options.keeper,
             say=lambda line: notices.say(f"zot: {line}"),
-            reserved_tools=options.tools | ({SKILL.name} if options.offered_skills else set()),
+            reserved_tools=options.tools | besides(skills=bool(options.offered_skills), extensions=options.copilot),
             on_notice=notices.notice,
             on_note=notices.note,
             on_show=on_show,
         )
         self._hooks = SessionHooks(self.supervisor, "startup" if self.session.resumed is msgspec.UNSET else "resume")
         self.session.on_leave = self._hooks.leave
-        self.reloader = starting.make_reloader(options, self.supervisor)
+        self._strict = starting.strict_admission(options)
+        self.reloader = starting.make_reloader(options, self.supervisor, self._strict)
         self.toolbox = Toolbox(
             loop,
             self.supervisor,
             cwd=options.cwd,
             enabled=options.tools,
             skills=options.offered_skills,
+            extension_tools=starting.extension_tools(options, self.supervisor, self.reloader),
             on_progress=lambda call_id, text: event_writer.post_progress(events.ToolProgress(call_id, text)),
             on_ran=on_tool_ran,
         )
@@ -281,7 +283,7 @@ class Engine:
         if command is None and needs_model and isinstance(self._provider, ProviderUnavailable):
             self._begin()
             return PromptResult(self._provider.status, self._provider.reason)
-        found = starting.find_extensions(self._options)
+        found = starting.find_extensions(self._options, self._strict)
         self._skipped = found.discovery.skipped
         if command is not None:
             self.supervisor.restarts.hold()

@@ -26,10 +26,17 @@ if TYPE_CHECKING:
     from agent.options import Options
     from agent.output.event_writer import EventWriter
     from agent.output.stderr_notices import StderrNotices
+    from agent.tools.extension_tools.tools import ExtensionTools
     from supervisor.discovery.discover import Discovery
+    from supervisor.discovery.found import Found
     from supervisor.discovery.steps import Steps
     from supervisor.extension.extension import Extension
+    from supervisor.reload.strict_admission import StrictAdmission
     from supervisor.supervisor import Supervisor
+    from wire.manifest import Manifest
+
+COPILOT = "copilot"
+"""The dialect of the extensions that the agent may write."""
 
 
 class Findings(msgspec.Struct, frozen=True):
@@ -45,9 +52,28 @@ class Findings(msgspec.Struct, frozen=True):
         return next((skipped.why_needed for skipped in self.discovery.skipped if skipped.why_needed), None)
 
 
-def find_extensions(options: Options) -> Findings:
+def strict_admission(options: Options) -> StrictAdmission | None:
+    """For a run whose agent may write Copilot extensions; None for others."""
+    if not options.copilot:
+        return None
+    from supervisor.reload.strict_admission import StrictAdmission  # other runs do not load it
+
+    return StrictAdmission(options.home, COPILOT)
+
+
+def extension_tools(options: Options, supervisor: Supervisor, reloader: Reloader) -> ExtensionTools | None:
+    """The tools by which the agent makes and reloads extensions; None if it is not to have them."""
+    if not options.copilot:
+        return None
+    from agent.tools.extension_tools.tools import ExtensionTools  # other runs do not load it
+
+    return ExtensionTools(supervisor, reloader, project=Path(options.cwd), home=options.home, dialect=COPILOT)
+
+
+def find_extensions(options: Options, strict: StrictAdmission | None = None) -> Findings:
     """Finds the extensions that `options` names and, with `discover`, those of the project and of the user."""
-    return Findings(finish(_finding(options)), options)
+    discovery = finish(_finding(options))
+    return Findings(discovery if strict is None else finish(strict.first(discovery)), options)
 
 
 def _finding(options: Options) -> Steps[Discovery]:
@@ -61,13 +87,22 @@ def _finding(options: Options) -> Steps[Discovery]:
     )
 
 
-def make_reloader(options: Options, supervisor: Supervisor) -> Reloader:
-    """A reloader that finds and admits extensions by the rules of this run."""
-    return Reloader(
-        supervisor,
-        may_run=Admission(options.home, options.consent, options.config).may_run,
-        rediscover=lambda: _finding(options),
-    )
+def make_reloader(options: Options, supervisor: Supervisor, strict: StrictAdmission | None = None) -> Reloader:
+    """A reloader that finds and admits extensions by the rules of this run. With `strict`, whoever asks for a reload,
+    the extensions that the agent may have written are admitted by their content alone."""
+    admission = Admission(options.home, options.consent, options.config)
+    if strict is None:
+        return Reloader(supervisor, may_run=admission.may_run, rediscover=lambda: _finding(options))
+
+    def finding() -> Steps[Discovery]:
+        discovery = yield from _finding(options)
+        return (yield from strict.again(discovery))
+
+    def may_run(found: Found, old: Manifest) -> Steps[Found | str]:
+        is_judged = strict.dialect in (found.manifest.dialect, old.dialect)
+        return strict.may_run(found) if is_judged else admission.may_run(found, old)
+
+    return Reloader(supervisor, may_run=may_run, rediscover=finding)
 
 
 def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloader, notices: StderrNotices) -> str:

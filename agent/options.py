@@ -44,6 +44,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     extension_wait: float | None = None
     """The most seconds that the first request waits for extensions that are still starting. None: until the model is
     ready, at most `SETTLE_S`; `SETTLE_S` if the model is ready at once."""
+    copilot: bool = False
+    """Whether the agent is offered the tools that make and reload Copilot extensions."""
     trust_project: bool = False
     """Whether the project's extensions are started although they are not on record as trusted."""
     watch: bool = False

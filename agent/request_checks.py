@@ -73,6 +73,8 @@ def _check_exclusions(request: RunRequest) -> None:
         raise UsageError(f"--replay FILE and --provider {name} exclude each other")
     if request.replay is not None and request.record is not None:
         raise UsageError("--replay and --record exclude each other: a replayed run has nothing new to record")
+    if request.copilot and not request.discover:
+        raise UsageError("--copilot and --no-ext exclude each other: what the agent makes would not be found")
     if request.openmetrics and request.metrics is None:
         raise UsageError("--openmetrics has no effect without --metrics FILE")
     stats, metrics = request.stats, request.metrics

@@ -72,5 +72,39 @@ WRITE = ToolSpec(
     ),
 )
 
+EXTENSIONS_MANAGE = ToolSpec(
+    "extensions_manage",
+    "Make a new Copilot extension, list all of them, or look at one.",
+    _object(
+        ["operation"],
+        operation={
+            "type": "string",
+            "enum": ["scaffold", "list", "inspect"],
+            "description": "scaffold: write a skeleton. list: all, with their state. inspect: one, with its log.",
+        },
+        name=_string("The extension, for scaffold and inspect."),
+        location={
+            "type": "string",
+            "enum": ["project", "user"],
+            "description": "For scaffold: this project (default), or the user, for all projects.",
+        },
+    ),
+)
+
+EXTENSIONS_RELOAD = ToolSpec(
+    "extensions_reload",
+    "Start new and changed Copilot extensions that a person has trusted; their tools can be called at once.",
+    _object([]),
+)
+
+OF_EXTENSIONS = (EXTENSIONS_MANAGE, EXTENSIONS_RELOAD)
+"""Those of `--copilot`."""
+
 SPECS = (BASH, EDIT, READ, WRITE)
 """Those that `--tools` chooses from, sorted by name. Where there are skills, `SKILL` is offered, too."""
+
+
+def besides(*, skills: bool, extensions: bool) -> set[str]:
+    """The names of the built-in tools besides `SPECS`: where there are skills, and where the agent may write
+    extensions."""
+    return {*([SKILL.name] if skills else ()), *([spec.name for spec in OF_EXTENSIONS] if extensions else ())}

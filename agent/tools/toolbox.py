@@ -9,7 +9,7 @@ from agent.images.conversation import fit_message, fit_result
 from agent.model.request import ToolSpec
 from agent.skills.allowed_tools import ActiveSkills
 from agent.tools import arguments, bash, catalogue, skill
-from agent.tools.extension_result import extension_result, failed
+from agent.tools.extension_result import extension_result, failed, within_bounds
 from agent.tools.file_worker.client import CALL_S, FILE_TOOLS, FileTools
 from agent.tools.outcome import ToolError
 from agent.tools.shell.command import ShellCommand, log_folder
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from agent.abort import Abort
     from agent.skills.skill import Skill
+    from agent.tools.extension_tools.tools import ExtensionTools
     from agent.transcript import ToolCall
     from supervisor.loop.loop import Loop
     from supervisor.process.teardown import Stoppable
@@ -40,7 +41,8 @@ class Waiting(Protocol):
 
 
 class Toolbox:
-    """The tools of one engine. `enabled` names the built-in tools that are on; `skill` is, too, if there are `skills`.
+    """The tools of one engine. `enabled` names the built-in tools that are on; `skill` is, too, if there are `skills`,
+    and so are the `extension_tools`.
     `on_progress` gets the id of a call and a piece of its output."""
 
     def __init__(
@@ -51,6 +53,7 @@ class Toolbox:
         cwd: str,
         enabled: Collection[str],
         skills: Sequence[Skill] = (),
+        extension_tools: ExtensionTools | None = None,
         on_progress: Callable[[str, str], None],
         on_ran: Callable[[str, str, Timestamp, ToolResult], None] | None = None,
     ) -> None:
@@ -66,6 +69,9 @@ class Toolbox:
         self._specs = {name: spec for name, spec in BUILT_IN.items() if name in enabled}
         if skills:
             self._specs[catalogue.SKILL.name] = catalogue.SKILL
+        self._extension_tools = extension_tools
+        self._of_extension_tools = {spec.name: spec for spec in extension_tools.specs} if extension_tools else {}
+        self._specs |= self._of_extension_tools
         self._enabled = frozenset(self._specs)
         self._on_progress = on_progress
         self._files = FileTools(loop, cwd)
@@ -158,6 +164,13 @@ class Toolbox:
             ended(self._run_file_tool(call, args, wait))
         elif call.name == catalogue.SKILL.name and call.name in self._enabled:
             ended(self._load_skill(call, args))
+        elif call.name in self._of_extension_tools:
+            assert self._extension_tools is not None
+            self._extension_tools.begin(
+                call.name,
+                args,
+                lambda text, is_error: ended(ToolResult(call.id, within_bounds((Text(text),)), is_error)),
+            )
         elif call.name in self._enabled:
             ended(self._run_command(call, args, wait, abort))
         elif (owned := self._registered.tools().get(call.name)) is not None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 RUN_FLAGS = (
     "provider", "model", "api_key", "api_key_file", "base_url", "system_prompt", "append_system_prompt", "reasoning",
     "replay", "tools", "no_tools", "extensions", "mcp_configs", "no_ext", "extension_wait", "trust_project",
-    "strict_guards", "allow_asked",
+    "copilot", "strict_guards", "allow_asked",
     "with_skills", "no_skills", "no_context_files", "max_steps", "output_schema",
 )  # fmt: skip
 """The parameters that are fields of the request for each run, as `cli.run.request` reads them."""

@@ -17,6 +17,7 @@ from cli.run.flags import (
     ApiKeyFile,
     AppendSystemPrompt,
     BaseUrl,
+    Copilot,
     Extensions,
     ExtensionWait,
     McpConfigs,
@@ -115,6 +116,7 @@ def root(
     no_ext: NoExt = False,
     extension_wait: ExtensionWait = None,
     trust_project: TrustProject = False,
+    copilot: Copilot = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Reload an extension when its files change.", rich_help_panel=_TOOLS)
     ] = False,

@@ -148,6 +148,14 @@ TrustProject = Annotated[
         rich_help_panel=_TOOLS,
     ),
 ]
+Copilot = Annotated[
+    bool,
+    typer.Option(
+        "--copilot",
+        help="Offer the model tools to write and reload Copilot extensions; none runs before you trust it.",
+        rich_help_panel=_TOOLS,
+    ),
+]
 StrictGuards = Annotated[
     bool,
     typer.Option(

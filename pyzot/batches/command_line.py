@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         no_ext: bool
         ext_wait: float
         trust_project: bool
+        copilot: bool
         strict_guards: bool
         allow_asked: bool
         with_skills: bool
@@ -86,6 +87,7 @@ FLAGS = {
     "no_ext": SWITCH,
     "ext_wait": SECONDS,
     "trust_project": SWITCH,
+    "copilot": SWITCH,
     "strict_guards": SWITCH,
     "allow_asked": SWITCH,
     "with_skills": SWITCH,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         no_ext: bool
         ext_wait: float
         trust_project: bool
+        copilot: bool
         watch: bool
         strict_guards: bool
         allow_asked: bool
@@ -85,6 +86,7 @@ FLAGS = {
     "no_ext": SWITCH,
     "ext_wait": SECONDS,
     "trust_project": SWITCH,
+    "copilot": SWITCH,
     "watch": SWITCH,
     "strict_guards": SWITCH,
     "allow_asked": SWITCH,

@@ -39,6 +39,9 @@ class Config(msgspec.Struct, frozen=True, dict=True):
     request that was too long. `--auto-compact` and `--no-auto-compact` count more. Default: 85."""
     allow_asked: bool = False
     """Whether what a guard wants a person to decide is allowed, as with `--allow-asked`. Default: it is refused."""
+    copilot: bool = False
+    """Whether runs offer the tools of `--copilot`; those with `--tools`, `--no-tools`, `--no-ext` or `--replay` do not.
+    Default: no run does."""
     limits: Limits = msgspec.field(default_factory=Limits)
     """Limits for extensions whose manifests set none, with the fields of `limits` in a manifest. Default: no limits."""
     secrets: tuple[str, ...] = ()

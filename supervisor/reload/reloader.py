@@ -103,8 +103,8 @@ class Reloader:
         self._plan_all(planned)
 
     def begin_dialect(self, dialect: str, parents: Collection[Path], done: AllDone) -> None:
-        """Reloads the extensions of one dialect for the agent, see `plan_dialect`, starts new ones, and leaves all others
-        alone. `done` gets the outcomes in a later pass. Needs `rediscover`."""
+        """Reloads the extensions of one dialect for the agent, see `plan_dialect`, and starts new ones. All others stay
+        as they are. `done` gets the outcomes in a later pass. Needs `rediscover`."""
 
         def discovered(discovery: Discovery | None) -> None:
             extensions = self._supervisor.extensions

@@ -50,8 +50,9 @@ class Digests:
             "images": request.run.images,
         }
         # These count only if they are given, so that digests are those of versions without these flags.
-        if request.run.allow_asked:
-            self._flags["allow_asked"] = True
+        for flag in ("allow_asked", "copilot"):
+            if getattr(request.run, flag):
+                self._flags[flag] = True
         if named := request.run.mcp_configs:
             self._flags["mcp_configs"] = self._files["mcp_configs"] = named
         self._settings: dict[tuple[str, ...], bytes] = {}

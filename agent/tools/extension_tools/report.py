@@ -1,0 +1,135 @@
+"""What the model is told of extensions: short, exact, and with the next step. Pure."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from wire.text import one_line, valid_text
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from wire.control import ReloadOutcome
+
+LISTED = 100
+"""Most extensions, and most names of one kind, that a text has."""
+REASON = 500
+"""Characters of a reason."""
+NAME = 80
+"""Characters of a name: a folder that holds no extension may have any."""
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """An extension as it runs, or as it lies in its folder."""
+
+    name: str
+    scope: str
+    state: str
+    """In a few words, with the reason if it does not run."""
+    folder: str
+    tools: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    """Those of its tools that are not offered, since another one has the name."""
+    guards: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    restarts: int = 0
+    reloads: int = 0
+    log: str = ""
+    """The file; "" if it has never run."""
+    last_lines: str = ""
+
+
+def advice(name: str) -> str:
+    """The next step with an extension that waits for trust: it is a person's."""
+    return f"a person has to look at it, and run in a terminal: zot ext trust {quote(name)}"
+
+
+def made(name: str, program: str, tool: str) -> str:
+    """After a scaffold."""
+    return (
+        f"made {program}, a skeleton with the tool {tool}. Edit it, then call extensions_reload. It does not run before"
+        f" it is trusted as it is then: {advice(name)}"
+    )
+
+
+def listed(rows: Sequence[Row]) -> str:
+    if not rows:
+        return "there are no Copilot extensions; extensions_manage with operation scaffold makes one"
+    lines = [f"{_count(len(rows), 'Copilot extension')}:"]
+    lines += [
+        f"- {one_line(row.name, NAME)} ({row.scope}): {one_line(row.state, REASON)}{_tools(row)}"
+        for row in rows[:LISTED]
+    ]
+    if len(rows) > LISTED:
+        lines.append(f"- and {len(rows) - LISTED} more")
+    return "\n".join(lines)
+
+
+def inspected(row: Row) -> str:
+    lines = [
+        f"{one_line(row.name, NAME)} ({row.scope})",
+        f"state: {one_line(row.state, REASON)}",
+        f"folder: {row.folder}",
+    ]
+    if row.log:
+        lines += [
+            f"tools: {_names(row.tools)}",
+            *([f"tools that are hidden, since their names are taken: {_names(row.hidden)}"] if row.hidden else []),
+            f"guards: {_names(row.guards)}",
+            *([f"commands: {_names(['/' + name for name in row.commands])}"] if row.commands else []),
+            f"restarts: {row.restarts}, reloads: {row.reloads}",
+            f"log: {row.log}",
+        ]
+    if row.last_lines:
+        lines += ["the end of the log:", row.last_lines]
+    return "\n".join(lines)
+
+
+def reloaded(outcomes: Sequence[ReloadOutcome], up: Collection[str], new_tools: Mapping[str, Sequence[str]]) -> str:
+    """After a reload. `up` are the extensions that serve now, `new_tools` those that were not offered before, by
+    extension."""
+    if not outcomes:
+        return "there are no Copilot extensions to reload; extensions_manage with operation scaffold makes one"
+    done = sum(each.outcome in ("reloaded", "started") for each in outcomes)
+    lines = [f"{done} of {_count(len(outcomes), 'Copilot extension')} reloaded or started:"]
+    lines += [_outcome(each, each.name in up, new_tools.get(each.name, ())) for each in outcomes[:LISTED]]
+    if len(outcomes) > LISTED:
+        lines.append(f"- and {len(outcomes) - LISTED} more")
+    if any(new_tools.values()):
+        lines.append("the new tools can be called from now on")
+    return "\n".join(lines)
+
+
+def _outcome(told: ReloadOutcome, is_up: bool, new_tools: Sequence[str]) -> str:
+    said = f"- {one_line(valid_text(told.name), NAME)}: "
+    reason = one_line(valid_text(told.reason), REASON)
+    match told.outcome:
+        case "reloaded" | "started":
+            return said + told.outcome + (f"; new tools: {_names(new_tools)}" if new_tools else "")
+        case "stopped":
+            return f"{said}stopped: {reason}"
+        case "skipped":
+            return f"{said}not started: {_with_advice(told.name, reason)}"
+        case _:
+            then = "the version that was running goes on" if is_up else "it does not run"
+            return f"{said}not reloaded: {_with_advice(told.name, reason)}; {then}"
+
+
+def _with_advice(name: str, reason: str) -> str:
+    return f"{reason}; {advice(name)}" if reason.startswith("not trusted (") else reason
+
+
+def _tools(row: Row) -> str:
+    return f"; tools: {_names(row.tools)}" if row.tools else ""
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + more if names else "none"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"

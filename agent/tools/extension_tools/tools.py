@@ -1,0 +1,119 @@
+"""Carries out the calls of `extensions_manage` and `extensions_reload`. A call ends in a later pass of the loop, or at
+once; nothing waits here.
+
+The agent may write an extension. Whether that runs is for the user alone to say: the reloader of such a host admits by
+the content on record (`supervisor.reload.strict_admission`), and what guards is not stopped.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.tools import arguments
+from agent.tools.catalogue import EXTENSIONS_MANAGE, EXTENSIONS_RELOAD, OF_EXTENSIONS
+from agent.tools.extension_tools import report
+from agent.tools.extension_tools.request import Inspect, ListAll, Scaffold, read
+from agent.tools.extension_tools.rows import rows_of
+from agent.tools.outcome import ToolError
+from supervisor.discovery.copilot.scaffold import ScaffoldError, scaffold, tool_prefix
+from supervisor.home.copilot_folders import copilot_folders
+from wire.suggest import no_such
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from supervisor.discovery.discover import Discovery
+    from supervisor.reload.reloader import Reloader
+    from supervisor.supervisor import Supervisor
+    from wire.control import ReloadOutcome
+
+    Done = Callable[[str, bool], None]
+    """Gets the text for the model, and whether the call failed."""
+
+STOPPING = "the host is stopping"
+
+
+class ExtensionTools:
+    """The two tools of one engine. `project` is the working folder, `home` is `$ZOT_HOME`. `reloader` finds extensions
+    again."""
+
+    specs = OF_EXTENSIONS
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        reloader: Reloader,
+        *,
+        project: Path,
+        home: Path,
+        dialect: str,
+        parents: tuple[Path, ...] | None = None,
+    ) -> None:
+        """`parents` are the folders with the folders of extensions, that of the project first; by default those of
+        Copilot extensions."""
+        self._supervisor = supervisor
+        self._reloader = reloader
+        self._project = project
+        self._home = home
+        self._dialect = dialect
+        self._parents = copilot_folders(project, home) if parents is None else parents
+
+    def begin(self, tool: str, args: bytes, done: Done) -> None:
+        """Carries out a call with these arguments, a JSON object. `done` is called once."""
+        try:
+            fields = arguments.decode(args)
+            if tool == EXTENSIONS_RELOAD.name:
+                self._reload(done)
+                return
+            request = read(fields)
+            if isinstance(request, Scaffold):
+                done(self._scaffold(request), False)
+                return
+        except (ToolError, ScaffoldError) as error:
+            done(f"{tool}: {error}", True)
+            return
+        self._look(request, done)
+
+    def _scaffold(self, request: Scaffold) -> str:
+        """Raises `ScaffoldError`."""
+        name = request.name
+        for extension in self._supervisor.extensions:
+            if extension.name == name and extension.manifest.dialect != self._dialect:
+                raise ScaffoldError(f"an extension of another kind is called {name!r}; choose another name")
+        program = scaffold(name, request.location, self._project, self._home)
+        return report.made(name, str(program), f"{tool_prefix(name)}_greet")
+
+    def _look(self, request: ListAll | Inspect, done: Done) -> None:
+        def looked(discovery: Discovery | None) -> None:
+            if discovery is None:
+                done(f"{EXTENSIONS_MANAGE.name}: {STOPPING}", True)
+                return
+            rows = rows_of(self._supervisor, self._dialect, self._parents, discovery)
+            if isinstance(request, ListAll):
+                done(report.listed(rows), False)
+                return
+            mine = [row for row in rows if row.name == request.name]
+            if mine:
+                done("\n\n".join(map(report.inspected, mine)), False)
+            else:
+                known = sorted({row.name for row in rows})
+                done(f"{EXTENSIONS_MANAGE.name}: {no_such('extension', request.name[:80], known)}", True)
+
+        self._reloader.look(looked)
+
+    def _reload(self, done: Done) -> None:
+        before = set(self._supervisor.registrations.tools())
+
+        def ended(outcomes: tuple[ReloadOutcome, ...]) -> None:
+            if self._supervisor.closed:
+                done(f"{EXTENSIONS_RELOAD.name}: {STOPPING}", True)
+                return
+            new: dict[str, list[str]] = {}
+            for name, owned in self._supervisor.registrations.tools().items():
+                if name not in before:
+                    new.setdefault(owned.owner.name, []).append(name)
+            up = {each.name for each in self._supervisor.extensions if each.is_up}
+            done(report.reloaded(outcomes, up, new), False)
+
+        self._reloader.begin_dialect(self._dialect, self._parents, ended)
