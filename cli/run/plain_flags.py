@@ -33,6 +33,7 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "--no-extensions": ("no_ext", "switch"),
     "--ext-wait": ("extension_wait", "wait"),
     "--trust-project": ("trust_project", "switch"),
+    "--copilot": ("copilot", "switch"),
     "--watch": ("watch", "switch"),
     "--strict-guards": ("strict_guards", "switch"),
     "--allow-asked": ("allow_asked", "switch"),

@@ -100,15 +100,16 @@ def test_the_settings_have_a_digest_of_their_own(tmp_path):
 
 
 def test_a_flag_that_is_not_given_leaves_digests_as_they_were():
-    assert Digests(request(RunRequest(allow_asked=True))).settings != Digests(request(RunRequest())).settings
-    assert "allow_asked" not in RUN_FIELDS
+    for flag in ("allow_asked", "copilot"):
+        assert Digests(request(RunRequest(**{flag: True}))).settings != Digests(request(RunRequest())).settings
+        assert flag not in RUN_FIELDS
 
 
 def test_each_flag_of_a_run_counts_or_is_known_not_to():
     without = {
         "allow_asked", "api_key", "api_key_file", "record", "extension_wait", "watch", "stream_before_guards",
         "keep_session", "continue_last", "resume", "session", "fork", "stats", "metrics", "openmetrics", "home",
-        "mcp_configs",
+        "mcp_configs", "copilot",
     }  # fmt: skip
     assert set(RUN_FIELDS) | without == set(RunRequest.__struct_fields__)
     assert set(BATCH_FIELDS) < set(BatchRequest.__struct_fields__)
