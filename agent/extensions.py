@@ -13,7 +13,7 @@ from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission
 from supervisor.discovery.discover import McpFiles, discovering
 from supervisor.discovery.environment import extension_environment
-from supervisor.discovery.found import lines_of
+from supervisor.discovery.found import COPILOT, lines_of
 from supervisor.discovery.steps import finish
 from supervisor.reload.reloader import Reloader
 from wire.dialects.table import dialect_named
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from supervisor.reload.strict_admission import StrictAdmission
     from supervisor.supervisor import Supervisor
     from wire.manifest import Manifest
-
-COPILOT = "copilot"
-"""The dialect of the extensions that the agent may write."""
 
 
 class Findings(msgspec.Struct, frozen=True):

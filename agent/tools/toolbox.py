@@ -238,5 +238,7 @@ class Toolbox:
         return ToolResult(call.id, (Text(loaded.text),))
 
     def cancel_pending(self, reason: str) -> None:
-        """Fails the calls of file tools that have not ended."""
+        """Fails the calls of file tools, and of those that reload extensions, that have not ended."""
         self._files.cancel_pending(reason)
+        if self._extension_tools is not None:
+            self._extension_tools.cancel_pending(reason)

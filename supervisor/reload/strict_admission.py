@@ -67,7 +67,7 @@ class StrictAdmission:
         for each in discovery.found:
             admitted = (yield from self._judge(each, allowance)) if self._is_judged(each) else each
             if isinstance(admitted, str):
-                skipped.append(Skipped(each.place, admitted, untrusted=each))
+                skipped.append(Skipped(each.place, admitted, untrusted=each, is_copilot=each.is_copilot))
             else:
                 found.append(admitted)
         return Discovery(tuple(found), tuple(skipped))
@@ -99,7 +99,7 @@ class StrictAdmission:
         found = skipped.untrusted
         if found is None or not self._is_judged(found):
             return skipped
-        before, _, after = untrusted_reason(found.manifest.name, "\0").partition("\0")
+        before, _, after = untrusted_reason(found.manifest.name, "\0", found.scope).partition("\0")
         why = skipped.reason.removeprefix(before).removesuffix(after)
         return replace(skipped, reason=f"{NOT_TRUSTED} ({why})")
 

@@ -57,10 +57,13 @@ class ExtensionTools:
         self._project = project
         self._home = home
         self._dialect = dialect
+        self._open: dict[int, Done] = {}
+        self._count = 0
         self._parents = copilot_folders(project, home) if parents is None else parents
 
     def begin(self, tool: str, args: bytes, done: Done) -> None:
         """Carries out a call with these arguments, a JSON object. `done` is called once."""
+        done = self._begun(done)
         try:
             fields = arguments.decode(args)
             if tool == EXTENSIONS_RELOAD.name:
@@ -74,6 +77,24 @@ class ExtensionTools:
             done(f"{tool}: {error}", True)
             return
         self._look(request, done)
+
+    def cancel_pending(self, reason: str) -> None:
+        """Ends the calls that have not ended. What a reload has begun goes on."""
+        given_up, self._open = self._open, {}
+        for done in given_up.values():
+            done(f"aborted: {reason}", True)
+
+    def _begun(self, done: Done) -> Done:
+        """A `done` that has no effect once the call is over."""
+        self._count += 1
+        number = self._count
+        self._open[number] = done
+
+        def ended(text: str, is_error: bool) -> None:
+            if self._open.pop(number, None) is not None:
+                done(text, is_error)
+
+        return ended
 
     def _scaffold(self, request: Scaffold) -> str:
         """Raises `ScaffoldError`."""

@@ -16,6 +16,7 @@ class Language(Enum):
     typescript = "typescript"
     sh = "sh"
     go = "go"
+    copilot = "copilot"
 
 
 def register(app: typer.Typer) -> None:
@@ -34,7 +35,8 @@ def ext_new(
     """Make a new extension that works, with a test.
 
     It has a tool, a slash command, and a script for zot ext test. Python and TypeScript get a copy of the SDK, so
-    nothing has to be installed; sh needs jq; Go has to be built.
+    nothing has to be installed; sh needs jq; Go has to be built. With copilot it is an extension.mjs for the Copilot
+    CLI and for zot, with a tool; it needs Node and the SDK from npm.
 
     Exit status: 0 made, 1 it cannot be written, 2 the name cannot be used or the folder is there already.
 
@@ -42,6 +44,7 @@ def ext_new(
         zot ext new hello                                in Python
         zot ext new hello --lang typescript              in JavaScript that is checked as TypeScript
         zot ext new hello --lang sh --dir extensions     in extensions/hello
+        zot ext new hello --lang copilot                 an extension.mjs for the Copilot CLI
     """
     from cli.ext.author.new_folder import run_new
 

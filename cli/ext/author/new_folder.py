@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from supervisor.discovery.copilot.scaffold import NAME, NAME_RULE, ScaffoldError, tool_prefix, write_into
 from wire.exit_codes import Status
 from wire.manifest import ManifestError, parse_manifest
 
@@ -21,8 +22,8 @@ SCAFFOLDS = Path(__file__).parents[2] / "scaffolds"
 SUFFIX = ".template"
 """Keeps linters and test runners from taking a template for a file of this project."""
 HIDDEN = {"gitignore": ".gitignore"}
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-"""Stricter than a manifest: the name is also that of a command and of a folder, and part of a tool's name."""
+COPILOT = "copilot"
+"""The language of an extension for the Copilot CLI."""
 FIRST_STEPS = {"go": "go build -o bin/{tool} ."}
 ROOT = Path(__file__).parents[3]
 PYTHON_SDKS = (ROOT / "zotext", ROOT.parents[1] / "zotext")
@@ -65,6 +66,8 @@ def run_new(name: str, language: str, parent: str, *, as_json: bool) -> int:
 
 def make(name: str, language: str, parent: Path) -> tuple[Path, list[str]]:
     """Makes an extension; returns its folder and files. After an error there is no new folder. Raises `NewError`."""
+    if language == COPILOT:
+        return _make_copilot(name, parent)
     _check_name(name)
     target = parent / name
     if os.path.lexists(target):
@@ -89,10 +92,17 @@ def make(name: str, language: str, parent: Path) -> tuple[Path, list[str]]:
     return target, files
 
 
+def _make_copilot(name: str, parent: Path) -> tuple[Path, list[str]]:
+    try:
+        program = write_into(parent, (), name)
+    except ScaffoldError as error:
+        raise NewError(str(error), Status.USAGE if error.is_usage else Status.ERROR) from None
+    return program.parent, [program.name]
+
+
 def _check_name(name: str) -> None:
     if not NAME.fullmatch(name):
-        said = "1 to 64 letters, digits, '-' or '_', and the first a letter or a digit"
-        raise NewError(f"{name[:80]!r} cannot be the name of an extension: {said}", Status.USAGE)
+        raise NewError(f"{name[:80]!r} cannot be the name of an extension: {NAME_RULE}", Status.USAGE)
     try:
         parse_manifest(json.dumps({"name": name, "exec": "true"}).encode())
     except ManifestError as error:
@@ -136,6 +146,13 @@ def _vendor(language: str, target: Path) -> None:
 
 
 def _next_steps(name: str, language: str, target: Path) -> list[str]:
+    if language == COPILOT:
+        return [
+            "zot ext install-sdk copilot",
+            f"cd {_quoted(str(target))}",
+            "zot ext doctor .",
+            f'zot -p -e . "Greet Ada with {tool_prefix(name)}_greet"',
+        ]
     tool = values_for(name)["tool"]
     first = [FIRST_STEPS[language].format(tool=tool)] if language in FIRST_STEPS else []
     return [f"cd {_quoted(str(target))}", *first, "zot ext test .", f'zot -p -e . "/{name}"']

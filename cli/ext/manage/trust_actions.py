@@ -12,6 +12,7 @@ from cli.choices import CommandLineError, project_folder
 from cli.columns import aligned
 from cli.json_line import print_json
 from cli.run.trust_prompt import answer_to, can_ask, card, cut
+from supervisor.cleanup.env_marks import TOKEN
 from supervisor.discovery.content_hash import ContentError
 from supervisor.discovery.discover import PROJECT_FILE, installed, mcp_file, read_manifest, servers_in, servers_of
 from supervisor.discovery.environment import policy_of
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
     from supervisor.home.config import Config
 
 NAME = "zot ext trust"
+NOT_A_PERSON = (
+    "an agent's tool or an extension has started this, and what may run is for a person to say: run it in a terminal of"
+    " your own"
+)
 GONE = "gone"
 """The standing of an entry whose folder holds no extension any more."""
 
@@ -212,6 +217,8 @@ class _TrustActions:
     # --- the actions -------------------------------------------------------------------------------------
 
     def trust(self, found: Sequence[Found]) -> int:
+        if TOKEN in os.environ and not can_ask():
+            raise UnableError(NOT_A_PERSON)
         everything = not self._ask
         for extension in found:
             judged = self._store.examine(extension.place, extension.manifest, extension)

@@ -83,6 +83,8 @@ def write_into(root: Path, inside: tuple[str, ...], name: str, *, mode: int = 0o
     shown = root
     with ExitStack() as opened, ExitStack() as undo:
         try:
+            if not os.path.isdir(root):
+                raise ScaffoldError(f"{root}: no such folder", is_usage=True)
             at = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             opened.callback(os.close, at)
             for part in inside:

@@ -28,7 +28,7 @@ from supervisor.discovery.trust_store import TrustStore
 from supervisor.loop.loop import Loop
 from tests.support.host import PRELUDE
 from tests.support.scripted_model import ScriptedModel, says
-from wire import events
+from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -262,7 +262,8 @@ def test_a_file_that_changes_while_the_new_version_starts_lets_it_not_take_over(
     """The new program itself waits for the change: the agent has told another process to write."""
     folder = project.put("tool", trusted=True)
     gate, begun = project.marks / "gate", project.marks / "begun"
-    waits = f"import os, time\nopen({str(begun)!r}, 'w').close()\nwhile not os.path.exists({str(gate)!r}): time.sleep(.001)\n"
+    waits = f"import os, time\nopen({str(begun)!r}, 'w').close()\n"
+    waits += f"while not os.path.exists({str(gate)!r}): time.sleep(.001)\n"
 
     def second_version() -> None:
         (folder / "x.py").write_text(waits + project.program("tool", "v2"))
@@ -335,7 +336,8 @@ def test_an_extension_does_not_get_the_names_of_the_tools(project: Project):
     folder = project.put("thief", trusted=True)
     (folder / "x.py").write_text(project.program("thief", tool="extensions_reload"))
     project.trust("thief")
-    told, listed = project.results("extensions_reload", ("extensions_manage", {"operation": "inspect", "name": "thief"}))
+    inspect = ("extensions_manage", {"operation": "inspect", "name": "thief"})
+    told, listed = project.results("extensions_reload", inspect)
     assert told.startswith("1 of 1 Copilot extension reloaded")
     assert "tools that are hidden, since their names are taken: extensions_reload" in listed
 
@@ -347,3 +349,31 @@ def test_without_the_flag_neither_is_offered(project: Project):
             assert offered >= {"bash", "read"}
             assert (offered & {"extensions_manage", "extensions_reload"} != set()) == is_on
             assert engine.toolbox.knows("extensions_reload") == is_on
+
+
+def test_an_abort_ends_a_reload_that_waits(project: Project):
+    folder = project.put("slow", trusted=True)
+    begun = project.marks / "begun"
+
+    def never_ready() -> None:
+        (folder / "x.py").write_text(f"open({str(begun)!r}, 'w').close()\nimport time\ntime.sleep(600)\n")
+        project.trust("slow")
+
+    reply = says("", ("t1", "extensions_reload", {}))
+    abort = Abort()
+    ran: list[Any] = []
+    with project.engine(_after([never_ready], reply)) as engine:
+        loop = engine.supervisor.loop
+        engine.toolbox._on_ran = lambda name, *_: ran.append(name)
+
+        def look() -> None:
+            if begun.exists():
+                abort.request(Status.INTERRUPTED, "enough")
+            else:
+                loop.call_later(0.01, look)
+
+        look()
+        result = engine.prompt("go", abort)
+        assert (result.status, ran) == (Status.INTERRUPTED, ["extensions_reload"])
+        assert engine.supervisor.find("slow").is_up, "the version that was running goes on"
+    assert ran == ["extensions_reload"]

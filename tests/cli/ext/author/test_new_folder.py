@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.ext.author.new_folder import make
+from cli.ext.author.new_folder import NewError, make
+from supervisor.discovery.copilot.scaffold import skeleton
+from wire.exit_codes import Status
 
 DOCS = Path(__file__).parents[4] / "docs"
 
@@ -53,3 +55,17 @@ def test_the_link_to_the_sdk_stays_within_the_folder_and_in_git(tmp_path):
 def test_a_go_module_has_no_name_of_the_standard_library(tmp_path):
     folder, _files = make("go", "go", tmp_path)
     assert (folder / "go.mod").read_text().splitlines()[0] == "module example.org/go"
+
+
+def test_one_for_copilot_is_the_skeleton_that_the_agent_gets(tmp_path):
+    folder, files = make("my-first", "copilot", tmp_path)
+    assert (folder, files) == (tmp_path / "my-first", ["extension.mjs"])
+    assert (folder / "extension.mjs").read_text() == skeleton("my-first")
+    for name, parent, why in [
+        ("my-first", tmp_path, "is there already"),
+        ("../x", tmp_path, "cannot be the name of an extension"),
+        ("x", tmp_path / "nowhere", "no such folder"),
+    ]:
+        with pytest.raises(NewError, match=why) as caught:
+            make(name, "copilot", parent)
+        assert caught.value.status is Status.USAGE

@@ -23,6 +23,18 @@ def test_exit_status(zot, args, status):
     assert outcome.stderr.count("\n") == (status != 0)
 
 
+def test_an_agent_s_tool_records_nothing(zot):
+    """`bash` of a run has the host's mark in its environment, and no terminal."""
+    source(zot.cwd / ".zot" / "extensions" / "guard")
+    zot.env["ZOT_HOST_TOKEN"] = "x"
+    for args in (["guard"], ["--project", "--yes"], ["guard", "--json"]):
+        outcome = run(zot, "ext", "trust", *args)
+        assert outcome.status == 1
+        assert outcome.stderr.startswith("zot ext trust: an agent's tool or an extension has started this")
+    assert not (zot.home / "trust.json").exists()
+    assert run(zot, "ext", "trust", "--list").status == 0
+
+
 def test_alone_it_shows_what_waits(zot):
     extensions = zot.cwd / ".zot" / "extensions"
     source(extensions / "guard", env=["SOME_TOKEN"])
