@@ -288,6 +288,29 @@ for kind, host in heard():
     assert ran.notes == ["Two.", "Three."]
 
 
+def test_a_prompt_that_is_sent_after_other_wishes_are_answered_is_not_lost(run):
+    program = """\
+hello(events=["idle"])
+wishes = 5
+for kind, host in heard():
+    if kind in ("event", "answer") and wishes:
+        wishes -= 1
+        want("SendPrompt", text="at last") if not wishes else want("GetUsage", str(wishes))
+"""
+    ran = run(says("One."), says("Two."), programs={"thorough": program})
+    assert ran.users == [("", "go"), ("thorough", "at last")]
+
+
+def test_one_that_never_stops_talking_does_not_hold_up_the_end(run):
+    program = """\
+hello(events=["idle"])
+for kind, host in heard():
+    if kind in ("event", "answer"): want("GetUsage")
+"""
+    ran = run(says("One."), programs={"chatty": program})
+    assert ran.result.status == "ok"
+
+
 def test_a_pending_wait_does_not_hold_up_the_end_of_an_aborted_run(run):
     program = (
         'hello(events=["idle"])\nwant("SendPrompt", text="x")\nfor _ in heard(): pass\nimport time\ntime.sleep(600)\n'
