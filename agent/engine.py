@@ -135,13 +135,15 @@ class Engine:
         self.reloader = starting.make_reloader(options, self.supervisor, self._strict)
         self._session_reloads = SessionReloads(self.supervisor, self.reloader, self._hooks.leave)
         self.session.on_leave = self._session_reloads.leave
+        if (extension_tools := starting.extension_tools(options, self.supervisor, self.reloader)) is not None:
+            self.host_calls.on_reload = extension_tools.reload_for
         self.toolbox = Toolbox(
             loop,
             self.supervisor,
             cwd=options.cwd,
             enabled=options.tools,
             skills=options.offered_skills,
-            extension_tools=starting.extension_tools(options, self.supervisor, self.reloader),
+            extension_tools=extension_tools,
             on_progress=lambda call_id, text: event_writer.post_progress(events.ToolProgress(call_id, text)),
             on_ran=on_tool_ran,
         )

@@ -133,16 +133,8 @@ def start_extensions(
             from supervisor.monitoring.definition_sizes import sizes_keeper
 
             supervisor.on_sample.append(sizes_keeper(options.home, supervisor.extensions))
-
-    def environment(found: Found) -> Mapping[str, str]:
-        if dialect_named(found.manifest.dialect).session_variable and (trouble := workspace.make_once()):
-            notices.say(f"zot: {trouble}")
-        return extension_environment(found, options.config, os.environ)
-
     supervisor.start(
-        discovery.found,
-        environment,
-        options.home / data_dir.FOLDER,
+        discovery.found, lambda found: _environment(found, options, workspace, notices), options.home / data_dir.FOLDER
     )
     if options.watch:
         from supervisor.reload.watch_mode import mcp_files, parents_of, watch  # other runs do not load it
@@ -152,6 +144,13 @@ def start_extensions(
         files = mcp_files(cwd if options.discover else None, options.home, options.mcp_configs)
         watch(supervisor, reloader, parents, notices.say, files=files)
     return unloaded
+
+
+def _environment(found: Found, options: Options, workspace: Workspace, notices: StderrNotices) -> Mapping[str, str]:
+    """The environment of an extension that is about to start. Makes the workspace if its dialect has sessions."""
+    if dialect_named(found.manifest.dialect).session_variable and (trouble := workspace.make_once()):
+        notices.say(f"zot: {trouble}")
+    return extension_environment(found, options.config, os.environ)
 
 
 def settle(options: Options, supervisor: Supervisor, provider: Provider | None, abort: Abort) -> None:

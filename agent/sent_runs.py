@@ -15,7 +15,7 @@ from wire.exit_codes import Status
 from wire.text import counted, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from agent.engine_host import EngineHost
     from agent.host_calls.sent_prompts import SentPrompt
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from supervisor.extension.extension import Extension
 
 REACTION_S = 1.0
-"""Seconds that the run waits, after a prompt, for extensions to have heard of its end."""
+"""Seconds that the run waits at most, after a prompt, for what extensions do as they hear of its end."""
 LINGER_S = 0.01
-"""Seconds that it waits for a prompt which an extension sends in its next turn of events."""
+"""Seconds in which an extension has to say something more, or it is taken to have nothing to say."""
 SHOWN = 200
 """Characters of a prompt in the line about it."""
 GOES_ON = (Status.OK, Status.BLOCKED, Status.MAX_STEPS, Status.INTERRUPTED)
@@ -94,25 +94,36 @@ class SentRuns:
 
     def _has_reaction(self) -> bool:
         """Tells extensions that no prompt waits, if that is so, and returns whether one has come by then."""
-        supervisor = self._engine.supervisor
+        supervisor, clock = self._engine.supervisor, self._host.event_writer.clock
         senders = [each for each in supervisor.extensions if each.is_up and may_send(each)]
-        if not self._round_trip(senders):  # a prompt may be on its way
+        deadline = clock() + REACTION_S
+        self._hear(senders, deadline)  # a prompt may be on its way
+        if not self._prompts.has_waiting:
             supervisor.tell(frames.Event("idle"))
-            if senders and not self._round_trip(senders):
-                self._wait(LINGER_S)
+            is_quiet = not senders
+            while not is_quiet and not self._is_over(deadline):
+                self._hear(senders, deadline)
+                heard = _said_by(senders)
+                self._host.event_writer.wait(lambda: self._prompts.has_waiting, min(deadline, clock() + LINGER_S))
+                is_quiet = _said_by(senders) == heard
         return self._prompts.has_waiting
 
-    def _round_trip(self, senders: Sequence[Extension]) -> bool:
-        """Waits until what they have sent so far has come. Returns whether a prompt waits."""
-        if senders:
-            over: list[bool] = []
-            self._engine.supervisor.round_trip(senders, lambda: over.append(True), REACTION_S)
-            self._host.event_writer.wait(lambda: bool(over))
-        return self._prompts.has_waiting
+    def _hear(self, senders: Sequence[Extension], deadline: float) -> None:
+        """Waits until all has come that they say now. What they wait for may make them say more: then once again."""
+        clock = self._host.event_writer.clock
+        is_quiet = not senders
+        while not is_quiet and not self._is_over(deadline):
+            heard = _said_by(senders)
+            self._round_trip(senders, deadline - clock())
+            is_quiet = _said_by(senders) <= heard + len(senders)  # nothing but the pongs
 
-    def _wait(self, seconds: float) -> None:
-        writer = self._host.event_writer
-        writer.wait(lambda: self._prompts.has_waiting, writer.clock() + seconds)
+    def _round_trip(self, senders: Sequence[Extension], within_s: float) -> None:
+        over: list[bool] = []
+        self._engine.supervisor.round_trip(senders, lambda: over.append(True), within_s)
+        self._host.event_writer.wait(lambda: bool(over))
+
+    def _is_over(self, deadline: float) -> bool:
+        return self._prompts.has_waiting or self._abort.requested or self._host.event_writer.clock() >= deadline
 
     def _end(self, ran: PromptResult, why_not: str) -> PromptResult:
         """Refuses what comes from now on, and says which prompts were not carried out."""
@@ -142,6 +153,11 @@ class SentRuns:
 def may_send(extension: Extension) -> bool:
     """Whether its dialect lets it send prompts."""
     return bool(dialect_named(extension.manifest.dialect).session_variable)
+
+
+def _said_by(senders: Iterable[Extension]) -> int:
+    """How many messages have come from them."""
+    return sum(each.account.frames_in for each in senders)
 
 
 def _joined(ran: PromptResult, sent: PromptResult, *, takes_over: bool) -> PromptResult:

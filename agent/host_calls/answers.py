@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 NAME_LENGTH = 200
 """Characters of a session's name."""
-NO_RELOAD = "this run loads no extensions by itself; zot ext reload does"
+NO_RELOAD = "this run reloads no extensions for an extension: start it with --copilot, or use zot ext reload"
 
 
 class RefusedError(Exception):
@@ -64,8 +64,8 @@ class HostCalls:
     def __init__(self, agent: Agent, *, on_notice: Callable[[Extension, NoticeKind, str], None]) -> None:
         self.on_prompt: Callable[[SentPrompt], None] = _no_prompts
         """Takes a prompt that can run, to run it in its turn. Raises `SendRefusedError`."""
-        self.on_reload: Callable[[str], None] | None = None
-        """Begins to find and load the extensions of this dialect again. Raises `RefusedError`."""
+        self.on_reload: Callable[[str], str] = lambda _dialect: NO_RELOAD
+        """Begins to find and load the extensions of this dialect again; returns why not, or ""."""
         self._agent = agent
         self._on_notice = on_notice
         self._told: set[str] = set()
@@ -224,9 +224,8 @@ class HostCalls:
         ]
 
     def _reload(self, extension: Extension, _call: calls.ReloadExtensions) -> None:
-        if self.on_reload is None:
-            raise RefusedError(NO_RELOAD)
-        self.on_reload(extension.manifest.dialect)
+        if why_not := self.on_reload(extension.manifest.dialect):
+            raise RefusedError(why_not)
 
 
 def _no_prompts(_prompt: SentPrompt) -> None:

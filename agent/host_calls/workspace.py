@@ -44,6 +44,8 @@ class Workspace:
 
     def make(self) -> None:
         """Makes the folder if it is not there. Raises `WorkspaceError`."""
+        import supervisor.home.delete_tree  # noqa: F401  (the end needs it, and is not to import anything)
+
         try:
             is_new = not self.path.is_dir()
             private_folder(self.path)

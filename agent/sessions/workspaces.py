@@ -7,8 +7,6 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from supervisor.home.delete_tree import delete
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -48,6 +46,10 @@ def remove_workspace(home: Path, session: str) -> str:
     """Removes the folder with all that is in it, and the folder above if that was the last one. Returns what could not
     be removed, and why, or ""."""
     folder = workspace_of(home, session)
+    if not folder.parent.is_dir():
+        return ""
+    from supervisor.home.delete_tree import delete  # most runs have no workspace
+
     trouble = delete(folder)
     try:
         os.rmdir(folder.parent)

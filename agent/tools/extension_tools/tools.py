@@ -59,6 +59,8 @@ class ExtensionTools:
         self._dialect = dialect
         self._open: dict[int, Done] = {}
         self._count = 0
+        self._is_reloading = False
+        """For an extension that has asked for it."""
         self._parents = copilot_folders(project, home) if parents is None else parents
 
     def begin(self, tool: str, args: bytes, done: Done) -> None:
@@ -83,6 +85,20 @@ class ExtensionTools:
         given_up, self._open = self._open, {}
         for done in given_up.values():
             done(f"aborted: {reason}", True)
+
+    def reload_for(self, dialect: str) -> str:
+        """Begins a reload that an extension of this dialect asks for. Returns why not, or ""."""
+        if dialect != self._dialect:
+            return f"only extensions of the dialect {self._dialect} are reloaded so"
+        if self._is_reloading:
+            return "such a reload runs already"
+
+        def ended(_outcomes: object) -> None:
+            self._is_reloading = False
+
+        self._is_reloading = True
+        self._reloader.begin_dialect(self._dialect, self._parents, ended)
+        return ""
 
     def _begun(self, done: Done) -> Done:
         """A `done` that has no effect once the call is over."""

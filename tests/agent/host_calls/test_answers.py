@@ -123,6 +123,11 @@ def test_a_model_without_a_price_is_refused_within_a_budget_in_dollars(ask):
     assert "the price of the model 'other' is not known" in answers[0]["reason"]
 
 
-def test_a_run_reloads_nothing_for_an_extension(ask):
+def test_a_reload_is_refused_unless_the_agent_may_reload(ask):
     _, answers, _ = ask(("ReloadExtensions", {}))
-    assert answers[0]["reason"] == "this run loads no extensions by itself; zot ext reload does"
+    assert answers[0]["reason"].startswith("this run reloads no extensions for an extension: start it with --copilot")
+
+
+def test_with_the_agents_tools_only_their_dialect_is_reloaded(ask):
+    _, answers, _ = ask(("ReloadExtensions", {}), copilot=True)
+    assert answers[0]["reason"] == "only extensions of the dialect copilot are reloaded so"

@@ -246,3 +246,76 @@ def test_a_prompt_that_cannot_run_is_refused_at_once(run, fields):
     ran = run(says("One."), programs={"wrong": program})
     assert len(ran.users) == 1
     assert ran.warnings("wrong") == []
+
+
+def test_a_flood_of_prompts_is_refused_but_for_ten_and_the_run_goes_on(run):
+    program = """\
+hello()
+for number in range(5000): want("SendPrompt", str(number), text="x")
+refused = 0
+for kind, _ in heard():
+    refused += kind == "refuse"
+    if refused == 4990:
+        refused = 0
+        say("note", text='"refused"')
+"""
+    ran = run(*[says(str(number)) for number in range(11)], programs={"flood": program})
+    assert (ran.result.status, len(ran.result.sent)) == ("ok", 10)
+    assert len(ran.warnings("flood")) == 1
+
+
+def test_a_prompt_runs_though_its_sender_has_ended(run):
+    program = 'hello()\nwant("SendPrompt", text="my last will")\nnext(heard())\n'
+    ran = run(says("One."), says("Two."), programs={"mortal": program}, may_end=True)
+    assert ran.users == [("", "go"), ("mortal", "my last will")]
+
+
+def test_one_that_waits_for_the_end_of_its_prompt_gets_it_and_may_send_the_next_one(run):
+    """As `sendAndWait`, twice in a row."""
+    program = """\
+hello(events=["assistant_message", "idle"])
+said, waits = "", 0
+for kind, host in heard():
+    if kind == "event" and host["event"] == "assistant_message":
+        said = host["text"]
+    elif kind == "event" and waits < 3:
+        if waits: say("note", text=json.dumps(said))
+        waits += 1
+        if waits < 3: want("SendPrompt", text=f"question {waits}")
+"""
+    ran = run(says("One."), says("Two."), says("Three."), programs={"patient": program})
+    assert ran.users == [("", "go"), ("patient", "question 1"), ("patient", "question 2")]
+    assert ran.notes == ["Two.", "Three."]
+
+
+def test_a_prompt_that_is_sent_after_other_wishes_are_answered_is_not_lost(run):
+    program = """\
+hello(events=["idle"])
+wishes = 5
+for kind, host in heard():
+    if kind in ("event", "answer") and wishes:
+        wishes -= 1
+        want("SendPrompt", text="at last") if not wishes else want("GetUsage", str(wishes))
+"""
+    ran = run(says("One."), says("Two."), programs={"thorough": program})
+    assert ran.users == [("", "go"), ("thorough", "at last")]
+
+
+def test_one_that_never_stops_talking_does_not_hold_up_the_end(run):
+    program = """\
+hello(events=["idle"])
+for kind, host in heard():
+    if kind in ("event", "answer"): want("GetUsage")
+"""
+    ran = run(says("One."), programs={"chatty": program})
+    assert ran.result.status == "ok"
+
+
+def test_a_pending_wait_does_not_hold_up_the_end_of_an_aborted_run(run):
+    program = (
+        'hello(events=["idle"])\nwant("SendPrompt", text="x")\nfor _ in heard(): pass\nimport time\ntime.sleep(600)\n'
+    )
+    call = ("t1", "bash", {"command": "exec sleep 60"})
+    ran = run(says("", call), programs={"waits": program}, timeout=3.0)
+    assert (ran.result.status, ran.result.sent) == ("timeout", events.msgspec.UNSET)
+    assert ran.warnings("waits") == ["1 prompt that it has sent was not carried out: the run was ended"]
