@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from supervisor.monitoring.stats_file import StatsFile
     from supervisor.process.stop_policy import Patience
-    from supervisor.process.table import ProcessTable
     from supervisor.process.teardown import Stoppable
     from wire import frames
     from wire.dialects.base import HostInfo
@@ -120,7 +119,8 @@ class Supervisor:
         )  # fmt: skip
         self.restarts = self._context.restarts
         self.set_model = self._context.set_model
-        self._orphans = Orphans(loop, self.token, self._tracker)
+        self.adopted = Orphans(loop, self.token, self._tracker, adopts=owns_process).of
+        """Returns the pids of an extension's processes that have left its process trees."""
         self.guards = Guards(loop, self.extensions)
         self._verdicts = VerdictRequests(loop, self.guards)
         self._events = EventSender(self.extensions)
@@ -246,10 +246,6 @@ class Supervisor:
         self.panels.note(extension.name, level, message)
         self._on_note(extension, level, message)
 
-    def adopted(self, table: ProcessTable, extension: str, start: str | None = None) -> Iterable[int]:
-        """The pids of its processes that have left its process trees; with `start`, of one start of a worker."""
-        return self._orphans.of(table, extension, start) if self._owns_process else ()
-
     # --- events and requests ------------------------------------------------------------------------------
 
     def tell(self, event: frames.Event) -> None:
@@ -371,19 +367,15 @@ class Supervisor:
         self._events.end_session(reason)
         self.closed = True
         try:
-            self._take_last_figures(at_once=at_once, wanted_all=wanted_all)
+            if not at_once and self.extensions:
+                self.sampler.sample(thorough=True)
+            self.sampler.stop()
+            for each in self.extensions:
+                if wanted_all and each.state is State.SPAWNED and not each.is_settled:
+                    waited = self.loop.clock() - each.started_at
+                    self._on_notice(each, "failed", f"said no hello in the {waited:.1f} s of the run; stopped with it")
         finally:
             self._stop_all([*others, *self._checkers.stoppables()], at_once=at_once)
-
-    def _take_last_figures(self, *, at_once: bool, wanted_all: bool) -> None:
-        """Takes a last sample, and sends notices about extensions that have not said hello."""
-        if not at_once and self.extensions:
-            self.sampler.sample(thorough=True)
-        self.sampler.stop()
-        for extension in self.extensions:
-            if wanted_all and extension.state is State.SPAWNED and not extension.is_settled:
-                waited = self.loop.clock() - extension.started_at
-                self._on_notice(extension, "failed", f"said no hello in the {waited:.1f} s of the run; stopped with it")
 
     def _stop_all(self, others: Iterable[Stoppable], *, at_once: bool) -> None:
         left = {worker: known for extension in self.extensions for worker, known in extension.retire().items()}

@@ -24,7 +24,9 @@ class Orphans:
     """Reads each orphan's environment once. An orphan that has emptied its environment belongs to no extension: the
     sweep at the end of the host ends this orphan."""
 
-    def __init__(self, loop: Loop, token: str, tracker: ProcessTracker | None = None) -> None:
+    def __init__(self, loop: Loop, token: str, tracker: ProcessTracker | None = None, *, adopts: bool = True) -> None:
+        """Without `adopts` this process is no subreaper: none of its children is an orphan."""
+        self._adopts = adopts
         self._tracker = tracker
         self._loop = loop
         self._token = token
@@ -35,6 +37,8 @@ class Orphans:
     def of(self, table: ProcessTable, extension: str, start: str | None = None) -> list[int]:
         """Returns the pids of the orphans in this table that belong to this extension, or to one start of its
         workers."""
+        if not self._adopts:
+            return []
         if table is not self._table:
             self._table, self._found = table, self._sort(table)
         return [pid for pid, mark in self._found.get(extension, ()) if start is None or mark == start]
