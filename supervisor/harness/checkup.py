@@ -13,6 +13,7 @@ from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.process.child import SpawnError
 from supervisor.process.stop_policy import StopStage
 from wire import frames
+from wire.dialects.table import dialect_named
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -127,8 +128,11 @@ def _missing_env(found: Found) -> tuple[str, ...]:
 def _limit(found: Sequence[Found]) -> float:
     """Returns more seconds than all extensions need, even one after the other."""
     return 10.0 + sum(
-        (extension.manifest.timeouts.hello or extension.default_hello_s) + extension.manifest.timeouts.ready + 10.0
-        for extension in found
+        (each.manifest.timeouts.hello or each.default_hello_s)
+        + each.manifest.timeouts.ready
+        + dialect_named(each.manifest.dialect).term_s
+        + 10.0
+        for each in found
     )
 
 

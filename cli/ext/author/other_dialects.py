@@ -10,6 +10,7 @@ from cli.doctor.finding import SLOW_S, DoctorFinding, some
 from supervisor.harness.checkup import Force
 from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.process.stop_policy import Patience
+from wire.dialects.table import dialect_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +61,7 @@ def end(result: CheckupResult) -> Iterator[DoctorFinding]:
         message = f"it ended ({result.exit}) right after its start"
         yield DoctorFinding(Level.FAIL, "stop", message, "such a program serves until its stdin ends")
     elif result.force in (Force.SIGTERM, Force.SIGKILL):
-        wait = Patience()
+        wait = Patience(term=dialect_named(result.found.manifest.dialect).term_s)
         after = wait.ask if result.force is Force.SIGTERM else wait.ask + wait.term
         message = f"the end of its stdin did not end it: it took {result.force.value} after {after:g} s"
         yield DoctorFinding(Level.WARN, "stop", message, "each stop waits for that; tell the author of the server")

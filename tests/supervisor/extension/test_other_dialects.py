@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from supervisor.extension.connection.host_calls import OPEN_LIMIT
 from supervisor.extension.lifecycle import State
 from supervisor.loop.future import Failure
 from tests.support.host import LATER, SOON
@@ -121,3 +122,23 @@ def test_all_of_them_have_their_own_time_when_the_host_stops(host, sh, dialect):
     ]
     assert not child.is_running
     assert not never.is_running
+
+
+@pytest.mark.usefixtures("healthy")
+def test_a_process_that_wants_things_without_end_holds_nothing_up(host, sh):
+    """A hundred are answered some day; the others at once, though it never reads that."""
+    answers: list = []
+    host.supervisor._on_host_call = lambda _extension, _call, answer: answers.append(answer)
+    sh.add(
+        "greedy",
+        f'echo hello; echo tool a; awk \'BEGIN {{ while (i++ < {ASKS}) print "want " i " more" }}\'; echo ready\n'
+        "sleep 600",
+        timeouts={"tool_call": 0.2, "ready": 60.0},
+    )
+    host.start()
+    assert host.state("greedy") is State.READY
+    assert len(answers) == OPEN_LIMIT
+    assert host.text("echo", text="between") == "between"
+    for answer in answers:
+        answer.give("done")
+    assert host.state("greedy") is State.READY

@@ -61,9 +61,10 @@ def test_the_doctor_says_of_a_faulty_server_what_is_true_of_it(zot, tmp_path, fa
         assert word not in words_of(record), word
 
 
-def test_a_server_that_its_stdin_does_not_end_is_no_failure(tmp_path):
+def test_a_server_that_its_stdin_does_not_end_is_no_failure(tmp_path, monkeypatch):
     """A finding of the policy: the real end takes seconds."""
     from cli.doctor.checks import Level
+    from cli.ext.author import other_dialects
     from cli.ext.author.doctor_findings import judge
     from supervisor.harness.checkup import CheckupResult, Force
     from supervisor.harness.program_facts import look
@@ -71,6 +72,7 @@ def test_a_server_that_its_stdin_does_not_end_is_no_failure(tmp_path):
     from supervisor.harness.script_runner import found_in
     from supervisor.home.config import Config
     from supervisor.process.child import ExitStatus
+    from wire.dialects.table import dialect_named
 
     found = found_in(server(tmp_path, "reference.py"))
 
@@ -85,6 +87,10 @@ def test_a_server_that_its_stdin_does_not_end_is_no_failure(tmp_path):
     assert told(exit=ExitStatus(1, 0.0, 0)) == {}, "nothing is asked for but that it ends"
     assert told(force=Force.SIGTERM) == {"stop": Level.WARN}
     assert told(force=Force.SIGKILL, left=1) == {"stop": Level.WARN, "processes": Level.WARN}
+    late = CheckupResult(found, phase=HandshakePhase.READY, ready_s=0.1, force=Force.SIGKILL)
+    assert [each.message for each in other_dialects.end(late)][0].endswith("it took SIGKILL after 3 s")
+    monkeypatch.setattr(dialect_named("mcp"), "term_s", 5.0, raising=False)
+    assert [each.message for each in other_dialects.end(late)][0].endswith("it took SIGKILL after 7 s")
     assert told(force=Force.NOTHING) == {"stop": Level.FAIL}
     assert told(phase=HandshakePhase.SILENT) == {"ready": Level.WARN}
     assert told(ready_s=4.0) == {"ready": Level.WARN}
