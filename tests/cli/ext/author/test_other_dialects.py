@@ -88,9 +88,9 @@ def test_a_server_that_its_stdin_does_not_end_is_no_failure(tmp_path, monkeypatc
     assert told(force=Force.SIGTERM) == {"stop": Level.WARN}
     assert told(force=Force.SIGKILL, left=1) == {"stop": Level.WARN, "processes": Level.WARN}
     late = CheckupResult(found, phase=HandshakePhase.READY, ready_s=0.1, force=Force.SIGKILL)
-    assert [each.message for each in other_dialects.end(late)][0].endswith("it took SIGKILL after 3 s")
+    assert next(other_dialects.end(late)).message.endswith("it took SIGKILL after 3 s")
     monkeypatch.setattr(dialect_named("mcp"), "term_s", 5.0, raising=False)
-    assert [each.message for each in other_dialects.end(late)][0].endswith("it took SIGKILL after 7 s")
+    assert next(other_dialects.end(late)).message.endswith("it took SIGKILL after 7 s")
     assert told(force=Force.NOTHING) == {"stop": Level.FAIL}
     assert told(phase=HandshakePhase.SILENT) == {"ready": Level.WARN}
     assert told(ready_s=4.0) == {"ready": Level.WARN}
