@@ -98,11 +98,14 @@ def test_the_page_names_all_that_a_dialect_and_a_session_have():
     assert [name for name in [*members, *messages] if not re.search(rf"`[^`]*\b{name}\b[^`]*`", PAGE)] == []
 
 
-@pytest.mark.parametrize("name", ["zot", "mcp"])
+DIALECTS = ["zot", "mcp", "copilot"]
+
+
+@pytest.mark.parametrize("name", DIALECTS)
 def test_the_table_of_dialects_is_that_of_the_code(name):
     dialect = table.dialect_named(name)
-    column = ["zot", "mcp"].index(name) + 1
-    table_rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
+    column = DIALECTS.index(name) + 1
+    table_rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
     rows = {cells[0]: cells[column] for cells in table_rows}
     assert set(re.findall(r"`(\w+)`", rows["guards"])) == dialect.guardable
     assert set(re.findall(r"`(\w+)`", rows["observes"])) == dialect.observable
@@ -111,6 +114,9 @@ def test_the_table_of_dialects_is_that_of_the_code(name):
     assert rows["from SIGTERM to SIGKILL"] == f"{dialect.term_s:g} s"
     assert rows["ready by silence"] == ("yes" if dialect.is_ready_by_silence else "no")
     assert rows["progress extends a call"] == ("yes" if dialect.is_extended_by_progress else "no")
+    is_reloaded = dialect.is_reloaded_with_session
+    session = f"yes, with its id in `{dialect.session_variable}`" if is_reloaded else "no"
+    assert rows["reloaded with the session"] == session
     assert rows["defaults"] == (
         ", ".join(f"`{field}`" for field in sorted(dialect.manifest_defaults)) or "those of the manifest"
     )

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 BEGIN_S = 120.0
 """Seconds from the start of the process until the run has said what it does."""
 ABORT_S = 15.0
-"""Seconds that a run has to end when it is told to. It stops its extensions meanwhile, which takes 3 s at most, and
+"""Seconds that a run has to end when it is told to. It stops its extensions meanwhile, which takes 7 s at most, and
 writes its diff."""
 EXIT_S = 15.0
 """Seconds from the last word of a run, or the end of its link, to the end of its process."""
