@@ -105,6 +105,19 @@ def make_reloader(options: Options, supervisor: Supervisor, strict: StrictAdmiss
     return Reloader(supervisor, may_run=may_run, rediscover=finding)
 
 
+def _tell_of_skipped(discovery: Discovery, notices: StderrNotices) -> str:
+    """Returns the name and the reason of the first one that may be a guard; "" if there is none."""
+    unloaded = ""
+    for skipped in discovery.skipped:
+        if skipped.is_error:
+            if skipped.entry is None and not skipped.is_of_others:  # an MCP server guards nothing
+                unloaded = unloaded or f"{skipped.name}: {skipped.reason}"
+            notices.report(skipped.name, "failed", skipped.reason)
+    for line in lines_of(discovery.skipped):
+        notices.say(f"zot: {line}")
+    return unloaded
+
+
 def start_extensions(
     findings: Findings,
     supervisor: Supervisor,
@@ -116,14 +129,7 @@ def start_extensions(
     that could not be loaded; "" if there is none. `workspace` is made before the first extension starts whose
     dialect has sessions."""
     discovery, options = findings.discovery, findings.options
-    unloaded = ""
-    for skipped in discovery.skipped:
-        if skipped.is_error:
-            if skipped.entry is None and not skipped.is_of_others:  # an MCP server guards nothing
-                unloaded = unloaded or f"{skipped.name}: {skipped.reason}"
-            notices.report(skipped.name, "failed", skipped.reason)
-    for line in lines_of(discovery.skipped):
-        notices.say(f"zot: {line}")
+    unloaded = _tell_of_skipped(discovery, notices)
     if discovery.found:
         from supervisor.discovery.withheld import untold  # a run without extensions does not load it
 

@@ -202,18 +202,23 @@ def installed(project: Path | None, home: Path | None, skipped: list[Skipped]) -
         folders += [(folder, Scope.PROJECT) for folder in copilot_installed(copilot_folder_of(project), skipped)]
     if home is not None:
         folders += [(folder, Scope.GLOBAL) for folder in _folders(home / "extensions", skipped)]
-        listed = {os.path.realpath(folder.parent) for folder, _scope in folders}
         for parent in copilot_folders_of_user(home):
-            mine = copilot_installed(parent, skipped)
-            if mine and os.path.realpath(parent) not in listed:
+            if (mine := copilot_installed(parent, skipped)) and not _are_listed(parent, folders):
                 folders += [(folder, Scope.GLOBAL) for folder in mine]
-                listed.add(os.path.realpath(parent))
     return folders
+
+
+def _are_listed(parent: Path, folders: list[tuple[Path, Scope]]) -> bool:
+    """Whether the folders in this one are among the others, if only by another path."""
+    real = os.path.realpath(parent)
+    return any(os.path.realpath(each) == real for each in {folder.parent for folder, _scope in folders})
 
 
 def copilot_installed(parent: Path, skipped: list[Skipped]) -> list[Path]:
     """Returns the Copilot extensions in a folder of such, sorted by name: the folders with an `extension.mjs`, or at
     least with a manifest. What else is there is no extension."""
+    if not os.path.lexists(parent):
+        return []
     return [
         folder
         for folder in _folders(parent, skipped)

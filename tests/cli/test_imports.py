@@ -45,6 +45,8 @@ NOT_FOR_A_REPLAY = {
     "supervisor.harness": "no extension is tested",
     "supervisor.mcp_server": "nothing is served",
     "supervisor.discovery.mcp": "there is no file of MCP servers",
+    "supervisor.discovery.copilot": "there is no Copilot extension",
+    "wire.dialects.copilot": "there is no Copilot extension",
     "wire.settings.mcp_file": "there is no file of MCP servers",
     "wire.dialects.mcp": "no MCP server is started",
     "wire.dialects.jsonrpc": "no MCP server is started",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cli.run import trust_prompt
 from cli.run.trust_prompt import LINE, card, cut
 from supervisor.discovery.content_hash import Content
 from supervisor.discovery.found import Found, Scope
 from supervisor.discovery.trust_rules import TrustJudgement, TrustState
 from supervisor.home.config import Config
+from tests.support.copilot_folders import copilot_extension, put_on_path
 from wire.manifest import Manifest
 
 CONFIG = Config(secrets=("AWS_*",), env_grant={"x": ("HF_TOKEN",)})
@@ -54,3 +56,25 @@ def test_the_words_about_the_environment_are_what_happens():
         "gets    of your environment only HF_TOKEN, EDITOR, PATH",
     ]
     assert "value" not in "".join(environment())
+
+
+def test_a_terminal_is_asked_of_the_project_s_copilot_extensions_and_of_nobody_s_else(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("COPILOT_HOME", str(tmp_path / "copilot"))
+    put_on_path(tmp_path / "bin", monkeypatch)
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    copilot_extension(tmp_path / "copilot" / "extensions", "mine")
+    monkeypatch.setattr(trust_prompt, "can_ask", lambda: True)
+    monkeypatch.setattr(trust_prompt, "answer_to", lambda _question, _content: "yes")
+    asked = lambda: trust_prompt.ask((), str(tmp_path / "project"), tmp_path / "home")  # noqa: E731
+    asked()
+    assert capsys.readouterr().err == ""
+    copilot_extension(tmp_path / "project" / ".github" / "extensions", "notes")
+    asked()
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:2] == [
+        "zot: this project has a Copilot extension that is not trusted (never seen)",
+        "      name    notes",
+    ]
+    assert "      runs    node extension.mjs" in lines
+    asked()
+    assert capsys.readouterr().err == ""
