@@ -170,7 +170,7 @@ class ContentSplitter:
 
     def _is_usual(self, data: bytes, start: int, end: int) -> bool:
         """Whether a body is an object without line breaks."""
-        return data[start] == _FIRST and data[end - 1] == _LAST and data.find(b"\n", start, end) < 0
+        return end - start > 1 and data[start] == _FIRST and data[end - 1] == _LAST and data.find(b"\n", start, end) < 0
 
     def finish(self) -> Line | Oversize | None:
         """The rest at the end of the stream; None when it ended behind a message or a line."""
@@ -285,15 +285,20 @@ class ContentSplitter:
             return True
         if have < end:
             return False
-        body = held[start:end]
-        if not _is_body(body):
+        if not _is_body(held, start, end):
             return self._look_elsewhere()
         self._tell_lines(held[at:start])
-        self._found.append(body if size > COPIED else bytes(body))
-        self._at = end
-        self._header = b""
         self._state = _State.TEXT
-        return True
+        self._header = b""
+        if size <= COPIED or end < have:
+            self._found.append(bytes(held[start:end]) if size <= COPIED else held[start:end])
+            self._at = end
+            return True
+        del held[:start]
+        self._found.append(held)
+        self._held = bytearray()
+        self._at = 0
+        return False
 
     def _judge_size(self, start: int, have: int) -> bool | None:
         """Decides by its first bytes whether a body over the limit may be so long: None if it may, else what a step
@@ -395,7 +400,7 @@ class ContentSplitter:
         searched again."""
         at = max(start, self._at + self._searched)
         self._searched = max(self._searched, end - self._at)
-        if _BLANK_LINE.search(self._held, max(start, at - 2), end) is None:
+        if self._held.find(b"\n", at, end) < 0 or not _BLANK_LINE.search(self._held, max(start, at - 2), end):
             return None
         seen = _WHOLE.search(self._held, max(start, at - _LONGEST) + 1, end)
         while seen is not None and self._held[seen.start() - 1] not in b"Cc":
@@ -403,13 +408,13 @@ class ContentSplitter:
         return None if seen is None else seen.start() - 1
 
 
-def _is_body(body: bytearray) -> bool:
+def _is_body(held: bytearray, start: int, end: int) -> bool:
     """Whether what stands in the place of a body can be one."""
-    if body[-1] != _LAST and not body[-BLANK_LIMIT:].rstrip().endswith(b"}"):
+    if held[end - 1] != _LAST and not held[max(start, end - BLANK_LIMIT) : end].rstrip().endswith(b"}"):
         return False
-    if b"\n" in body:
+    if held.find(b"\n", start, end) >= 0:
         try:
-            _is_json(body)
+            _is_json(held[start:end])
         except UNREADABLE:
             return False
     return True

@@ -40,7 +40,11 @@ class Talk:
     def keep(self, data: bytes) -> list[dict[str, Any]]:
         """Keeps what the host sends, which is whole messages."""
         splitter = ContentSplitter()
-        said = [json.loads(line) for line in splitter.feed(data) if not isinstance(line, Oversize)]
+        said = [
+            json.loads(bytes(line).decode("utf-8", "replace"))
+            for line in splitter.feed(data)
+            if not isinstance(line, Oversize)
+        ]
         assert splitter.pending == 0
         assert all(each["jsonrpc"] == "2.0" for each in said)
         self.sent += said

@@ -83,7 +83,7 @@ class Named(NamedTuple):
     """What the first and the last bytes of a message tell of it."""
 
     id: bytes = b""
-    """As it was written; empty if it is not seen."""
+    """As it was written; empty if it is not seen. That of a request is JSON, so that it can be answered."""
     method: str = ""
     """The method, if it is seen."""
     is_answer: bool = False
@@ -175,11 +175,20 @@ def named(start: bytes, end: bytes) -> Named:
             members[member[1]] = member[2] or b""
     written = members.get(b"id", b"")
     method = members.get(b"method", b"")[1:-1].decode("utf-8", "replace")
+    is_usable = written[:1] in b'"-0123456789' and len(written) <= ID_LIMIT and (not method or _is_json(written))
     return Named(
-        written if written[:1] in b'"-0123456789' and len(written) <= ID_LIMIT else b"",
+        written if is_usable else b"",
         method,
         b"method" not in members and not members.keys().isdisjoint({b"result", b"error"}),
     )
+
+
+def _is_json(written: bytes) -> bool:
+    try:
+        msgspec.json.decode(written)
+    except UNREADABLE:
+        return False
+    return True
 
 
 def number_of(written: bytes) -> int | None:

@@ -1,4 +1,4 @@
-"""What an extension of the Copilot CLI writes to its stdout: headers, bodies and other text, before it joins and after."""
+"""What an extension of the Copilot CLI writes to its stdout: messages and other text, before and after it joins."""
 
 from __future__ import annotations
 
