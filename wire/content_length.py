@@ -14,52 +14,39 @@ A body longer than the limit is dropped and reported; memory is bounded by the l
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from wire.framing import COPIED, DEFAULT_FRAME_LIMIT, PREFIX_KEPT, Line, Oversize
-from wire.lenient_json import UNREADABLE
+from wire.length_headers import (
+    AT_END,
+    AT_END_WITHIN,
+    BLANK_LIMIT,
+    CONTENT_TYPE,
+    FIRST,
+    HEADERS_LIMIT,
+    MOST,
+    NOT_BLANK,
+    OTHER_LINE,
+    OTHER_WITHIN,
+    USUAL,
+    USUAL_WITHIN,
+    first_header,
+    is_body,
+    is_usual_body,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 SHORTEST_MESSAGE = 19
 """Bytes of `{"id":1,"result":0}`."""
-MOST = 1 << 30
-"""Bytes that a header may announce. What announces more is text."""
-HEADERS_LIMIT = 3
-"""Other headers behind `Content-Length`."""
 STRAY_LIMIT = 64 * 1024
 """Bytes that may stand between a header and its body."""
-BLANK_LIMIT = 64
-"""White space before the `{` of a body, and behind its `}`."""
 STARTS_LIMIT = 8
 """Places at which the body of one header is looked for."""
 BODY_START = b'{"jsonrpc"'
 """With this a body is found that does not follow its header at once."""
-
-_OTHER = rb"[A-Za-z][A-Za-z0-9-]{0,29}:[^\r\n{]{0,100}"
-_LENGTH = rb"ontent-[Ll]ength:[ \t]{0,8}(\d{1,10})[ \t]{0,8}"
-_WHOLE = re.compile(_LENGTH + rb"\r?\n(?:" + _OTHER + rb"\r?\n){0,3}\r?\n")
-"""A header with its blank line, behind its first letter: less than `_LONGEST` bytes. Each header that is taken for one
-outside of a body matches this: else the same bytes would be searched again and again."""
-_BLANK_LINE = re.compile(rb"\n\r?\n")
-_LONGEST = PREFIX_KEPT
-_AT_END = re.compile(b"[Cc]" + _LENGTH + rb"\r?\Z")
-_AT_END_WITHIN = 48
-_OTHER_LINE = re.compile(_OTHER + rb"\r?\Z")
-_OTHER_WITHIN = 140
-"""Bytes of a line of which no more is needed to see that it is no header."""
-_CONTENT_TYPE = re.compile(rb"content-type:[^\r\n{]{0,100}\r\Z", re.IGNORECASE)
-_NOT_BLANK = re.compile(rb"[^ \t\r\n]")
-_is_json = msgspec.json.Decoder(msgspec.Raw).decode
-_FIRST, _LAST = b"{"[0], b"}"[0]
-_USUAL = b"Content-Length: "
-_USUAL_WITHIN = 30
-"""Bytes of a header of that form and of a size that `int` reads at once."""
 
 
 class Text(bytes):
@@ -145,15 +132,15 @@ class ContentSplitter:
         at = 0
         have = len(data)
         if self._state is _State.BODY:
-            if have < self._size or not self._is_usual(data, 0, self._size):
+            if have < self._size or not is_usual_body(data, 0, self._size):
                 return 0
             at = self._size
             self._found.append(data if at == have else data[:at])
             self._state = _State.TEXT
             self._header = b""
-        while data.startswith(_USUAL, at):
-            start = data.find(b"\r\n\r\n", at, at + _USUAL_WITHIN) + 4
-            digits = data[at + len(_USUAL) : start - 4]
+        while data.startswith(USUAL, at):
+            start = data.find(b"\r\n\r\n", at, at + USUAL_WITHIN) + 4
+            digits = data[at + len(USUAL) : start - 4]
             if not digits.isdigit() or (size := int(digits)) > self.limit or size < 2:
                 break
             end = start + size
@@ -162,15 +149,11 @@ class ContentSplitter:
                     self._begin_body(data[at : have - 4], size)
                     return have
                 break
-            if not self._is_usual(data, start, end):
+            if not is_usual_body(data, start, end):
                 break
             self._found.append(data[start:end])
             at = end
         return at
-
-    def _is_usual(self, data: bytes, start: int, end: int) -> bool:
-        """Whether a body is an object without line breaks."""
-        return end - start > 1 and data[start] == _FIRST and data[end - 1] == _LAST and data.find(b"\n", start, end) < 0
 
     def finish(self) -> Line | Oversize | None:
         """The rest at the end of the stream; None when it ended behind a message or a line."""
@@ -231,7 +214,7 @@ class ContentSplitter:
 
     def _length_at_end(self, start: int, end: int) -> int | None:
         """Where the header begins that ends the line that ends at `end`, if one does. Goes on with that header."""
-        seen = _AT_END.search(self._held, max(start, end - _AT_END_WITHIN), end)
+        seen = AT_END.search(self._held, max(start, end - AT_END_WITHIN), end)
         if seen is None or not 1 < int(seen[1]) <= MOST:
             return None
         self._state = _State.HEADERS
@@ -243,15 +226,15 @@ class ContentSplitter:
     def _other_header(self, end: int) -> bool:
         held, at = self._held, self._at
         if end < 0:
-            if len(held) - at <= _OTHER_WITHIN:
+            if len(held) - at <= OTHER_WITHIN:
                 return False
             self._give_header_up()
             return True
-        line = bytes(held[at : min(end, at + _OTHER_WITHIN)])
+        line = bytes(held[at : min(end, at + OTHER_WITHIN)])
         if line in (b"", b"\r"):
             self._at = end + 1
             self._begin_body(self._header, self._size)
-        elif self._others < HEADERS_LIMIT and _OTHER_LINE.match(line) and not _AT_END.match(line):
+        elif self._others < HEADERS_LIMIT and OTHER_LINE.match(line) and not AT_END.match(line):
             self._others += 1
             self._at = end + 1
         else:
@@ -269,11 +252,11 @@ class ContentSplitter:
         held, at, size = self._held, self._at, self._size
         if not self._starts:
             within = min(size, BLANK_LIMIT)
-            first = _NOT_BLANK.search(held, at, at + within)
+            first = NOT_BLANK.search(held, at, at + within)
             if first is None and len(held) - at < within:
                 return False
             self._starts = 1
-            if first is None or held[first.start()] != _FIRST:
+            if first is None or held[first.start()] != FIRST:
                 return self._look_elsewhere()
         start = at + self._start
         end = start + size
@@ -285,7 +268,7 @@ class ContentSplitter:
             return True
         if have < end:
             return False
-        if not _is_body(held, start, end):
+        if not is_body(held, start, end):
             return self._look_elsewhere()
         self._tell_lines(held[at:start])
         self._state = _State.TEXT
@@ -365,7 +348,7 @@ class ContentSplitter:
 
     def _tell(self, text: bytes | bytearray) -> None:
         """Returns a line of text, unless it is blank or says the type of the next body."""
-        if _NOT_BLANK.search(text) and not _CONTENT_TYPE.match(text):
+        if NOT_BLANK.search(text) and not CONTENT_TYPE.match(text):
             self._found.append(Text(text))
 
     def _tell_lines(self, text: bytearray) -> None:
@@ -400,21 +383,4 @@ class ContentSplitter:
         searched again."""
         at = max(start, self._at + self._searched)
         self._searched = max(self._searched, end - self._at)
-        if self._held.find(b"\n", at, end) < 0 or not _BLANK_LINE.search(self._held, max(start, at - 2), end):
-            return None
-        seen = _WHOLE.search(self._held, max(start, at - _LONGEST) + 1, end)
-        while seen is not None and self._held[seen.start() - 1] not in b"Cc":
-            seen = _WHOLE.search(self._held, seen.start() + 1, end)
-        return None if seen is None else seen.start() - 1
-
-
-def _is_body(held: bytearray, start: int, end: int) -> bool:
-    """Whether what stands in the place of a body can be one."""
-    if held[end - 1] != _LAST and not held[max(start, end - BLANK_LIMIT) : end].rstrip().endswith(b"}"):
-        return False
-    if held.find(b"\n", start, end) >= 0:
-        try:
-            _is_json(held[start:end])
-        except UNREADABLE:
-            return False
-    return True
+        return first_header(self._held, start, at, end)

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wire.content_length import BODY_START, MOST, STRAY_LIMIT, ContentSplitter, framed
-from wire.framing import PREFIX_KEPT, Oversize
+from wire.content_length import BODY_START, STRAY_LIMIT, ContentSplitter, framed
+from wire.framing import COPIED, PREFIX_KEPT, Oversize
+from wire.length_headers import MOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -120,6 +121,20 @@ def test_the_limit_depends_on_how_a_body_begins() -> None:
     assert found_in([framed(body)]) == [body]
     (dropped,) = found_in(by_byte(framed(longer)))
     assert (dropped.size, dropped.limit) == (len(longer), LONG)
+
+
+@pytest.mark.parametrize("behind", [b"", framed(ONE), b"text\n"])
+@pytest.mark.parametrize("size", [COPIED - 50, COPIED, 3 * COPIED])
+def test_long_bodies_are_whole_whatever_follows_them(size: int, behind: bytes) -> None:
+    body = message(9, "x" * size)
+    splitter = ContentSplitter(10 * COPIED)
+    data = framed(body) + behind
+    found: list[Any] = []
+    for at in range(0, len(data), 7_000):
+        found += splitter.feed(data[at : at + 7_000])
+    assert (bytes(found[0]), len(found)) == (body, 2 if behind else 1)
+    assert splitter.feed(framed(TWO)) == [TWO]
+    assert splitter.pending == 0
 
 
 def test_a_header_in_a_body_that_is_dropped_ends_it() -> None:

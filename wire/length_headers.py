@@ -1,0 +1,65 @@
+"""The forms of `Content-Length` headers, and what a body behind one looks like. Pure; used by `wire.content_length`."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from wire.framing import PREFIX_KEPT
+from wire.lenient_json import UNREADABLE
+
+MOST = 1 << 30
+"""Bytes that a header may announce. What announces more is text."""
+HEADERS_LIMIT = 3
+"""Other headers behind `Content-Length`."""
+BLANK_LIMIT = 64
+"""White space before the `{` of a body, and behind its `}`."""
+FIRST, LAST = b"{"[0], b"}"[0]
+USUAL = b"Content-Length: "
+USUAL_WITHIN = 30
+"""Bytes of a header that begins like this, with its blank line, unless its number is very long."""
+
+_OTHER = rb"[A-Za-z][A-Za-z0-9-]{0,29}:[^\r\n{]{0,100}"
+_LENGTH = rb"ontent-[Ll]ength:[ \t]{0,8}(\d{1,10})[ \t]{0,8}"
+_WHOLE = re.compile(_LENGTH + rb"\r?\n(?:" + _OTHER + rb"\r?\n){0,3}\r?\n")
+"""A header with its blank line, behind its first letter: less than `WHOLE_LIMIT` bytes. Each header that is taken for
+one outside of a body matches this: else the same bytes would be searched again and again."""
+WHOLE_LIMIT = PREFIX_KEPT
+AT_END = re.compile(b"[Cc]" + _LENGTH + rb"\r?\Z")
+"""A line's end that is the line of `Content-Length`, in at most `AT_END_WITHIN` bytes."""
+AT_END_WITHIN = 48
+OTHER_LINE = re.compile(_OTHER + rb"\r?\Z")
+OTHER_WITHIN = 140
+"""Bytes of a line of which no more is needed to see that it is no header."""
+CONTENT_TYPE = re.compile(rb"content-type:[^\r\n{]{0,100}\r\Z", re.IGNORECASE)
+NOT_BLANK = re.compile(rb"[^ \t\r\n]")
+_BLANK_LINE = re.compile(rb"\n\r?\n")
+_is_json = msgspec.json.Decoder(msgspec.Raw).decode
+
+
+def first_header(held: bytearray, start: int, at: int, end: int) -> int | None:
+    """Where the first header begins that is whole between `start` and `end`, if there is one that ends behind `at`."""
+    if held.find(b"\n", at, end) < 0 or not _BLANK_LINE.search(held, max(start, at - 2), end):
+        return None
+    seen = _WHOLE.search(held, max(start, at - WHOLE_LIMIT) + 1, end)
+    while seen is not None and held[seen.start() - 1] not in b"Cc":
+        seen = _WHOLE.search(held, seen.start() + 1, end)
+    return None if seen is None else seen.start() - 1
+
+
+def is_usual_body(data: bytes, start: int, end: int) -> bool:
+    """Whether this is an object without line breaks."""
+    return data[start] == FIRST and data[end - 1] == LAST and data.find(b"\n", start, end) < 0
+
+
+def is_body(held: bytearray, start: int, end: int) -> bool:
+    """Whether this, which begins with a brace, can be a body."""
+    if held[end - 1] != LAST and not held[max(start, end - BLANK_LIMIT) : end].rstrip().endswith(b"}"):
+        return False
+    if held.find(b"\n", start, end) >= 0:
+        try:
+            _is_json(held[start:end])
+        except UNREADABLE:
+            return False
+    return True
