@@ -146,7 +146,7 @@ class ContentSplitter:
             end = start + size
             if end > have:
                 if start == have:
-                    self._begin_body(data[at : have - 4], size)
+                    self._begin_body(data[at : have - 3], size)
                     return have
                 break
             if not is_usual_body(data, start, end):

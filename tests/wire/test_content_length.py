@@ -84,6 +84,7 @@ ONE, TWO = message(1), message(2, "two")
         (b"Content-Length: 9\r\nplain words\n" + framed(ONE), [b"Content-Length: 9\r", b"plain words", ONE]),
         # The rest.
         (b"half a line", [b"half a line"]),
+        (b"Content-Length: 40\r\n\r\n", [b"Content-Length: 40\r"]),
         (b'Content-Length: 50\r\n\r\n{"a"', [b'Content-Length: 50\r{"a"']),
         (b"", []),
     ],
