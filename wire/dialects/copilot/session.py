@@ -156,7 +156,8 @@ class CopilotSession:
         if method is not None:
             return self._on_request(method, message.written_id, message.params)
         if message.result is UNSET and message.error is UNSET:
-            return (frames.Malformed("neither a method nor a result nor an error"),), b""
+            seen = jsonrpc.Named(message.written_id, "", is_answer=True)
+            return self._lost("neither a method nor a result nor an error", seen, b"")
         written = message.written_id
         request = self._requests.take(number_of(written))
         if request is None:

@@ -260,6 +260,14 @@ def test_an_answer_over_the_limit_fails_its_question():
     assert (type(heard), heard.id) == (frames.Malformed, "c1")
 
 
+@pytest.mark.parametrize("rest", [b"", b',"result":{"answer":', b',"result":[}'])
+def test_an_answer_that_cannot_be_read_fails_its_question(rest: bytes):
+    talk = opened(requestUserInput=True)
+    number = talk.call("c1", "ask_user", b'{"question":"Q?"}')["id"]
+    (heard,) = talk.hear(framed(b'{"id":%d%b}' % (number, rest)))
+    assert (type(heard), heard.id) == (frames.Malformed, "c1")
+
+
 def test_a_request_over_the_limit_is_refused():
     talk = opened()
     (heard,) = talk.hear({"jsonrpc": "2.0", "id": 77, "method": "session.log", "params": {"message": "x" * 300_000}})
