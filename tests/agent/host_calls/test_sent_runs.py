@@ -77,14 +77,13 @@ for kind, host in heard():
     assert ran.result.status == "ok"
 
 
-def test_two_extensions_take_turns_in_the_order_of_their_prompts(run):
+def test_the_limit_is_that_of_all_extensions_together(run):
     program = (
         'hello(events=["turn_start"])\nfor kind, _ in heard():\n    want("SendPrompt", text="x") if kind == "event"'
     )
     ran = run(*[says("x") for _ in range(11)], programs={"a": program + " else 0\n", "b": program + " else 0\n"})
     senders = [sender for sender, _ in ran.users]
-    assert sorted(senders[1:3]) == ["a", "b"]
-    assert len(senders) == 11
+    assert (senders[0], len(senders)) == ("", 11)
     assert len(ran.result.sent) == 10
 
 
