@@ -111,11 +111,10 @@ def _outcome(told: ReloadOutcome, is_up: bool, new_tools: Sequence[str]) -> str:
             return said + told.outcome + (f"; new tools: {_names(new_tools)}" if new_tools else "")
         case "stopped":
             return f"{said}stopped: {reason}"
-        case "skipped":
-            return f"{said}not started: {_with_advice(told.name, reason)}"
+        case "kept" if is_up:
+            return f"{said}not reloaded: {_with_advice(told.name, reason)}; the version that was running goes on"
         case _:
-            then = "the version that was running goes on" if is_up else "it does not run"
-            return f"{said}not reloaded: {_with_advice(told.name, reason)}; {then}"
+            return f"{said}not started: {_with_advice(told.name, reason)}"
 
 
 def _with_advice(name: str, reason: str) -> str:

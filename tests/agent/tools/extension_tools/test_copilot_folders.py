@@ -28,7 +28,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     (made.cwd / ".git").mkdir()
     monkeypatch.setenv("COPILOT_HOME", str(tmp_path / "copilot"))
     monkeypatch.setenv("ZOT_HOME", str(made.home))
-    (made.home / "copilot-sdk").symlink_to(sdk().parents[2])
+    shutil.copytree(sdk().parents[2], made.home / "copilot-sdk", symlinks=True)
     return made
 
 
@@ -105,7 +105,6 @@ def test_one_that_fails_is_told_with_its_reason(project: Project):
         LIST,
     )
     assert made
-    assert "- my-tool: not reloaded: " in told
+    assert "- my-tool: not started: it exited before its hello (exit 1)" in told
     assert "no key here" in told
-    assert told.endswith("; it does not run")
-    assert "- my-tool (project): failed: " in listed
+    assert "- my-tool (project): failed, is started again soon: " in listed
