@@ -64,7 +64,7 @@ def extension_tools(options: Options, supervisor: Supervisor, reloader: Reloader
     if not options.copilot:
         return None
     from agent.tools.extension_tools.tools import ExtensionTools  # other runs do not load it
-    from supervisor.discovery.copilot import manifest, prepared  # noqa: F401  (nothing is imported while the agent runs)
+    from supervisor.discovery.copilot import manifest  # noqa: F401  (nothing is imported while the agent runs)
 
     dialect_named(COPILOT)
     return ExtensionTools(supervisor, reloader, project=Path(options.cwd), home=options.home, dialect=COPILOT)

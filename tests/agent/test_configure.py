@@ -34,6 +34,25 @@ def test_defaults(asked, tmp_path):
     assert not (tmp_path / "home").exists(), "nothing is made before there is something to keep"
 
 
+def test_the_settings_offer_the_tools_of_extensions_where_no_flag_says_otherwise(asked, tmp_path):
+    (tmp_path / "home").mkdir()
+    assert not prepare(asked()).options.copilot
+    assert prepare(asked(copilot=True, tools=frozenset())).options.copilot
+    with pytest.raises(UsageError, match="--copilot and --no-ext exclude each other"):
+        prepare(asked(copilot=True, discover=False))
+    (tmp_path / "home" / "config.json").write_text('{"copilot": true}')
+    assert prepare(asked()).options.copilot
+    cassette = Script(tmp_path).answer("x").write(tmp_path / "c.jsonl")
+    for more in (
+        {"tools": frozenset({"read"})},
+        {"tools": frozenset()},
+        {"discover": False},
+        {"replay": str(cassette)},
+    ):
+        assert not prepare(asked(**more)).options.copilot, more
+    assert prepare(asked(replay=str(cassette), copilot=True)).options.copilot
+
+
 def test_an_unknown_model_gets_a_modest_limit(asked):
     options = prepare(asked(model="llama-99b")).options
     assert (options.model, options.reply_tokens) == ("llama-99b", 8_192)

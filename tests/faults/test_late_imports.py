@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.tools.catalogue import OF_EXTENSIONS
+from agent.tools.extension_tools.report import advice
+from agent.tools.extension_tools.report import made as made_text
 from supervisor.control.client import HostError
 from supervisor.mcp_server.messages import Code
 from tests.support.everything_served import Lines, everything, use_everything
@@ -103,6 +106,29 @@ def test_a_run_imports_nothing_once_its_extensions_have_been_started(zot: Zot, r
     outcome = zot.run(mode, "--replay", cassette, "-e", made, *flags_of_everything(zot), "go")
     assert "Traceback" not in outcome.stderr
     assert outcome.status in (Status.OK.exit_code, Status.ERROR.exit_code), outcome.stderr
+    assert late_imports(report) == {}
+
+
+def test_the_tools_by_which_the_agent_writes_extensions_import_nothing(zot: Zot, report: Path) -> None:
+    (zot.cwd / ".git").mkdir()
+    zot.env["COPILOT_HOME"] = str(zot.folder / "copilot")
+    program = zot.cwd / ".github" / "extensions" / "lint" / "extension.mjs"
+    nothing = "there are no Copilot extensions{}; extensions_manage with operation scaffold makes one"
+    waits = f"not trusted (never seen); {advice('lint')}"
+    script = Script(zot.cwd, home=zot.home).offer_built_in(*OF_EXTENSIONS)
+    script.call(("extensions_reload", {}), results=[ok(nothing.format(" to reload"))])
+    script.call(("extensions_manage", {"operation": "list"}), results=[ok(nothing.format(""))])
+    made = ("extensions_manage", {"operation": "scaffold", "name": "lint"})
+    script.call(made, results=[ok(made_text("lint", str(program), "lint_greet"))])
+    told = f"0 of 1 Copilot extension reloaded or started:\n- lint: not started: {waits}"
+    script.call(("extensions_reload", {}), results=[ok(told)])
+    state = f"not trusted (never seen), so it does not run: {advice('lint')}"
+    shown = f"lint (project)\nstate: {state}\nfolder: {program.parent}"
+    script.call(("extensions_manage", {"operation": "inspect", "name": "lint"}), results=[ok(shown)])
+    cassette = script.answer("Done.").write(zot.folder / "cassette.jsonl")
+    outcome = zot.run("-p", "--copilot", "--replay", cassette, "go")
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.text == "Done.\n"
     assert late_imports(report) == {}
 
 

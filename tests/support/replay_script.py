@@ -71,6 +71,11 @@ class Script:
         self._tools.append(ToolSpec(name, description, {"type": "object"}))
         return self
 
+    def offer_built_in(self, *specs: ToolSpec) -> Script:
+        """Offers further built-in tools to the model from now on."""
+        self._tools += specs
+        return self
+
     def answer(self, text: str, *, stop: str = "end_turn", chunks: int = 2) -> Script:
         lines = [{"type": "text_delta", "delta": piece} for piece in _pieces(text, chunks)]
         return self._reply(lines, [{"type": "text", "text": text}] if text else [], stop)

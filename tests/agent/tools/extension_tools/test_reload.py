@@ -167,16 +167,32 @@ def test_a_file_that_changes_while_the_new_version_starts_lets_it_not_take_over(
 def test_neither_a_client_nor_watch_starts_what_the_model_wrote(project: Project):
     """Every reload of the host goes by the content, not only the one of the tool."""
     consent = CONSENTS[1]
+    old = project.put("old")
     with project.engine(**consent) as engine:
-        loop = engine.supervisor.loop
+        loop, reloader = engine.supervisor.loop, engine.reloader
+        got: list[Any] = []
+
+        def wait(count: int) -> None:
+            assert loop.run_until(lambda: len(got) == count, loop.clock() + 30)
+
+        reloader.begin("old", got.append)
+        wait(1)
+        assert [each.outcome for each in got[0]] == ["reloaded"], "unchanged it starts again"
         project.put("new")
-        for name in (None, "new"):
-            got: list[Any] = []
-            engine.reloader.begin(name, got.append)
-            loop.run_until(lambda got=got: got, loop.clock() + 30)
-        engine.reloader.catch_up(got.append)
-        loop.run_until(lambda: len(got) == 2, loop.clock() + 30)
-    assert project.ran() == set()
+        (old / "x.py").write_text(project.program("old", "v2"))
+        for count, begin in enumerate(
+            [
+                lambda: reloader.begin("old", got.append),
+                lambda: reloader.begin("new", got.append),
+                lambda: reloader.begin(None, got.append),
+                lambda: reloader.catch_up(got.append),
+            ],
+            2,
+        ):
+            begin()
+            wait(count)
+        assert engine.supervisor.find("old").is_up
+    assert project.ran() == {"old-v1"}
 
 
 def test_a_version_that_fails_is_told_with_its_reason_and_shown_with_its_log(project: Project):
