@@ -117,6 +117,11 @@ class Found(msgspec.Struct, frozen=True):
         return f"{path} has changed since it was checked; nothing may write there while it starts" if path else ""
 
     @property
+    def lasting_change(self) -> str:
+        """The same of files that are sealed for good: no further process may be started."""
+        return self.change if self.seal is not None and self.seal.lasts else ""
+
+    @property
     def argv(self) -> list[str]:
         return [self.program, *(self.command[1:] if self.command else self.manifest.args or ())]
 

@@ -157,19 +157,13 @@ class Generation:
             worker.stay_down(failure)
         self.is_settled = True
 
-    @property
-    def _lasting_refusal(self) -> str:
-        """Why no process may be started any more: files that are sealed for good have changed; "" if one may."""
-        seal = self.found.seal
-        return self.found.change if seal is not None and seal.lasts else ""
-
     def _start(self, slot: WorkerSlot, refusal: str = "") -> None:
         mark, hello_s = self._owner.next_mark(), self.hello_s
         slot.start(mark, self._env, found=self.found, limits=self.limits, hello_s=hello_s, refusal=refusal)
 
     def refusal(self, worker: Worker) -> str:
         is_first = self.slots[worker.index].starts == 1  # later ones may start from files that have changed
-        change = self.found.change if is_first else self._lasting_refusal
+        change = self.found.change if is_first else self.found.lasting_change
         return change or self._sink.claims(self.found, worker.claimed)
 
     def got_ready(self, worker: Worker) -> None:
@@ -258,7 +252,7 @@ class Generation:
             self.log.add(f"starting {self.name} again")
             slot.worker = self._new_worker(slot.worker.index)
             self.choose_lead()
-            self._start(slot, self._lasting_refusal)
+            self._start(slot, self.found.lasting_change)
 
     # --- end of a worker ------------------------------------------------------------------------------------
 
