@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 from wire import frames
-from wire.content_length import ContentSplitter, framed
 from wire.dialects.base import HostInfo, Setup
 from wire.dialects.copilot.dialect import DIALECT
 from wire.framing import Oversize
+from wire.framing.content_length import ContentSplitter, framed
 
 HOST = HostInfo("1.2", "anthropic", "m", "/project", "s-1", "/work/s-1")
 UNIX_MS = 1_767_225_600_123

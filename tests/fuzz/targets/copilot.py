@@ -10,7 +10,7 @@ from msgspec import Raw
 from tests.fuzz.target import Target
 from tests.support.copilot_talk import Talk, dumped, tool
 from wire import frames
-from wire.content_length import framed
+from wire.framing.content_length import framed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

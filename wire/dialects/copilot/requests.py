@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wire.content_length import framed
 from wire.dialects import jsonrpc
 from wire.dialects.jsonrpc import encode
+from wire.framing.content_length import framed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,6 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from wire import frames
-from wire.content_length import ContentSplitter, Text
 from wire.dialects import jsonrpc
 from wire.dialects.base import Remarked, UnsendableError, Unusable
 from wire.dialects.copilot.calls import SUCCESS, Calls
@@ -35,6 +34,7 @@ from wire.dialects.json_values import string
 from wire.dialects.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, SERVER_ERROR, encode, number_of
 from wire.dialects.long_lines import SHORT, STRINGS_LIMIT, count_strings
 from wire.framing import PREFIX_KEPT
+from wire.framing.content_length import ContentSplitter, Text
 from wire.lenient_json import UNREADABLE
 from wire.text import one_line
 

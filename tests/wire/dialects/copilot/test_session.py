@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tests.support.any_json import json_values
 from tests.support.copilot_talk import HOST, UNIX_MS, Talk, dumped, opened, tool
 from wire import frames
-from wire.content_length import framed
 from wire.dialects.base import Remarked, UnsendableError, Unusable
 from wire.dialects.copilot.calls import ARGS_LIMIT
 from wire.dialects.copilot.requests import WAITING_LIMIT, Kind, Request, Requests
 from wire.dialects.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_ERROR
+from wire.framing.content_length import framed
 
 TOOL_ANSWER = "session.tools.handlePendingToolCall"
 COMMAND_ANSWER = "session.commands.handlePendingCommand"

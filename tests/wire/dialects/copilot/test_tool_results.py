@@ -11,10 +11,10 @@ from hypothesis import given
 from tests.support.any_json import json_values
 from tests.support.copilot_talk import dumped, opened
 from wire import frames
-from wire.content_length import framed
 from wire.dialects.base import UnsendableError
 from wire.dialects.long_lines import STRINGS_LIMIT
 from wire.frames import BLOCKS_LIMIT, ContentBlock
+from wire.framing.content_length import framed
 
 PIXEL = {"data": "aGk=", "mimeType": "image/png", "type": "image"}
 

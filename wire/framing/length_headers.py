@@ -1,4 +1,4 @@
-"""The forms of `Content-Length` headers, and what a body behind one looks like. Pure; used by `wire.content_length`."""
+"""The forms of `Content-Length` headers, and what a body behind one looks like. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from wire.framing import PREFIX_KEPT
+from wire.framing.lines import PREFIX_KEPT
 from wire.lenient_json import UNREADABLE
 
 MOST = 1 << 30

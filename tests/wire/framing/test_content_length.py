@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wire.content_length import BODY_START, STRAY_LIMIT, ContentSplitter, framed
 from wire.framing import COPIED, PREFIX_KEPT, Oversize
-from wire.length_headers import MOST
+from wire.framing.content_length import BODY_START, STRAY_LIMIT, ContentSplitter, framed
+from wire.framing.length_headers import MOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -17,8 +17,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from wire.framing import COPIED, DEFAULT_FRAME_LIMIT, PREFIX_KEPT, Line, Oversize
-from wire.length_headers import (
+from wire.framing.length_headers import (
     AT_END,
     AT_END_WITHIN,
     BLANK_LIMIT,
@@ -35,6 +34,7 @@ from wire.length_headers import (
     is_body,
     is_usual_body,
 )  # fmt: skip
+from wire.framing.lines import COPIED, DEFAULT_FRAME_LIMIT, PREFIX_KEPT, Line, Oversize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
