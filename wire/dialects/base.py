@@ -1,7 +1,8 @@
 """A dialect is one extension protocol. Its sessions translate between neutral messages and the bytes of one process.
 
 The frames of `wire.frames` are the neutral messages, with the few classes here that zot's protocol has no frame for.
-A session is pure: it has no clock, no files and no descriptors. `wire.dialects.table` names all dialects.
+A session is pure: it has no files and no descriptors, and no clock but `Setup.unix_ms`. `wire.dialects.table` names all
+dialects.
 """
 
 from __future__ import annotations

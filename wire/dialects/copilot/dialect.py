@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wire.dialects.base import Dialect
-from wire.dialects.copilot.joining import EVENTS, HOOK_EVENTS
+from wire.dialects.copilot.hooks import HOOK_EVENTS
+from wire.dialects.copilot.joining import EVENTS
 from wire.dialects.copilot.session import CopilotSession
 
 if TYPE_CHECKING:

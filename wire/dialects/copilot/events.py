@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Raw, UnsetType
 
+from wire.dialects.copilot.hooks import text_of_result
 from wire.dialects.copilot.permissions import permission_request
 from wire.dialects.copilot.tool_names import told_args, told_name
 from wire.dialects.jsonrpc import encode
@@ -146,7 +147,7 @@ class Events:
 
     def _tool_result(self, event: frames.Event) -> Data:
         content = event.content or []
-        text = "\n".join(block.text for block in content if block.type == "text" and block.text)
+        text = text_of_result(content)
         told: Data = {
             "toolCallId": event.tool_id or "",
             "toolName": told_name(event.tool_name or ""),

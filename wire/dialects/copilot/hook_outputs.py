@@ -22,7 +22,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from wire import frames
-from wire.dialects.copilot.hooks import handler_of, text_of_result, told_images
+from wire.dialects.copilot.hooks import THROWN, handler_of, text_of_result, told_images
 from wire.dialects.copilot.tool_names import RewriteError, same, taken_back
 from wire.dialects.copilot.tool_results import value_result
 from wire.dialects.json_values import kind_of, text_of
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from wire.dialects.base import Message
 
-THROWN = "zotHookError"
-"""The member in which our facade of the SDK says that a handler has thrown: the SDK itself hides that."""
 FIELDS = {
     "preToolUse": {"permissionDecision", "permissionDecisionReason", "modifiedArgs", "additionalContext"},
     "postToolUse": {"modifiedResult", "additionalContext"},

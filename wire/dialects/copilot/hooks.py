@@ -27,16 +27,21 @@ if TYPE_CHECKING:
     from wire import frames
     from wire.dialects.base import HostInfo
 
-HOOKS = {
-    "tool_call": "preToolUse",
-    "tool_result": "postToolUse",
-    "user_prompt": "userPromptSubmitted",
-    "session_start": "sessionStart",
-    "session_end": "sessionEnd",
-    "error": "errorOccurred",
-}
-"""The hook for each event. For a `tool_result` that is an error it is `postToolUseFailure`."""
 FAILURE = "postToolUseFailure"
+HOOK_EVENTS = {
+    "preToolUse": "tool_call",
+    "postToolUse": "tool_result",
+    FAILURE: "tool_result",
+    "userPromptSubmitted": "user_prompt",
+    "sessionStart": "session_start",
+    "sessionEnd": "session_end",
+    "errorOccurred": "error",
+}
+"""The event that each hook guards."""
+HOOKS = {event: hook for hook, event in HOOK_EVENTS.items() if hook != FAILURE}
+"""The hook for each event. For a `tool_result` that is an error it is `postToolUseFailure`."""
+THROWN = "zotHookError"
+"""The member in which our facade of the SDK says that a handler has thrown: the SDK itself hides that."""
 
 
 def hook_of(event: frames.Event) -> str | None:

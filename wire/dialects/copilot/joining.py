@@ -9,6 +9,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from wire import frames
 from wire.dialects.base import Remarked, Warned
+from wire.dialects.copilot.hooks import HOOK_EVENTS
 from wire.dialects.json_values import as_json, kind_of, objects, string
 from wire.dialects.long_lines import SHORT
 from wire.lenient_json import UNREADABLE, reason
@@ -25,16 +26,6 @@ EVENTS = (
     "session_end",
 )  # fmt: skip
 """What every extension observes."""
-HOOK_EVENTS = {
-    "preToolUse": "tool_call",
-    "postToolUse": "tool_result",
-    "postToolUseFailure": "tool_result",
-    "userPromptSubmitted": "user_prompt",
-    "sessionStart": "session_start",
-    "sessionEnd": "session_end",
-    "errorOccurred": "error",
-}
-"""The event that each hook guards."""
 ASK_USER = "ask_user"
 """The tool of an extension that answers in the user's place."""
 ASK_USER_DESCRIPTION = "Ask the user a question and wait for the answer."
@@ -90,8 +81,6 @@ class Joined(msgspec.Struct, frozen=True):
     """It has a handler for questions to the user."""
     variables: tuple[str, ...] = ()
     """The environment variables that it has asked for."""
-    missing_variables: tuple[str, ...] = ()
-    """Those of them that are not in its environment."""
     remarks: tuple[Message, ...] = ()
     """What the user or the log is to know of it."""
 
@@ -183,7 +172,6 @@ def joined(written: Raw | UnsetType) -> Joined:
         params.requestPermission is True,
         params.requestUserInput is True,
         variables,
-        missing,
         tuple(remarks[:REMARKS_LIMIT]),
     )
 

@@ -22,7 +22,6 @@ LIMITS = {
 feed."""
 ANSWER = FRAME_LIMITS["event_intercept_response"]
 """Bytes of an answer: what a hook says."""
-LONGEST = max(ANSWER, *LIMITS.values())
 
 
 def limit_of(start: bytes) -> int:

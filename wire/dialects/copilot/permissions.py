@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import UNSET
 
+from wire.dialects.copilot.hooks import THROWN
 from wire.dialects.copilot.tool_names import told_args, told_name
 from wire.dialects.json_values import kind_of, text_of
 from wire.text import one_line
@@ -219,7 +220,7 @@ def read_permission(result: Any) -> Permission:
     raises."""
     if not isinstance(result, dict):
         return Permission(Answer.UNKNOWN, f"the permission result is {kind_of(result)}, not an object")
-    thrown = result.get("zotHookError")
+    thrown = result.get(THROWN)
     if thrown is not None:
         return Permission(Answer.UNKNOWN, f"its onPermissionRequest threw: {text_of(thrown)}")
     inner = result.get("result")

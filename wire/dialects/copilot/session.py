@@ -129,10 +129,7 @@ class CopilotSession:
             if isinstance(each, jsonrpc.Incoming):
                 found, reply = self._take(each)
             else:
-                is_text = not each.named.method and not each.named.is_answer
-                found, reply = (
-                    self._on_text(line) if is_text else self._lost(each.reason, each.named, bytes(line[:PREFIX_KEPT]))
-                )
+                found, reply = self._on_unreadable(each, line)
             messages += found
             replies.append(reply)
         return messages, b"".join(replies)
