@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from supervisor.discovery.discover import Discovery, untrusted_reason
-from supervisor.discovery.found import Scope, Skipped
+from supervisor.discovery.found import Skipped
 from supervisor.discovery.steps import Allowance
 from supervisor.discovery.trust_rules import TrustState
 from supervisor.discovery.trust_store import TrustStore, key_of
@@ -115,8 +115,3 @@ def _sealed(found: Found, seal: Seal) -> Found | str:
 def is_waiting(reason: str) -> bool:
     """Whether an extension does not run because of this reason only until the user trusts it."""
     return reason.startswith(f"{NOT_TRUSTED} (")
-
-
-def scope_of(found: Found) -> str:
-    """The scope in the words of `extensions_manage`."""
-    return {Scope.EXPLICIT: "--ext", Scope.PROJECT: "project", Scope.GLOBAL: "user"}.get(found.scope, "program")

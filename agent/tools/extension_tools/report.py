@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from wire.text import one_line, valid_text
+from supervisor.reload.strict_admission import is_waiting
+from wire.text import counted, one_line, valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -58,7 +59,7 @@ def made(name: str, program: str, tool: str) -> str:
 def listed(rows: Sequence[Row]) -> str:
     if not rows:
         return "there are no Copilot extensions; extensions_manage with operation scaffold makes one"
-    lines = [f"{_count(len(rows), 'Copilot extension')}:"]
+    lines = [f"{counted(len(rows), 'Copilot extension')}:"]
     lines += [
         f"- {one_line(row.name, NAME)} ({row.scope}): {one_line(row.state, REASON)}{_tools(row)}"
         for row in rows[:LISTED]
@@ -94,7 +95,7 @@ def reloaded(outcomes: Sequence[ReloadOutcome], up: Collection[str], new_tools: 
     if not outcomes:
         return "there are no Copilot extensions to reload; extensions_manage with operation scaffold makes one"
     done = sum(each.outcome in ("reloaded", "started") for each in outcomes)
-    lines = [f"{done} of {_count(len(outcomes), 'Copilot extension')} reloaded or started:"]
+    lines = [f"{done} of {counted(len(outcomes), 'Copilot extension')} reloaded or started:"]
     lines += [_outcome(each, each.name in up, new_tools.get(each.name, ())) for each in outcomes[:LISTED]]
     if len(outcomes) > LISTED:
         lines.append(f"- and {len(outcomes) - LISTED} more")
@@ -118,7 +119,7 @@ def _outcome(told: ReloadOutcome, is_up: bool, new_tools: Sequence[str]) -> str:
 
 
 def _with_advice(name: str, reason: str) -> str:
-    return f"{reason}; {advice(name)}" if reason.startswith("not trusted (") else reason
+    return f"{reason}; {advice(name)}" if is_waiting(reason) else reason
 
 
 def _tools(row: Row) -> str:
@@ -128,7 +129,3 @@ def _tools(row: Row) -> str:
 def _names(names: Sequence[str]) -> str:
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
     return ", ".join(names[:LISTED]) + more if names else "none"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"

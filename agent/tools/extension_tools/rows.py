@@ -6,9 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 from agent.tools.extension_tools.report import Row, advice
+from supervisor.discovery.found import Scope
 from supervisor.extension.lifecycle import State
 from supervisor.reload.of_dialect import is_of
-from supervisor.reload.strict_admission import is_waiting, scope_of
+from supervisor.reload.strict_admission import is_waiting
 from wire.text import one_line, printable, valid_text
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.discovery.discover import Discovery
-    from supervisor.discovery.found import Skipped
+    from supervisor.discovery.found import Found, Skipped
     from supervisor.extension.extension import Extension
     from supervisor.supervisor import Supervisor
 
@@ -36,7 +37,7 @@ def rows_of(supervisor: Supervisor, dialect: str, parents: Sequence[Path], disco
     others = [
         Row(
             name=found.manifest.name,
-            scope=scope_of(found),
+            scope=_scope(found),
             folder=_shown(found.place),
             state="trusted, not started yet: call extensions_reload",
         )
@@ -64,7 +65,7 @@ def _row(extension: Extension, supervisor: Supervisor, skipped: Skipped | None) 
         state += "; its files have changed since it was started: call extensions_reload"
     return Row(
         name=extension.name,
-        scope=scope_of(found),
+        scope=_scope(found),
         state=valid_text(state),
         folder=_shown(found.place),
         tools=tuple(tools),
@@ -76,6 +77,11 @@ def _row(extension: Extension, supervisor: Supervisor, skipped: Skipped | None) 
         log=_shown(extension.log.path),
         last_lines=last_lines(extension.log.path),
     )
+
+
+def _scope(found: Found) -> str:
+    """The scope in the words of `extensions_manage`."""
+    return {Scope.PROJECT: "project", Scope.GLOBAL: "user"}.get(found.scope, found.scope.label)
 
 
 def _state(extension: Extension) -> str:
@@ -98,7 +104,7 @@ def _row_of_skipped(skipped: Skipped, parents: Sequence[Path]) -> Row:
         scope = "project" if parents and skipped.folder.is_relative_to(parents[0]) else "user"
         name, state = skipped.name, skipped.reason if not skipped.is_error else f"failed: {skipped.reason}"
     else:
-        name, scope = found.manifest.name, scope_of(found)
+        name, scope = found.manifest.name, _scope(found)
         state = f"{skipped.reason}, so it does not run: {advice(name)}"
     return Row(name=valid_text(name), scope=scope, state=valid_text(state), folder=_shown(skipped.folder))
 
