@@ -126,8 +126,8 @@ def start_extensions(
     workspace: Workspace,
 ) -> str:
     """Starts all extensions that were found, without waiting. Returns the name and the reason of the first extension
-    that could not be loaded; "" if there is none. `workspace` is made before the first extension starts whose
-    dialect has sessions."""
+    that could not be loaded; "" if there is none. `workspace` is made before the first extension starts that may
+    ask for it."""
     discovery, options = findings.discovery, findings.options
     unloaded = _tell_of_skipped(discovery, notices)
     if discovery.found:
@@ -153,8 +153,8 @@ def start_extensions(
 
 
 def _environment(found: Found, options: Options, workspace: Workspace, notices: StderrNotices) -> Mapping[str, str]:
-    """The environment of an extension that is about to start. Makes the workspace if its dialect has sessions."""
-    if dialect_named(found.manifest.dialect).session_variable and (trouble := workspace.make_once()):
+    """The environment of an extension that is about to start. Makes the workspace if it may ask for it."""
+    if dialect_named(found.manifest.dialect).calls_host and (trouble := workspace.make_once()):
         notices.say(f"zot: {trouble}")
     return extension_environment(found, options.config, os.environ)
 

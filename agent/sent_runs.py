@@ -152,7 +152,7 @@ class SentRuns:
 
 def may_send(extension: Extension) -> bool:
     """Whether its dialect lets it send prompts."""
-    return bool(dialect_named(extension.manifest.dialect).session_variable)
+    return dialect_named(extension.manifest.dialect).calls_host
 
 
 def _said_by(senders: Iterable[Extension]) -> int:

@@ -72,8 +72,9 @@ class Found(msgspec.Struct, frozen=True):
     workspace: Path | None = None
     """With `entry`: the project's folder."""
     command: tuple[str, ...] = ()
-    """With `entry`: the program and its arguments, expanded. The manifest has them as they are written, and so has all
-    that is shown: an expanded word may be a secret."""
+    """The program and its arguments, if they are not those of the manifest. A Copilot extension is started by a program
+    of zot's. With `entry` they are expanded; then all that is shown has those of the manifest, since an expanded word
+    may be a secret."""
     set_env: Mapping[str, str] = {}
     """Variables that it gets besides those of the host's environment, expanded."""
     runs_in: Path | None = None

@@ -60,6 +60,7 @@ class CallingDialect(Dialect):
     hello_s = launcher_hello_s = 10.0
     launchers: frozenset[str] = frozenset()
     settle_s = 10.0
+    calls_host = True
     session_variable = "SESSION_ID"
     is_reloaded_with_session = True
 

@@ -71,6 +71,7 @@ class ScriptedDialect(Dialect):
         self.trouble = ""
         self.is_pinged = True
         self.ticks_every: float | None = None
+        self.calls_host = False
         self.session_variable = ""
         self.term_s = 1.0
         self.is_reloaded_with_session = False

@@ -242,6 +242,9 @@ class Dialect(Protocol):
     launchers: frozenset[str]
     settle_s: float
     """Seconds that a run waits for such an extension before its first request; 0 if only while the model starts."""
+    calls_host: bool = False
+    """Whether a process may want things from its host (`HostCalled`). A host with an agent then has a workspace for it,
+    and hears it out before a run ends: it may send a prompt."""
     session_variable: str = ""
     """The variable in which a process finds `HostInfo.session_id`; "" if it does not need it."""
     term_s: float = 1.0

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from supervisor.home.small_file import read_file
 
@@ -37,8 +38,7 @@ class Where(Enum):
     """In `$ZOT_HOME`."""
 
 
-@dataclass(frozen=True)
-class Sdk:
+class Sdk(msgspec.Struct, frozen=True):
     """An installed SDK."""
 
     path: Path
@@ -47,8 +47,7 @@ class Sdk:
     where: Where
 
 
-@dataclass(frozen=True)
-class Search:
+class Search(msgspec.Struct, frozen=True):
     """What a search has found: an SDK, or why those that are there are not used, a line for each."""
 
     sdk: Sdk | None

@@ -29,6 +29,7 @@ class CopilotDialect(Dialect):
     launcher_hello_s = 30.0
     launchers: frozenset[str] = frozenset()
     settle_s = 10.0
+    calls_host = True
     session_variable = "SESSION_ID"
     term_s = 5.0
     is_reloaded_with_session = True
