@@ -100,6 +100,19 @@ for kind, host in heard():
     assert (ran.result.status, ran.result.exit_code, ran.result.text) == ("ok", 0, "One.")
 
 
+def test_a_sent_prompt_that_a_guard_blocks_does_not_stop_the_next_one(run):
+    guard = """\
+hello(intercept=["user_prompt"])
+for kind, host in heard():
+    if kind == "ask":
+        say("verdict", id=host["id"], **({"block": "no"} if host.get("text") == "and now you" else {}))
+"""
+    program = SENDS_AT_ONCE.replace("for _", 'want("SendPrompt", "next", text="and you")\nfor _')
+    ran = run(says("One."), says("Two."), programs={"eager": program, "guard": guard})
+    assert [(sent.status, sent.text) for sent in ran.result.sent] == [("blocked", ""), ("ok", "Two.")]
+    assert ran.result.status == "ok"
+
+
 def test_a_sent_prompt_that_fails_is_told_and_changes_no_status(run):
     broken = [{"type": "error", "kind": "invalid_request", "status": 400, "message": "no", "retry_after_s": None,
                "content": [], "usage": {}}]  # fmt: skip
