@@ -54,8 +54,9 @@ def after_hook(output: Any, result: Any, event: frames.Event = CALL) -> Any:
         ({"permissionDecision": "allow", "modifiedArgs": {"command": "pwd"}}, VerdictKind.ALLOW),
     ],
 )
-def test_a_hook_that_decides_leaves_the_handler_unasked(output: dict, kind: VerdictKind):
-    (response,), sent = Talk(asks_permission=True).judge(CALL, output)
+@pytest.mark.parametrize("hooks", [None, {"preToolUse"}])
+def test_a_hook_that_decides_leaves_the_handler_unasked(output: dict, kind: VerdictKind, hooks: set[str] | None):
+    (response,), sent = Talk(hooks, asks_permission=True).judge(CALL, output)
     assert sent == b""
     assert isinstance(response, frames.InterceptResponse)
     assert read_verdict("tool_call", response).kind is kind
