@@ -17,8 +17,6 @@ def preload() -> None:
 def preload_dialects() -> None:
     """Imports what the first extension of each dialect needs, which takes 20 ms. Only hosts do it before there is one:
     of a run, a reload that finds the first one imports it, or says why it cannot."""
-    import json  # noqa: F401  (the description of an SDK)
-
     from supervisor.discovery.copilot import manifest  # noqa: F401
     from supervisor.discovery.mcp import entry_hash, servers  # noqa: F401
     from wire.dialects.table import MODULES, dialect_named

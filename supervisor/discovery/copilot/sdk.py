@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from supervisor.home.small_file import read_file
+from wire.lenient_json import UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,17 +101,15 @@ class UnfitError(Exception):
 
 def usable_version(path: Path) -> str:
     """The version of the SDK in a folder. Raises `FileNotFoundError` if there is none, and `UnfitError`."""
-    import json
-
     try:
-        described = json.loads(read_file(path / "package.json", PACKAGE_JSON_LIMIT))
+        described = msgspec.json.decode(read_file(path / "package.json", PACKAGE_JSON_LIMIT))
     except (FileNotFoundError, NotADirectoryError):
         if path.is_dir():
             raise UnfitError(f"{path} has no package.json") from None
         raise FileNotFoundError(path) from None
     except OSError as error:
         raise UnfitError(f"{path}/package.json cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError):
+    except UNREADABLE:
         raise UnfitError(f"{path}/package.json is no JSON") from None
     version = described.get("version") if isinstance(described, dict) else None
     if not isinstance(version, str) or (parts := VERSION.fullmatch(version)) is None:

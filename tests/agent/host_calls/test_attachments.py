@@ -73,9 +73,12 @@ def test_guards_of_read_judge_each_file_and_what_is_in_it(run, project):
     assert sent(ran)[1:] == ["[file .env: not read: not that one\nchecked]", "[file src/a.txt]\nalpha\n\nchecked"]
 
 
-def test_without_the_tool_read_no_file_is_read(run, project):
-    ran = run(says("One."), says("Two."), programs=sends("src/a.txt"), tools=frozenset({"bash"}))
+def test_without_the_tool_read_no_file_is_read_nor_an_extension_asked_that_has_one_of_that_name(run, project):
+    reader = 'hello(tools=["read"])\nfor kind, _ in heard():\n    if kind == "call": say("note", text=\'"asked"\')\n'
+    programs = {"reader": reader, **sends("src/a.txt")}
+    ran = run(says("One."), says("Two."), programs=programs, tools=frozenset({"bash"}))
     assert sent(ran)[1:] == ["[file src/a.txt: not read: the tool read is off in this run]"]
+    assert ran.notes == []
 
 
 def test_a_prompt_that_a_guard_blocks_reads_no_file(run, project):
