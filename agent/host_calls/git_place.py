@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from supervisor.home.repository import repository_root
 from supervisor.home.small_file import read_start
 
 HEAD_BYTES = 4096
@@ -14,20 +15,22 @@ BRANCH = "ref: refs/heads/"
 def git_place(folder: str) -> tuple[str | None, str | None]:
     """The root of the repository that the folder is in, and the branch; None for what there is not, as the branch while
     a single commit is checked out."""
-    for root in (Path(folder), *Path(folder).parents):
-        git = root / ".git"
-        try:
-            if git.is_dir():
-                return str(root), _branch(git)
-            if git.is_file():
-                pointer = _start(git)
-                return str(root), _branch(root / pointer.removeprefix(POINTER)) if pointer.startswith(POINTER) else None
-        except (OSError, ValueError):
-            return str(root), None
-    return None, None
+    root = repository_root(Path(folder))
+    if root is None:
+        return None, None
+    try:
+        return str(root), _branch(root)
+    except (OSError, ValueError):
+        return str(root), None
 
 
-def _branch(git: Path) -> str | None:
+def _branch(root: Path) -> str | None:
+    git = root / ".git"
+    if git.is_file():
+        pointer = _start(git)
+        if not pointer.startswith(POINTER):
+            return None
+        git = root / pointer.removeprefix(POINTER)
     head = _start(git / "HEAD")
     return head.removeprefix(BRANCH) if head.startswith(BRANCH) else None
 
