@@ -208,16 +208,18 @@ def test_an_extension_may_abort_the_users_prompt(run):
     assert ran.result.exit_code == 130
 
 
-def test_a_command_that_says_nothing_has_the_result_of_the_prompt_that_it_sends(run):
+def test_a_command_that_says_nothing_has_the_result_of_the_first_prompt_that_it_sends(run):
     program = """\
 hello(commands=["review"])
 for kind, host in heard():
     if kind == "command":
         want("SendPrompt", text="Review " + host["args"])
+        want("SendPrompt", "next", text="And its tests")
         say("done", id=host["id"])
 """
-    ran = run(says("Good."), programs={"reviews": program}, prompt="/review a.py")
-    assert ran.users == [("reviews", "Review a.py")]
+    ran = run(says("Good."), says("Fine."), programs={"reviews": program}, prompt="/review a.py")
+    assert ran.users == [("reviews", "Review a.py"), ("reviews", "And its tests")]
+    assert ran.result.steps == 2
     assert (ran.result.status, ran.result.text, ran.headless.has_answer) == ("ok", "Good.", True)
 
 
