@@ -36,9 +36,10 @@ class Timeouts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     hello: Seconds | None = None
     """From the start of the process to its hello. Absent: 10; 60 if `exec` is npx, uvx, bunx, pipx or pnpx, which may
-    download first. Dialect mcp: 30; 60 with a launcher."""
+    download first. Dialect mcp: 30; 60 with a launcher. Dialect copilot: 30."""
     ready: Seconds = 3.0
-    """From the hello to `ready`. Then it counts as ready, as it does after 0.25 s without a frame. Dialect mcp: 10."""
+    """From the hello to `ready`. Then it counts as ready, as it does after 0.25 s without a frame.
+    Dialects mcp and copilot: 10."""
     tool_call: Seconds = 60.0
     """For the result of a tool call. The model is then told that the tool did not answer."""
     intercept: Seconds = 5.0

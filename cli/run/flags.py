@@ -134,7 +134,8 @@ ExtensionWait = Annotated[
     typer.Option(
         "--ext-wait",
         help="Let the first request wait so long for extensions that are still starting. Default: as long as the"
-        " model takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s.",
+        " model takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up to"
+        " 10s.",
         metavar=METAVAR,
         parser=wait,
         rich_help_panel=_TOOLS,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cli.ext.author.no_start_rules import NO_START, carriage_return, rebuild
 from cli.ext.author.stderr_advice import advice_for
+from supervisor.discovery.found import COPILOT
 from wire.dialects.table import ZOT
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from cli.ext.author.start_facts import Advice, Facts
 
 _IF_MCP = 'for an MCP server write "dialect": "mcp" into extension.json'
+_JOIN = "let the top level of extension.mjs call joinSession(), and await it"
 _DOWNLOADERS = frozenset({"npx", "pnpx", "bunx", "uvx", "pipx", "uv"})
 
 
@@ -186,6 +188,8 @@ def _needs_input(facts: Facts) -> Advice | None:
     if program.language == "go" and program.exec == "go":
         advice = facts.there("go build -o main .") + ', and "exec": "./main"'
         return ("go run compiles before each start", advice)
+    if facts.dialect == COPILOT:
+        return ("", f"{_JOIN}, before it waits for anything; if it is only slow, raise timeouts.hello")
     if facts.dialect != ZOT:
         return (
             "",
@@ -199,6 +203,8 @@ def _ended_early(facts: Facts) -> Advice | None:
         return None
     if facts.uses_sdk:
         return None
+    if facts.dialect == COPILOT:
+        return ("", _JOIN)
     if facts.dialect != ZOT:
         return ("", "see whether it serves on stdio, and what arguments it needs for that")
     return ("", "say hello first, then read stdin until it ends; zot ext new makes a small one that does")

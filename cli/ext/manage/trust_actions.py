@@ -256,8 +256,7 @@ class _TrustActions:
                     _print(line)
                 _print(f"waits   {judged.reason}: zot ext trust {shlex.quote(found.manifest.name)}")
         if waiting:
-            whole = "all" if all(found.scope is Scope.PROJECT for found, _ in waiting) else "all of the project"
-            _complain(f"{self._whose(waiting)} not trusted yet: name one, or zot ext trust --project for {whole}")
+            _complain(f"{self._whose(waiting)} not trusted yet: {self._ways(waiting)}")
             return Status.ERROR.exit_code
         return self._nothing_waits()
 
@@ -267,6 +266,12 @@ class _TrustActions:
         if others := len(waiting) - ours:
             said.append(f"{counted(others, 'Copilot extension')} of yours")
         return " and ".join(said)
+
+    def _ways(self, waiting: Sequence[tuple[Found, TrustJudgement]]) -> str:
+        ours = sum(found.scope is Scope.PROJECT for found, _ in waiting)
+        if not ours:
+            return "zot ext trust NAME trusts one"
+        return f"name one, or zot ext trust --project for {'all' if ours == len(waiting) else 'all of the project'}"
 
     def _nothing_waits(self) -> int:
         if not self._failed:

@@ -6,6 +6,7 @@ returns what the user saw.
 
 from tests.support.situations import (
     batches,
+    copilot_extensions,
     extensions,
     guards,
     hosts,
@@ -21,6 +22,7 @@ __all__ = [
     "SITUATIONS",
     "Stage",
     "batches",
+    "copilot_extensions",
     "extensions",
     "guards",
     "hosts",

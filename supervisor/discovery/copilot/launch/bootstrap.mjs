@@ -54,10 +54,11 @@ async function start() {
   return extension;
 }
 
-/** Says what to do about an error that Node's own words do not explain. Node prints it and ends the process. */
+/** Says what is wrong where Node's own words lead astray. Node prints the error and ends the process. */
 function explained(error) {
   if (error?.code === "MODULE_NOT_FOUND" && String(error.message).includes("@github/copilot-sdk")) {
-    process.stderr.write("zot: require() does not find the Copilot SDK; use import\n");
+    const said = error.message.split("\n", 1)[0];
+    error.stack = error.stack.replace(said, "require() does not find the Copilot SDK; use import");
   }
   throw error;
 }

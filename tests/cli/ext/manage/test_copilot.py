@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.copilot_folders import copilot_extension, fake_sdk, put_on_path
+from tests.support.copilot_folders import copilot_extension, fake_sdk, put_on_path, write_node
 from tests.support.forked import run
 
 
@@ -49,8 +49,11 @@ def test_trust_by_name_all_that_wait_and_back(zot, place):
         f"zot ext trust: 1 extension of {zot.cwd} and 1 Copilot extension of yours not trusted yet: name one, or"
         " zot ext trust --project for all of the project\n"
     )
-    assert run(zot, "ext", "trust", "mine").status == 0
     assert run(zot, "ext", "trust", "--project").status == 0
+    assert run(zot, "ext", "trust").stderr == (
+        "zot ext trust: 1 Copilot extension of yours not trusted yet: zot ext trust NAME trusts one\n"
+    )
+    assert run(zot, "ext", "trust", "mine").status == 0
     assert [row["standing"] for row in run(zot, "ext", "trust", "--list", "--json").json_lines] == ["trusted"] * 2
     assert run(zot, "ext", "trust", "--revoke", "mine").status == 0
     assert [row["trusted"] for row in run(zot, "ext", "list", "--json").json_lines] == [True, False]
@@ -63,6 +66,20 @@ def test_one_that_is_switched_off_says_so(zot, place):
     assert run(zot, "ext", "enable", "notes").status == 0
     assert run(zot, "ext", "remove", "notes", "--yes").status == 0
     assert not (place / "notes").exists()
+
+
+@pytest.mark.parametrize(
+    ("node", "advice"),
+    [
+        ("exit 0", "let the top level of extension.mjs call joinSession(), and await it"),
+        ("exec sleep 60", "let the top level of extension.mjs call joinSession(), and await it, before it waits for"),
+    ],
+)
+def test_the_doctor_knows_how_one_joins(zot, place, tmp_path, node, advice):
+    write_node(tmp_path / "bin", node)
+    folder = copilot_extension(place, "notes", timeouts={"hello": 0.3})
+    (row,) = run(zot, "ext", "doctor", folder, "--json").json_lines
+    assert [each["advice"][: len(advice)] for each in row["findings"] if each["level"] == "fail"] == [advice]
 
 
 def test_the_doctor_names_what_is_missing(zot, place):

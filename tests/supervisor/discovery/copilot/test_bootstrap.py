@@ -32,7 +32,7 @@ def test_an_extension_that_throws_ends_with_its_stack(running):
     ("name", "words"),
     [
         ("syntax-error", "SyntaxError: Unexpected token '}'"),
-        ("uses-require", "zot: require() does not find the Copilot SDK; use import"),
+        ("uses-require", "Error: require() does not find the Copilot SDK; use import"),
     ],
 )
 def test_a_start_that_fails_says_why(running, version, name, words):

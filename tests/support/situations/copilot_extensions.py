@@ -1,0 +1,150 @@
+"""Situations of Copilot extensions: the SDK, Node, their starts, their hooks and the prompts that they send."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from tests.support.copilot_folders import copilot_extension, fake_sdk, write_node
+from tests.support.copilot_host import CHILDREN, sdk
+from tests.support.messages_server import text_reply, tool_reply
+from tests.support.situations.stage import situation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.messages_server.replies import Reply
+    from tests.support.situations.stage import Stage
+
+JOINS = 'import { joinSession } from "@github/copilot-sdk/extension";\n'
+
+
+def with_sdk(stage: Stage) -> None:
+    """The newest SDK is installed for all projects."""
+    (stage.zot.home / "copilot-sdk").mkdir(parents=True)
+    (stage.zot.home / "copilot-sdk" / "node_modules").symlink_to(sdk().parents[1])
+
+
+def started(stage: Stage, *folders: Path) -> str:
+    """What a run says of extensions that are started once each."""
+    with_sdk(stage)
+    named = [word for folder in folders for word in ("-e", folder)]
+    return stage.answered("--ext-wait", "20", *named).stderr
+
+
+def copied(stage: Stage, child: str, **manifest: object) -> Path:
+    """One of the folders of tests/children/copilot."""
+    text = (CHILDREN / child / "extension.mjs").read_text()
+    return copilot_extension(stage.zot.folder, child, text, restart={"policy": "temporary"}, **manifest)
+
+
+def asked(stage: Stage, text: str, *replies: Reply) -> str:
+    """What a run says whose model makes these replies, with an extension of this text."""
+    with_sdk(stage)
+    stage.server.add(*replies)
+    return stage.asked("--ext-wait", "20", "-e", copilot_extension(stage.zot.folder, "notes", JOINS + text)).stderr
+
+
+@situation("zot: extension load: …: it needs @github/copilot-sdk, which is not installed: zot ext install-sdk copilot")
+def without_sdk(stage: Stage) -> str:
+    return stage.answered("-e", copilot_extension(stage.zot.folder, "notes")).stderr
+
+
+@situation("zot: … Copilot extensions cannot be started: …: they need @github/copilot-sdk, which is not installed: …")
+def several_without_sdk(stage: Stage) -> str:
+    for name in ("notes", "lint"):
+        copilot_extension(stage.zot.cwd / ".github" / "extensions", name)
+    return stage.answered("--trust-project").stderr
+
+
+@situation("zot: …: Node.js is not on PATH: install Node 20.6 or newer, or start zot with a PATH that has it")
+def without_node(stage: Stage) -> str:
+    stage.zot.env["PATH"] = str(stage.zot.folder)
+    return stage.answered("-e", copilot_extension(stage.zot.folder, "notes")).stderr
+
+
+@situation(
+    'zot: extension …: it exited before its hello (exit 1): "zot cannot start this extension: Node 20.6 or newer is'
+    " needed; …"
+)
+def node_is_old(stage: Stage) -> str:
+    old = stage.file(
+        "old.cjs",
+        "const m = require('node:module'); delete m.register; delete m.registerHooks; m.syncBuiltinESMExports();\n",
+    )
+    real = stage.zot.env.get("PATH", os.environ["PATH"])
+    sdk()
+    write_node(stage.zot.folder / "bin", f'PATH={real} exec node --require {old} "$@"')
+    stage.zot.env["PATH"] = f"{stage.zot.folder / 'bin'}:{real}"
+    return started(stage, copied(stage, "minimal"))
+
+
+@situation("zot: Copilot extension … of yours is not trusted (never seen): not started; …")
+def not_trusted(stage: Stage) -> str:
+    fake_sdk(stage.zot.home / "copilot-sdk")
+    copilot_extension(stage.zot.home / "copilot-extensions", "notes")
+    return stage.answered().stderr
+
+
+@situation(
+    "zot: extension …: its tool '…' has the name of a tool of extension …: each name is there once; rename one …"
+)
+def two_tools_of_one_name(stage: Stage) -> str:
+    return started(stage, copied(stage, "clash-first"), copied(stage, "clash-second"))
+
+
+@situation("zot: extension …: said no hello within …; it has not called joinSession() …")
+def never_joins(stage: Stage) -> str:
+    return started(stage, copied(stage, "never-joins", timeouts={"hello": 1}))
+
+
+@situation("zot: extension …: it exited before its hello (exit 1): …Error: … at extension.mjs:…")
+def throws_at_the_top(stage: Stage) -> str:
+    return started(stage, copied(stage, "throws-at-top"))
+
+
+@situation('zot: extension …: it exited before its hello (exit 1): "Error: require() does not find the Copilot SDK; …')
+def requires(stage: Stage) -> str:
+    return started(stage, copied(stage, "uses-require"))
+
+
+@situation("zot: extension …: it asks for environment variables that it has not: …; …")
+def without_a_variable(stage: Stage) -> str:
+    return asked(stage, 'await joinSession({ requestedEnvironmentVariables: ["JIRA_TOKEN"] });', text_reply("Done."))
+
+
+@situation("zot: extension …: gave no verdict on …: its hook … threw: …")
+def a_hook_throws(stage: Stage) -> str:
+    text = "await joinSession({ hooks: { onPreToolUse: (input) => input.toolArgs.path.length } });"
+    call = tool_reply([("bash", {"command": "true"})])
+    return asked(stage, text, call, text_reply("Done."))
+
+
+@situation("zot: extension …: '…' in the output of its hook … has no effect; known are …")
+def a_misspelt_output(stage: Stage) -> str:
+    text = "await joinSession({ hooks: { onPreToolUse: () => ({ permisionDecision: 'deny' }) } });"
+    return asked(stage, text, tool_reply([("bash", {"command": "true"})]), text_reply("Done."))
+
+
+@situation("zot: extension …: a prompt that it sends is refused: extensions have sent 10 prompts already, …")
+def too_many_prompts(stage: Stage) -> str:
+    text = (
+        "const session = await joinSession();\n"
+        "session.on('user.message', () => session.send({ prompt: 'again' }).catch(() => {}));"
+    )
+    return asked(stage, text, *[text_reply("Done.")] * 11)
+
+
+@situation("manifest: exec: zot starts extension.mjs itself, and knows its protocol; leave exec out")
+def with_exec(stage: Stage) -> str:
+    fake_sdk(stage.zot.home / "copilot-sdk")
+    made = copilot_extension(stage.zot.cwd / ".github" / "extensions", "notes")
+    (made / "extension.json").write_text(json.dumps({"exec": "node", "args": ["extension.mjs"]}))
+    return stage.answered("--trust-project").stderr
+
+
+@situation("zot ext install-sdk: npm is not on PATH; it comes with Node …")
+def without_npm(stage: Stage) -> str:
+    stage.zot.env["PATH"] = str(stage.zot.folder)
+    return stage.zot.run("ext", "install-sdk", "copilot").stderr
