@@ -182,7 +182,9 @@ def test_two_with_the_same_tool(each_sdk, order):
 
 @pytest.mark.slow
 def test_a_tool_with_the_name_of_a_built_in_one(place):
-    place.write("shadow", """await joinSession({ tools: [{ name: "bash", description: "Mine", handler: () => "" }] });""")
+    place.write(
+        "shadow", """await joinSession({ tools: [{ name: "bash", description: "Mine", handler: () => "" }] });"""
+    )
     place.add("guide-tools")
     outcome = place.results(GREET, ("bash", {"command": "echo built-in"})).check(Status.OK)
     check_others(outcome, place)

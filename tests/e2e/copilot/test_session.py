@@ -27,9 +27,7 @@ def rpc(method: str, **params: Any) -> tuple[str, dict[str, Any]]:
 
 def prompts(outcome) -> list[tuple[str, object]]:
     """Texts and senders; None for the user's."""
-    return [
-        (record.content[0].text, record.extension or None) for record in outcome.of(UserMessage)
-    ]
+    return [(record.content[0].text, record.extension or None) for record in outcome.of(UserMessage)]
 
 
 def notes(outcome) -> list[str]:

@@ -1,4 +1,4 @@
-"""Copilot extensions where there is more than a single run: the rpc server, a batch, a host, an MCP server, a program."""
+"""Copilot extensions beyond a single run: in the rpc server, a batch, a host, an MCP server, a program."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ def test_commands_and_prompts_of_an_extension_in_rpc(each_sdk):
     place.add("workbench")
     with serve(place) as running:
         client = RpcClient.of(running)
-        commands = {each["name"] for each in client.ask("get_commands")["data"]["commands"]}
-        assert {"bench", "bench_fails"} <= commands
-        assert client.ask("run_command", name="bench", args="it")["success"]
-        assert [line for line in client.lines if line["type"] == "ext_notify" and line["message"] == "bench: it"]
-        failed = client.ask("run_command", name="bench_fails", args="")
-        assert "the command has failed" in json.dumps(failed)
         place.server.add(tool_reply([("bench_send", {"prompt": "and this"})]), text_reply("Mine."), text_reply("Its."))
         client.prompt("go")
         sent = client.until("user_message", extension="workbench")
         assert sent["content"][0]["text"] == "and this"
         done = client.until("done")
         assert done["prompt"] == sent["prompt"]
+        assert client.ask("run_command", name="bench", args="it")["success"]
+        commands = {each["name"] for each in client.ask("list_commands")["data"]["commands"]}
+        assert {"bench", "bench_fails"} <= commands
+        assert [line for line in client.lines if line["type"] == "ext_notify" and line["message"] == "bench: it"]
+        failed = client.ask("run_command", name="bench_fails", args="")
+        assert "the command has failed" in json.dumps(failed)
         end(running, client)
 
 
@@ -144,9 +144,9 @@ def test_a_host_and_calls_from_outside(each_sdk):
     assert place.zot.run("ext", "trust", "--project", "--yes").status == 0
     with hosting(place.zot) as host:
         assert {name: stats.state for name, stats in host.stats().items()}["workbench"] == "ready"
-        called = place.zot.run("ext", "call", "bench_echo", "text=from outside")
+        called = place.zot.run("ext", "call", "workbench", "bench_echo", '{"text": "from outside"}')
         assert (called.status, called.text.strip()) == (0, "from outside")
-        refused = place.zot.run("ext", "call", "bench_send", "prompt=x")
+        refused = place.zot.run("ext", "call", "workbench", "bench_send", '{"prompt": "x"}')
         assert refused.status != 0
         assert "no agent" in refused.stderr + refused.text
         status = place.zot.run("ext", "status", "workbench")
@@ -158,14 +158,17 @@ def test_a_host_and_calls_from_outside(each_sdk):
 
 def test_a_tool_and_a_guard_that_are_served_to_another_agent(each_sdk):
     place = each_sdk
-    tools, guard = place.add("guide-tools"), place.write(
-        "guard",
-        """await joinSession({ hooks: {
+    tools, guard = (
+        place.add("guide-tools"),
+        place.write(
+            "guard",
+            """await joinSession({ hooks: {
           onPreToolUse: ({ toolArgs }) => toolArgs.who === "Eve"
             ? { permissionDecision: "deny", permissionDecisionReason: "not her" } : undefined,
           onPostToolUse: ({ toolResult }) => ({
             modifiedResult: { ...toolResult, textResultForLlm: toolResult.textResultForLlm.toUpperCase() } }),
         } });""",
+        ),
     )
     with McpClient(place.zot, "--no-ext", "-e", tools, "-e", guard) as client:
         assert "guide_greet" in client.tools()
