@@ -84,9 +84,9 @@ class Worker(Reception):
     """One worker of an extension, connected once by `start`."""
 
     __slots__ = (
-        "_acked", "_folder", "_host", "_host_calls", "_is_ready_by_silence", "_owner", "_timer", "can_ping", "index",
-        "knows_session", "last_words", "on_pong", "patience", "readiness", "registry", "round_trips", "said_hello",
-        "started_at", "state_since", "usage",
+        "_acked", "_folder", "_host", "_host_calls", "_is_drained", "_is_ready_by_silence", "_owner", "_timer",
+        "can_ping", "index", "knows_session", "last_words", "on_pong", "patience", "readiness", "registry",
+        "round_trips", "said_hello", "started_at", "state_since", "usage",
     )  # fmt: skip
 
     def __init__(
@@ -108,7 +108,7 @@ class Worker(Reception):
         self.state_since = loop.clock()
         self.index = index
         """The number of the worker's slot, from 0."""
-        self.patience = Patience(term=dialect.term_s)
+        self.patience = Patience(hint=max(Patience().hint, dialect.drain_s), term=dialect.term_s)
         """How long each step of its stop may take."""
         self.registry = Registry(loop, dialect, owner.notices.warn, owner.notices.remark)
         self.usage = TreeUse()
@@ -127,6 +127,7 @@ class Worker(Reception):
         self._host = host
         self._folder = folder
         self._is_ready_by_silence = dialect.is_ready_by_silence
+        self._is_drained = dialect.drain_s > 0
         self._timer: Timer | None = None
         self._acked = False
         self._host_calls = HostCalls(session, self._reply, on_fault=self._on_fault, remark=owner.notices.remark)
@@ -312,14 +313,19 @@ class Worker(Reception):
 
     def ask_to_stop(self) -> None:
         """Sends what asks it to exit, after all frames that are queued already; closes its input if there is no such
-        message."""
+        message, once it has read all if the dialect wants that."""
         self.restart_timer(None)
         is_ending = self.state is State.STOPPING and self._acked
         self._move(Trigger.STOP)
         self._stop_session_timer()
         frame = self._session.stop()
-        if not is_ending and not (frame and self.write(frame)):
-            self.hint_to_stop()
+        if is_ending or (frame and self.write(frame)) or self._drain():
+            return
+        self.hint_to_stop()
+
+    def _drain(self) -> bool:
+        """Closes the input at the answer to a ping, if one can be sent."""
+        return self._is_drained and self.can_ping and bool(self.round_trips.begin(self.hint_to_stop))
 
     def hint_to_stop(self) -> None:
         """Closes the worker's input: some programs stop at end of file."""

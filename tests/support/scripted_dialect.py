@@ -74,6 +74,7 @@ class ScriptedDialect(Dialect):
         self.calls_host = False
         self.session_variable = ""
         self.term_s = 1.0
+        self.drain_s = 0.0
         self.is_reloaded_with_session = False
 
     def session(self, setup: Setup) -> ScriptedSession:

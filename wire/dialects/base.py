@@ -249,6 +249,9 @@ class Dialect(Protocol):
     """The variable in which a process finds `HostInfo.session_id`; "" if it does not need it."""
     term_s: float = 1.0
     """Seconds from SIGTERM to SIGKILL when a process is stopped."""
+    drain_s: float = 0.0
+    """Seconds that a process which is stopped may take to answer a ping, before its input is closed: it forgets what it
+    has not read by then. 0: its input is closed at once. Only of a dialect whose `stop` is empty."""
     is_reloaded_with_session: bool = False
     """Whether such an extension starts anew when another session takes the place of the host's, as `clear` does."""
 

@@ -104,6 +104,17 @@ def test_a_process_that_is_given_up_has_the_time_of_its_dialect_from_sigterm_to_
     assert host.cost("late").exit_status == status
 
 
+def test_the_input_is_closed_once_all_is_read(host, sh, dialect):
+    """Of the first one at its answer, of the second after `drain_s`: both read what was written before."""
+    dialect.drain_s = 0.3
+    reads = "while read word id; do [ $word = ping ] && echo pong $id && exec cat; done; exit 9"
+    sh.add("answers", f"echo hello; echo ready; {reads}")
+    sh.add("mute", "echo hello; echo ready; exec cat >/dev/null")
+    host.start()
+    host.stop()
+    assert [host.cost(name).exit_status for name in ("answers", "mute")] == ["exit 0", "exit 0"]
+
+
 @pytest.mark.slow
 def test_all_of_them_have_their_own_time_when_the_host_stops(host, sh, dialect):
     """A host does not wait for the slowest kind with those of the others."""

@@ -32,6 +32,8 @@ class CopilotDialect(Dialect):
     calls_host = True
     session_variable = "SESSION_ID"
     term_s = 5.0
+    drain_s = 1.0
+    """Newer SDKs drop all messages that wait in the process when stdin ends, `session.shutdown` among them."""
     is_reloaded_with_session = True
 
     def session(self, setup: Setup) -> CopilotSession:
