@@ -150,6 +150,7 @@ def test_what_is_asked_for_while_a_process_stops_is_answered_and_forgotten_at_it
 @pytest.fixture
 def slow(stand, handler):
     """A handler of which each call takes so long that a pass has no time for another one."""
+
     def take_long():
         stand.now += 2 * SHARE_S
 
