@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wire.dialects.base import HostInfo, Message, PanelChange, Received, Setup
-    from wire.dialects.jsonrpc import Incoming, Named, Unreadable
+    from wire.dialects.jsonrpc import Incoming, Named
     from wire.framing import Line, Oversize
 
 PROTOCOL_VERSION = 3
@@ -112,9 +112,8 @@ class CopilotSession:
         if (received := self._calls.usual_answer(line)) is not None:
             return received
         if len(line) > SHORT and (count := count_strings(line)) > STRINGS_LIMIT:
-            start = bytes(line[:PREFIX_KEPT])
             why = f"a message of {len(line)} bytes has about {count} strings; at most {STRINGS_LIMIT} are read"
-            return self._lost(why, jsonrpc.named(start, bytes(line[-PREFIX_KEPT:])), start)
+            return self._lost(why, jsonrpc.named(bytes(line[:PREFIX_KEPT]), bytes(line[-PREFIX_KEPT:])), bytes(line))
         try:
             message = jsonrpc.decode(line)
         except UNREADABLE:
@@ -130,17 +129,10 @@ class CopilotSession:
                 found, reply = self._take(each)
             else:
                 is_text = not each.named.method and not each.named.is_answer
-                found, reply = (
-                    self._on_text(line) if is_text else self._lost(each.reason, each.named, bytes(line[:PREFIX_KEPT]))
-                )
+                found, reply = self._on_text(line) if is_text else self._lost(each.reason, each.named, bytes(line))
             messages += found
             replies.append(reply)
         return messages, b"".join(replies)
-
-    def _on_unreadable(self, each: Unreadable, line: Line) -> Received:
-        if not each.named.method and not each.named.is_answer:
-            return self._on_text(line)
-        return self._lost(each.reason, each.named, bytes(line[:PREFIX_KEPT]))
 
     def _on_text(self, line: Line) -> Received:
         """Takes a line of other text: stdout belongs to the protocol."""
@@ -282,13 +274,15 @@ class CopilotSession:
         seen = jsonrpc.named(dropped.prefix, dropped.suffix)
         what = "an answer" if seen.is_answer else "a message" if seen.method else "a line"
         why = f"{what} of {dropped.size} bytes is over the limit of {dropped.limit} bytes; dropped"
-        return self._lost(why, seen, dropped.prefix, "line")
+        return self._lost(why, seen, dropped.prefix + b"\n" + dropped.suffix, "line")
 
-    def _lost(self, why: str, seen: Named, start: bytes, kind: str = "answer") -> Received:
+    def _lost(self, why: str, seen: Named, said: bytes, kind: str = "answer") -> Received:
         """What is lost with a message that could not be read: an answer fails its request, a request is refused.
-        `start` has the first bytes of the message."""
+        `said` has the first bytes of the message, and whatever else is known of it."""
         if seen.method in (TOOL_ANSWER, COMMAND_ANSWER):
-            return self._calls.lost(why, seen, start)
+            return self._calls.lost(why, seen, said[:PREFIX_KEPT])
+        if seen.method == PERMISSION_ANSWER and self._verdicts is not None:
+            return self._verdicts.permission_lost(why, said), self._refused(seen.id, INVALID_REQUEST, why)
         if seen.method:
             method = one_line(seen.method, QUOTED)
             return (frames.Malformed(why, method),), self._refused(seen.id, INVALID_REQUEST, f"{method}: {why}")
@@ -297,6 +291,8 @@ class CopilotSession:
             return (frames.Malformed(why, kind),), b""
         if request.kind is Kind.PING:
             return (frames.Pong(request.id),), b""
+        if request.kind is Kind.HOOK and self._verdicts is not None:
+            return (self._verdicts.lost(request, why, said),), b""
         self._calls.forget(request.id)
         return (frames.Malformed(why, kind, request.id),), b""
 
