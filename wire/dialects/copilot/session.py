@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 PROTOCOL_VERSION = 3
 QUOTED = 100
 """Characters of a line, or of an id, that are shown."""
+JOINS_LIMIT = 10
+"""Calls of `session.resume` that are read. To read one with a thousand tools takes a while."""
 PERMISSION_ANSWER = "session.permissions.handlePendingPermissionRequest"
 _NOT_JOINED = "it has not called joinSession()"
 _NOTHING: Received = ((), b"")
@@ -73,7 +75,7 @@ class CopilotSession:
     """The session of one process."""
 
     __slots__ = (
-        "_calls", "_events", "_frame_limit", "_host", "_join_id", "_joined", "_methods", "_name",
+        "_calls", "_events", "_frame_limit", "_host", "_join_id", "_joined", "_joins", "_methods", "_name",
         "_phase", "_requests", "_unix_ms", "_verdicts", "_version", "claimed", "due_at", "opening", "trouble",
     )  # fmt: skip
 
@@ -89,6 +91,7 @@ class CopilotSession:
         self._phase = Phase.OPENING
         self._requests = Requests(setup.unix_ms)
         self._joined: Joined | None = None
+        self._joins = 0
         self._join_id = b""  # of `session.resume`, as it was written
         self._host: HostInfo | None = None
         self._calls = Calls(self._requests)
@@ -208,6 +211,10 @@ class CopilotSession:
             return (Remarked("session.resume without an id; ignored"),), b""
         if self._phase in (Phase.JOINING, Phase.REFUSED):
             return (), refused(written_id, INVALID_REQUEST, "the session has not accepted this extension")
+        self._joins += 1
+        if self._joins > JOINS_LIMIT:
+            why = f"joinSession() was called more than {JOINS_LIMIT} times"
+            return (Remarked(f"{why}; refused"),), refused(written_id, INVALID_REQUEST, why)
         try:
             found = joined(params)
         except JoinError as error:
@@ -302,7 +309,8 @@ class CopilotSession:
         return self._calls.call(self._joined_for_calls(), call_id, tool, args)
 
     def invoke(self, call_id: str, command: str, args: str) -> bytes:
-        self._joined_for_calls()
+        if all(each.name != command for each in self._joined_for_calls().commands):
+            raise UnsendableError(f"the extension has no command {command} any more")
         return self._calls.invoke(call_id, command, args)
 
     def _joined_for_calls(self) -> Joined:
