@@ -131,6 +131,8 @@ class Splitter(Protocol):
     shortest: int
     """Bytes of the shortest message there is. Of more than 1,000 at once, shorter ones are dropped unread, and counted
     as junk."""
+    has_more: bool
+    """Whether the next `feed` returns more, also if its chunk is empty: one call takes no longer than a pass may."""
 
     def feed(self, data: bytes) -> list[Line | Oversize]: ...
     def finish(self) -> Line | Oversize | None: ...

@@ -9,7 +9,8 @@ write other things to the same stream, so this finds the next message again behi
   header was only text; nothing behind it is lost. No JSON has such a header in it: strings have no line breaks.
 - Text between a header and its body, which is written apart, is found by the words with which bodies begin.
 
-A body longer than the limit is dropped and reported; memory is bounded by the limit.
+A body longer than the limit is dropped and reported; memory is bounded by the limit. No call of `feed` takes long: of a
+body that turns out to be text it returns a part.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from wire.framing import length_headers as forms
 from wire.framing.length_headers import (
     AT_END,
     AT_END_WITHIN,
@@ -41,12 +43,6 @@ if TYPE_CHECKING:
 
 SHORTEST_MESSAGE = 19
 """Bytes of `{"id":1,"result":0}`."""
-STRAY_LIMIT = 64 * 1024
-"""Bytes that may stand between a header and its body."""
-STARTS_LIMIT = 8
-"""Places at which the body of one header is looked for."""
-BODY_START = b'{"jsonrpc"'
-"""With this a body is found that does not follow its header at once."""
 
 
 class Text(bytes):
@@ -74,8 +70,8 @@ class ContentSplitter:
     """
 
     __slots__ = (
-        "_allowed", "_at", "_dropped", "_first", "_found", "_header", "_held", "_limit_of", "_others", "_searched",
-        "_size", "_start", "_starts", "_state", "limit", "pending", "shortest",
+        "_allowed", "_at", "_dropped", "_first", "_found", "_header", "_held", "_left", "_limit_of", "_others",
+        "_searched", "_size", "_start", "_starts", "_state", "has_more", "limit", "pending", "shortest",
     )  # fmt: skip
 
     def __init__(
@@ -93,8 +89,11 @@ class ContentSplitter:
         self.shortest = shortest
         self.pending = 0
         """Bytes held back because it is not clear yet what they are."""
+        self.has_more = False
+        """Whether the next `feed` returns more, also if its chunk is empty."""
         self._limit_of = limit_of
         self._state = _State.TEXT
+        self._left = 0  # steps of this call of `feed`
         self._held = bytearray()
         self._at = 0  # of `_held`: where what is not returned begins
         self._found: list[Line | Oversize] = []
@@ -118,8 +117,10 @@ class ContentSplitter:
             if at:
                 data = data[at:]
         self._held += data
-        while self._step():
-            pass
+        self._left = max(forms.STEPS_LIMIT, len(data) // forms.STEP_BYTES)
+        while (self._left > 0 or len(self._held) - self._at > forms.HELD_LIMIT) and self._step():
+            self._left -= 1
+        self.has_more = self._left <= 0
         if self._at:
             del self._held[: self._at]
             self._at = 0
@@ -192,6 +193,12 @@ class ContentSplitter:
             self._first = bytes(held[at : at + PREFIX_KEPT])
             self._dropped = 0
             return True
+        if (last := self._last_of_plain(at)) > end:
+            self._at = last + 1
+            lines = held[at:last].split(b"\n")
+            self._found += [Text(line) for line in lines if line.strip(forms.BLANKS)]
+            self._left -= len(lines) // forms.STEP_BYTES + sum(len(line) >= self.shortest for line in lines)
+            return True
         self._at = end + 1
         header = self._length_at_end(at, end)
         text = held[at : end if header is None else header]
@@ -200,6 +207,11 @@ class ContentSplitter:
         else:
             self._tell(text)
         return True
+
+    def _last_of_plain(self, at: int) -> int:
+        """Where the last line ends that lies before anything like a header; -1 if none does."""
+        word = forms.CONTENT_WORD.search(self._held, at, at + min(self.limit, forms.PLAIN))
+        return self._held.rfind(b"\n", at, at + min(self.limit, forms.PLAIN) if word is None else word.start())
 
     def _long_text(self, end: int) -> bool:
         held, at = self._held, self._at
@@ -307,9 +319,11 @@ class ContentSplitter:
     def _stray(self) -> bool:
         """Looks for the body of a header behind the place at which it does not begin."""
         held, at = self._held, self._at
-        last = at + STRAY_LIMIT + len(BODY_START)
-        start = held.find(BODY_START, max(at + self._start + 1, at + self._searched - len(BODY_START)), last)
-        is_over = self._starts == STARTS_LIMIT or (start < 0 and len(held) >= last)
+        last = at + forms.STRAY_LIMIT + len(forms.BODY_START)
+        start = held.find(
+            forms.BODY_START, max(at + self._start + 1, at + self._searched - len(forms.BODY_START)), last
+        )
+        is_over = self._starts == forms.STARTS_LIMIT or (start < 0 and len(held) >= last)
         if is_over or self._has_header(at, len(held) if start < 0 else start):
             self._give_header_up()
             return True

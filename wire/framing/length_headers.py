@@ -15,6 +15,20 @@ HEADERS_LIMIT = 3
 """Other headers behind `Content-Length`."""
 BLANK_LIMIT = 64
 """White space before the `{` of a body, and behind its `}`."""
+STRAY_LIMIT = 64 * 1024
+"""Bytes that may stand between a header and its body."""
+STARTS_LIMIT = 8
+"""Places at which the body of one header is looked for."""
+BODY_START = b'{"jsonrpc"'
+"""With this a body is found that does not follow its header at once."""
+STEPS_LIMIT = 2_000
+"""Headers, and lines that may be one, that one call of `feed` looks at; after a long chunk one for `STEP_BYTES` of it.
+Blank lines and plain text count less."""
+STEP_BYTES = 16
+PLAIN = 16 * 1024
+"""Bytes of plain text that are divided into lines at once."""
+HELD_LIMIT = 32 * 1024 * 1024
+"""If more bytes than this are held, `feed` goes on."""
 FIRST, LAST = b"{"[0], b"}"[0]
 USUAL = b"Content-Length: "
 USUAL_WITHIN = 30
@@ -33,6 +47,9 @@ OTHER_LINE = re.compile(_OTHER + rb"\r?\Z")
 OTHER_WITHIN = 140
 """Bytes of a line of which no more is needed to see that it is no header."""
 CONTENT_TYPE = re.compile(rb"content-type:[^\r\n{]{0,100}\r\Z", re.IGNORECASE)
+CONTENT_WORD = re.compile(rb"content-", re.IGNORECASE)
+"""In all lines that may begin or belong to a header, or tell of one."""
+BLANKS = b" \t\r\n"
 NOT_BLANK = re.compile(rb"[^ \t\r\n]")
 _BLANK_LINE = re.compile(rb"\n\r?\n")
 _is_json = msgspec.json.Decoder(msgspec.Raw).decode

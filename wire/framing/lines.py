@@ -68,6 +68,9 @@ class LineSplitter:
 
     __slots__ = ("_allowed", "_dropped", "_last", "_limit_of", "_tail", "limit", "pending", "shortest")
 
+    has_more = False
+    """Each `feed` returns all there is."""
+
     def __init__(
         self,
         limit: int = DEFAULT_FRAME_LIMIT,

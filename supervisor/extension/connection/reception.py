@@ -36,7 +36,7 @@ def _failed(error: Exception) -> Received:
 class Reception(PendingRequests):
     """The output of one worker, and the times at which its session wants to be called."""
 
-    __slots__ = ("_handlers", "_last_frame", "_most", "_session_timer", "_splitter", "frames_in")
+    __slots__ = ("_handlers", "_last_frame", "_more_timer", "_most", "_session_timer", "_splitter", "frames_in")
 
     def __init__(
         self,
@@ -54,6 +54,7 @@ class Reception(PendingRequests):
         """Most bytes of a chunk that is one line if its only LF ends it."""
         self._last_frame = 0.0
         self._session_timer: Timer | None = None
+        self._more_timer: Timer | None = None
         self._handlers: dict[type, Callable[..., None]] = {}
         """What is done with each kind of message."""
 
@@ -103,9 +104,23 @@ class Reception(PendingRequests):
                 replies.append(reply)
         if replies:
             self._reply(b"".join(replies))
-        if self._splitter.pending > LARGE_FRAME:
+        if self._splitter.has_more:
+            self._read_on()
+        elif self._splitter.pending > LARGE_FRAME:
             assert self.stdout is not None
             self.stdout.expect_large()
+
+    def _read_on(self) -> None:
+        """Reads in the next pass what the splitter has left over."""
+        if self._more_timer is None:
+            self._more_timer = self._loop.call_later(0, self._read_more)
+
+    def _read_more(self) -> None:
+        self._more_timer = None
+        if self._splitter.has_more:
+            self._read(b"", self._loop.pass_time)
+            if self._session.due_at is not None:
+                self._call_when_due()
 
     def _handle(self, messages: Sequence[Message]) -> None:
         for message in messages:

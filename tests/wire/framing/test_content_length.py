@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wire.framing import COPIED, PREFIX_KEPT, Oversize
-from wire.framing.content_length import BODY_START, STRAY_LIMIT, ContentSplitter, framed
-from wire.framing.length_headers import MOST
+from wire.framing.content_length import ContentSplitter, framed
+from wire.framing.length_headers import BODY_START, MOST, PLAIN, STEPS_LIMIT, STRAY_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +34,8 @@ def found_in(chunks: Iterable[bytes]) -> list[Any]:
     found: list[Any] = []
     for chunk in chunks:
         found += splitter.feed(chunk)
+    while splitter.has_more:
+        found += splitter.feed(b"")
     rest = splitter.finish()
     return [
         bytes(each) if isinstance(each, bytearray) else each for each in (*found, *([] if rest is None else [rest]))
@@ -165,6 +167,22 @@ def test_many_places_that_look_like_a_body_are_not_all_tried() -> None:
     said = b"Content-Length: 600\r\n\r\nstray\n" + BODY_START * 50 + b"\n" + framed(ONE)
     assert found_in([said])[-1] == ONE
     assert found_in(by_byte(said)) == found_in([said])
+
+
+@pytest.mark.parametrize("line", [b"Content-Length: 99\n", b"\n", b"a line of plain text\n", b"content-type: x\r\n"])
+def test_a_body_that_turns_out_to_be_text_is_returned_in_parts(line: bytes) -> None:
+    """Six million bytes of it would else hold up whoever reads them for seconds."""
+    said = b'{"jsonrpc":"2.0",\n' + line * (1_000_000 // len(line)) + b"}"
+    splitter = ContentSplitter(2_000_000)
+    whole = framed(said)
+    counts = [len(splitter.feed(whole[at : at + 1_000])) for at in range(0, len(whole), 1_000)]
+    while splitter.has_more:
+        held = splitter.pending
+        counts.append(len(splitter.feed(b"")))
+        assert splitter.pending < held
+    assert max(counts) <= STEPS_LIMIT + PLAIN // len(line)
+    assert len(counts) > 1_003, "it takes more than a few calls"
+    assert splitter.feed(b"\n" + framed(ONE))[-1] == ONE
 
 
 PIECES = st.one_of(

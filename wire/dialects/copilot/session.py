@@ -42,12 +42,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wire.dialects.base import HostInfo, Message, PanelChange, Received, Setup
-    from wire.dialects.jsonrpc import Incoming, Named, Unreadable
+    from wire.dialects.jsonrpc import Incoming, Named
     from wire.framing import Line, Oversize
 
 PROTOCOL_VERSION = 3
 QUOTED = 100
 """Characters of a line, or of an id, that are shown."""
+JOINS_LIMIT = 10
+"""Calls of `session.resume` that are read. To read one with a thousand tools takes a while."""
 PERMISSION_ANSWER = "session.permissions.handlePendingPermissionRequest"
 _NOT_JOINED = "it has not called joinSession()"
 _NOTHING: Received = ((), b"")
@@ -73,7 +75,7 @@ class CopilotSession:
     """The session of one process."""
 
     __slots__ = (
-        "_calls", "_events", "_frame_limit", "_host", "_join_id", "_joined", "_methods", "_name",
+        "_calls", "_events", "_frame_limit", "_host", "_join_id", "_joined", "_joins", "_methods", "_name",
         "_phase", "_requests", "_unix_ms", "_verdicts", "_version", "claimed", "due_at", "opening", "trouble",
     )  # fmt: skip
 
@@ -89,6 +91,7 @@ class CopilotSession:
         self._phase = Phase.OPENING
         self._requests = Requests(setup.unix_ms)
         self._joined: Joined | None = None
+        self._joins = 0
         self._join_id = b""  # of `session.resume`, as it was written
         self._host: HostInfo | None = None
         self._calls = Calls(self._requests)
@@ -112,9 +115,8 @@ class CopilotSession:
         if (received := self._calls.usual_answer(line)) is not None:
             return received
         if len(line) > SHORT and (count := count_strings(line)) > STRINGS_LIMIT:
-            start = bytes(line[:PREFIX_KEPT])
             why = f"a message of {len(line)} bytes has about {count} strings; at most {STRINGS_LIMIT} are read"
-            return self._lost(why, jsonrpc.named(start, bytes(line[-PREFIX_KEPT:])), start)
+            return self._lost(why, jsonrpc.named(bytes(line[:PREFIX_KEPT]), bytes(line[-PREFIX_KEPT:])), bytes(line))
         try:
             message = jsonrpc.decode(line)
         except UNREADABLE:
@@ -129,15 +131,11 @@ class CopilotSession:
             if isinstance(each, jsonrpc.Incoming):
                 found, reply = self._take(each)
             else:
-                found, reply = self._on_unreadable(each, line)
+                is_text = not each.named.method and not each.named.is_answer
+                found, reply = self._on_text(line) if is_text else self._lost(each.reason, each.named, bytes(line))
             messages += found
             replies.append(reply)
         return messages, b"".join(replies)
-
-    def _on_unreadable(self, each: Unreadable, line: Line) -> Received:
-        if not each.named.method and not each.named.is_answer:
-            return self._on_text(line)
-        return self._lost(each.reason, each.named, bytes(line[:PREFIX_KEPT]))
 
     def _on_text(self, line: Line) -> Received:
         """Takes a line of other text: stdout belongs to the protocol."""
@@ -213,6 +211,10 @@ class CopilotSession:
             return (Remarked("session.resume without an id; ignored"),), b""
         if self._phase in (Phase.JOINING, Phase.REFUSED):
             return (), refused(written_id, INVALID_REQUEST, "the session has not accepted this extension")
+        self._joins += 1
+        if self._joins > JOINS_LIMIT:
+            why = f"joinSession() was called more than {JOINS_LIMIT} times"
+            return (Remarked(f"{why}; refused"),), refused(written_id, INVALID_REQUEST, why)
         try:
             found = joined(params)
         except JoinError as error:
@@ -279,13 +281,15 @@ class CopilotSession:
         seen = jsonrpc.named(dropped.prefix, dropped.suffix)
         what = "an answer" if seen.is_answer else "a message" if seen.method else "a line"
         why = f"{what} of {dropped.size} bytes is over the limit of {dropped.limit} bytes; dropped"
-        return self._lost(why, seen, dropped.prefix, "line")
+        return self._lost(why, seen, dropped.prefix + b"\n" + dropped.suffix, "line")
 
-    def _lost(self, why: str, seen: Named, start: bytes, kind: str = "answer") -> Received:
+    def _lost(self, why: str, seen: Named, said: bytes, kind: str = "answer") -> Received:
         """What is lost with a message that could not be read: an answer fails its request, a request is refused.
-        `start` has the first bytes of the message."""
+        `said` has the first bytes of the message, and whatever else is known of it."""
         if seen.method in (TOOL_ANSWER, COMMAND_ANSWER):
-            return self._calls.lost(why, seen, start)
+            return self._calls.lost(why, seen, said[:PREFIX_KEPT])
+        if seen.method == PERMISSION_ANSWER and self._verdicts is not None:
+            return self._verdicts.permission_lost(why, said), self._refused(seen.id, INVALID_REQUEST, why)
         if seen.method:
             method = one_line(seen.method, QUOTED)
             return (frames.Malformed(why, method),), self._refused(seen.id, INVALID_REQUEST, f"{method}: {why}")
@@ -294,6 +298,8 @@ class CopilotSession:
             return (frames.Malformed(why, kind),), b""
         if request.kind is Kind.PING:
             return (frames.Pong(request.id),), b""
+        if request.kind is Kind.HOOK and self._verdicts is not None:
+            return (self._verdicts.lost(request, why, said),), b""
         self._calls.forget(request.id)
         return (frames.Malformed(why, kind, request.id),), b""
 
@@ -303,7 +309,8 @@ class CopilotSession:
         return self._calls.call(self._joined_for_calls(), call_id, tool, args)
 
     def invoke(self, call_id: str, command: str, args: str) -> bytes:
-        self._joined_for_calls()
+        if all(each.name != command for each in self._joined_for_calls().commands):
+            raise UnsendableError(f"the extension has no command {command} any more")
         return self._calls.invoke(call_id, command, args)
 
     def _joined_for_calls(self) -> Joined:

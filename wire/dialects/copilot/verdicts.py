@@ -14,6 +14,7 @@ A handler that has thrown, and an answer that cannot be understood, are no verdi
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from msgspec import UNSET, Raw, UnsetType
@@ -29,11 +30,12 @@ from wire.dialects.copilot.tool_results import error_message
 from wire.dialects.json_values import kind_of, text_of
 from wire.dialects.jsonrpc import encode
 from wire.dialects.long_lines import SHORT, STRINGS_LIMIT, count_strings
+from wire.framing import string_member
 from wire.lenient_json import UNREADABLE, read, reason
 from wire.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from wire.dialects.base import HostInfo, Message, Received
     from wire.dialects.copilot.hook_outputs import Output
@@ -51,6 +53,9 @@ NAMES_LIMIT = 100
 SHOWN = 80
 REASON_LENGTH = 500
 _HOOK = "hooks.invoke"
+_DENY = re.compile(rb'"permissionDecision"\s*:\s*"deny"')
+_REFUSAL = re.compile(rb'"kind"\s*:\s*"(?:reject|den|cancel)')
+"""In answers that cannot be read. In a text of theirs the quotes would be escaped."""
 _PERMISSION = "permission"
 NOT_ASKED = "its permission handler could not ask anyone"
 ASKED = "the extension wants a person to decide"
@@ -144,7 +149,12 @@ class Verdicts:
         try:
             if event is None:
                 raise OutputError(f"the answer for its hook {handler_of(hook)} came much too late")
-            output = read_output(request.id, hook, _output_of(hook, message), event)
+            given = _output_of(hook, message)
+        except OutputError as error:
+            said = b"" if event is None or message.result is UNSET else bytes(message.result)
+            return (_unreadable(request, str(error), said),), b""
+        try:
+            output = read_output(request.id, hook, given, event)
         except OutputError as error:
             return (frames.Malformed(str(error), _HOOK, request.id),), b""
         messages: list[Message] = [*output.besides, *self._remarks(hook, output)]
@@ -157,6 +167,11 @@ class Verdicts:
             if output.decision == "ask":
                 return [*messages, _asking(output.response, output.reason)], b""
         return [*messages, output.response], b""
+
+    def lost(self, request: Request, why: str, said: bytes) -> Message:
+        """Takes an answer to `hooks.invoke` that cannot be read. `said` is what is known of it."""
+        self._questions.take(request.id)
+        return _unreadable(request, why, said)
 
     def _rewritten(self, event: frames.Event, output: Output) -> frames.Event:
         """The call as it will be made, as far as this extension is concerned."""
@@ -216,13 +231,39 @@ class Verdicts:
                 return (_asking(response, pending.reason or NOT_ASKED),), b""
             case Answer.NO_OPINION:
                 return (_asking(response, pending.reason) if pending.is_hook_request else response,), b""
-        if pending.is_hook_request:
-            return (_blocking(response, f"{pending.reason or ASKED} ({permission.reason})"),), b""
-        return (frames.Malformed(permission.reason, _PERMISSION, response.id),), b""
+        return (_undecided(pending, permission.reason),), b""
+
+    def permission_lost(self, why: str, said: bytes) -> Sequence[Message]:
+        """Takes an answer of the permission handler that cannot be read. `said` is what is known of it; the id of the
+        request is in its first bytes."""
+        params = said.find(b'"params"')
+        request_id = string_member(said[said.find(b"{", params) :], b"requestId") if params >= 0 else None
+        pending = self._pending.take(request_id) if request_id is not None else None
+        if pending is None:
+            return (frames.Malformed(why, "answer"),)
+        if _REFUSAL.search(said):
+            reason = f"its permission handler refuses it; the rest of its answer cannot be read: {why}"
+            return (_blocking(pending.response, reason),)
+        return (_undecided(pending, why),)
 
 
 def _blocking(response: frames.InterceptResponse, reason: str) -> frames.InterceptResponse:
     return frames.InterceptResponse(response.id, block=True, reason=reason)
+
+
+def _unreadable(request: Request, why: str, said: bytes) -> Message:
+    """No verdict, unless the hook has denied: that counts whatever else is wrong."""
+    if request.extra == "preToolUse" and _DENY.search(said):
+        reason = f"its hook {handler_of('preToolUse')} denies it; the rest of its answer cannot be read: {why}"
+        return frames.InterceptResponse(request.id, block=True, reason=reason)
+    return frames.Malformed(why, _HOOK, request.id)
+
+
+def _undecided(pending: _Pending, why: str) -> Message:
+    """Nobody has answered the question of a hook: that is a block. Else it is no verdict."""
+    if pending.is_hook_request:
+        return _blocking(pending.response, f"{pending.reason or ASKED} ({why})")
+    return frames.Malformed(why, _PERMISSION, pending.response.id)
 
 
 def _asking(response: frames.InterceptResponse, reason: str) -> frames.InterceptResponse:

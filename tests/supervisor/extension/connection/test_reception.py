@@ -260,3 +260,23 @@ def test_instructions_are_told_until_they_are_taken_back_or_the_worker_ends(stan
 def test_instructions_before_the_hello_are_a_fault_of_the_session(stand):
     stand.connect("tell Count twice.", "hello")
     assert stand.extension.lead.failure == "its first frame must be hello, not Instructions"
+
+
+FALSE_BODY = """
+import json, sys, time
+def framed(body): return "Content-Length: %d\\r\\n\\r\\n%s" % (len(body), body)
+resume = json.dumps({"id": 1, "method": "session.resume", "params": {"sessionId": "s", "tools": [{"name": "late"}]}})
+answer = '{"method":"session.tools.handlePendingToolCall","params":[\\n' + "Content-Length: 99\\n" * 50_000 + "}"
+sys.stdout.write(framed(answer) + framed(resume))
+sys.stdout.flush()
+sys.stdin.read()
+"""
+
+
+def test_a_long_body_that_is_none_is_read_in_many_passes_and_what_follows_it_too(host):
+    host.write("false", FALSE_BODY, prelude=False, dialect="copilot")
+    host.launch()
+    passes = host.loop.passes
+    host.until(lambda: "late" in host.supervisor.registrations.tools())
+    assert host.extension("false").account.junk_lines >= 50_000
+    assert host.loop.passes - passes > 20

@@ -15,6 +15,7 @@ from wire import frames
 from wire.dialects.base import Remarked, UnsendableError, Unusable
 from wire.dialects.copilot.calls import ARGS_LIMIT
 from wire.dialects.copilot.requests import WAITING_LIMIT, Kind, Request, Requests
+from wire.dialects.copilot.session import JOINS_LIMIT
 from wire.dialects.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_ERROR
 from wire.framing.content_length import framed
 
@@ -306,9 +307,28 @@ MESSAGES = st.one_of(
 )  # fmt: skip
 
 
+def test_an_extension_that_joins_without_end_is_refused_unread():
+    talk = opened()
+    for _ in range(JOINS_LIMIT - 1):
+        _, answer = talk.join(tool("t"))
+        assert "result" in answer
+    (remark,), refusal = talk.join(tool("more"))
+    assert refusal["error"]["message"] == f"joinSession() was called more than {JOINS_LIMIT} times"
+    assert isinstance(remark, Remarked)
+    assert talk.call("c", "t")["method"] == "session.event"
+
+
+def test_a_command_that_is_not_there_after_joining_again_is_not_waited_for():
+    talk = opened(commands=[{"name": "go"}, {"name": "stay"}])
+    talk.join(tool("t"), commands=[{"name": "stay"}])
+    assert talk.session.invoke("k1", "stay", "")
+    with pytest.raises(UnsendableError, match="no command go any more"):
+        talk.session.invoke("k2", "go", "")
+
+
 @given(st.lists(MESSAGES, max_size=6), st.booleans())
 def test_whatever_it_says_is_taken_and_each_request_is_answered_once(said: list[Any], has_joined: bool):
-    talk = opened(requestUserInput=True) if has_joined else Talk()
+    talk = opened(requestUserInput=True, commands=[{"name": "go"}]) if has_joined else Talk()
     if has_joined:
         talk.call("c1")
         talk.keep(talk.session.invoke("k1", "go", ""))
