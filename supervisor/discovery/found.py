@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from supervisor.home.copilot_folders import PROGRAM
+from supervisor.home.search_path import on_path
 from wire.dialects.table import dialect_named
 from wire.text import counted
 
@@ -115,12 +116,24 @@ class Found(msgspec.Struct, frozen=True):
     def change(self) -> str:
         """Says that a file has changed since it was hashed; "" if none has, or if none was hashed."""
         path = "" if self.seal is None else self.seal.first_change()
-        return f"{path} has changed since it was checked; nothing may write there while it starts" if path else ""
+        if self.seal is None or not path:
+            return ""
+        name = shlex.quote(self.manifest.name)
+        advice = (
+            f"to run it as it is now: zot ext trust {name}, then zot ext reload {name}"
+            if self.seal.lasts
+            else "nothing may write there while it starts"
+        )
+        return f"{path} has changed since it was checked; {advice}"
 
     @property
     def lasting_change(self) -> str:
         """The same of files that are sealed for good: no further process may be started."""
-        return self.change if self.seal is not None and self.seal.lasts else ""
+        if self.seal is None or not self.seal.lasts:
+            return ""
+        if self.seal.unchecked:
+            return f"it is not started again in a run with --copilot: {self.seal.unchecked}"
+        return self.change
 
     @property
     def argv(self) -> list[str]:
@@ -129,10 +142,12 @@ class Found(msgspec.Struct, frozen=True):
     @property
     def program(self) -> str:
         """The program of the manifest's `exec`: an absolute path as it is; a name with a slash relative to the
-        extension's folder; any other name from PATH, for an MCP server that of its `env` if it has one."""
+        extension's folder; any other name from the absolute folders of PATH, for an MCP server from the PATH in
+        its `env` if it has one."""
         exec_ = self.command[0] if self.command else self.manifest.exec
         if "/" not in exec_ and exec_ not in (".", ".."):
-            return shutil.which(exec_, path=self.set_env.get("PATH")) or exec_
+            own = self.set_env.get("PATH")
+            return (on_path(exec_) if own is None else shutil.which(exec_, path=own)) or exec_
         return str(self.folder / exec_)
 
     @property
@@ -188,13 +203,23 @@ class Skipped(msgspec.Struct, frozen=True):
     is_copilot: bool = False
     """Whether it is a Copilot extension that is not trusted, or that cannot be started here."""
     is_new: bool = False
-    """Whether it is not trusted since the user has said nothing of it."""
+    """Whether the user has said nothing of it, so that it is not trusted; or, in a folder of the user's, would not be
+    if it could be read."""
+
+    @property
+    def why_untrusted(self) -> str:
+        """Of `reason`, as `untrusted_reason` makes it, why the extension is not trusted."""
+        return self.reason.removeprefix("not trusted (").rpartition("): not started")[0]
 
     @property
     def is_of_others(self) -> bool:
         """Whether it is a Copilot extension in a folder of the user's that was never trusted: it is there for other
         programs, and nobody counts on it as a guard here."""
-        return self.is_new and self.untrusted is not None and self.untrusted.scope is Scope.GLOBAL
+        return self.is_new and (self.untrusted is None or self.untrusted.scope is Scope.GLOBAL)
+
+    def of_others(self) -> Skipped:
+        """The same, of what is broken in a folder with Copilot extensions of the user, and was never trusted."""
+        return msgspec.structs.replace(self, may_be_needed=False, is_copilot=True, is_new=True)
 
     @property
     def why_needed(self) -> str:
@@ -231,13 +256,20 @@ class Skipped(msgspec.Struct, frozen=True):
         return f"MCP servers: {self.reason}" if self.entry == self.folder else f"MCP server {self.name}: {self.reason}"
 
 
+_BROKEN = object()
+"""What lies among the user's Copilot extensions, and was never one here: in one line, whatever the faults are."""
+
+
 def lines_of(skipped: Iterable[Skipped]) -> list[str]:
     """The notices for the user about all that must be told. Copilot extensions with the same fault share one: a folder
     of the Copilot CLI may have many that nobody wants here."""
     alike: dict[object, list[Skipped]] = {}
     for each in skipped:
         if each.is_error:
-            state = each.reason if each.untrusted is None else each.untrusted.scope
+            is_broken = each.untrusted is None and each.is_of_others
+            state: object = _BROKEN if is_broken else each.reason
+            if each.untrusted is not None:
+                state = each.untrusted.scope, each.why_untrusted
             alike.setdefault(state if each.is_copilot else id(each), []).append(each)
     return [each[0].line if len(each) == 1 else _line_of_several(each) for each in alike.values()]
 
@@ -247,7 +279,10 @@ def _line_of_several(skipped: Sequence[Skipped]) -> str:
     more = len(names) - NAMED
     named = ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
     count = counted(len(skipped), "Copilot extension")
+    if first is None and skipped[0].is_of_others:
+        return f"{count} of yours cannot be used: {named}: zot ext list says why of each"
     if first is None:
         return f"{count} cannot be started: {named}: {skipped[0].reason.replace('it needs', 'they need', 1)}"
     whose, other = ("this project", ", or --trust-project") if first.scope is Scope.PROJECT else ("yours", "")
-    return f"{count} of {whose} are not trusted: not started: {named}; zot ext trust NAME{other}"
+    why = "" if skipped[0].is_new else f" ({skipped[0].why_untrusted})"
+    return f"{count} of {whose} are not trusted{why}: not started: {named}; zot ext trust NAME{other}"
