@@ -68,10 +68,11 @@ def test_each_call_has_its_answer_in_the_order_of_the_calls(ask, tmp_path):
 def test_only_extensions_of_the_same_dialect_are_listed(run, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
-    (other / "extension.json").write_text(json.dumps({"name": "other", "exec": "cat"}))
+    (other / "frames").write_text('{"type":"hello","name":"other","version":"1"}\n{"type":"ready"}\n')
+    (other / "extension.json").write_text(json.dumps({"name": "other", "exec": "cat", "args": ["frames", "-"]}))
     asks = ASKS.format(calls=[("ListExtensions", {})])
     folder = str(calling_dialect.caller(tmp_path, "asks", asks))
-    ran = run(says("", CALL), says("Done."), programs={}, extensions=(folder, str(other)), may_end=True)
+    ran = run(says("", CALL), says("Done."), programs={}, extensions=(folder, str(other)))
     (result,) = ran.of(events.ToolResult)
     (session,) = ran.of(events.Session)
     assert set(session.extensions) == {"asks", "other"}
