@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wire.dialects.base import HostInfo, Message, PanelChange, Received, Setup
-    from wire.dialects.jsonrpc import Incoming, Named, Unreadable
+    from wire.dialects.jsonrpc import Incoming, Named
     from wire.framing import Line, Oversize
 
 PROTOCOL_VERSION = 3
@@ -129,15 +129,13 @@ class CopilotSession:
             if isinstance(each, jsonrpc.Incoming):
                 found, reply = self._take(each)
             else:
-                found, reply = self._on_unreadable(each, line)
+                is_text = not each.named.method and not each.named.is_answer
+                found, reply = (
+                    self._on_text(line) if is_text else self._lost(each.reason, each.named, bytes(line[:PREFIX_KEPT]))
+                )
             messages += found
             replies.append(reply)
         return messages, b"".join(replies)
-
-    def _on_unreadable(self, each: Unreadable, line: Line) -> Received:
-        if not each.named.method and not each.named.is_answer:
-            return self._on_text(line)
-        return self._lost(each.reason, each.named, bytes(line[:PREFIX_KEPT]))
 
     def _on_text(self, line: Line) -> Received:
         """Takes a line of other text: stdout belongs to the protocol."""
