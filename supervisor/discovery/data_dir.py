@@ -47,9 +47,9 @@ class DataDir(msgspec.Struct, frozen=True):
 
 
 def prepare(found: Found, data: Path | None) -> DataDir:
-    """Makes the data folder, for its user only, and returns it. `data` is `$ZOT_HOME/data`. If `data` is None, or if
-    the data folder cannot be made, returns the extension's own folder, as in zot."""
-    if data is None or found.entry is not None or found.is_copilot:  # nobody tells these of a data folder
+    """Makes the data folder, for its user only, and returns it. `data` is `$ZOT_HOME/data`. If `data` is None, if the
+    extension is told of none, or if it cannot be made, returns the extension's own folder, as in zot."""
+    if data is None or not found.has_data_dir:
         return DataDir(found.folder)
     own = data / name_of(found)
     try:

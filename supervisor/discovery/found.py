@@ -163,6 +163,11 @@ class Found(msgspec.Struct, frozen=True):
         return (self.manifest.dialect, *self.written) == (COPILOT, NODE, PROGRAM)
 
     @property
+    def has_data_dir(self) -> bool:
+        """Whether it is told of a folder for its data. MCP servers and Copilot extensions are not."""
+        return self.entry is None and not self.is_copilot
+
+    @property
     def is_of_a_project(self) -> bool:
         """Whether the extension lies in a project's `.zot/extensions` or `.github/extensions`, even if it was named
         with `--ext`."""

@@ -101,6 +101,11 @@ class Installed:
         return is_for_copilot(self.folder.parent) if self.found is None else self.found.is_copilot
 
     @property
+    def has_data_dir(self) -> bool:
+        """As in `Found`."""
+        return self.entry is None and not self.is_copilot
+
+    @property
     def runs_in(self) -> Path:
         """The folder of its process."""
         if self.entry is None:

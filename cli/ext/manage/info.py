@@ -93,7 +93,7 @@ def _record(details: Details, size: DefinitionSize | None, hosts: list[int]) -> 
         "limits": None if details.limits is None else msgspec.structs.asdict(details.limits),
         "trusted": details.is_trusted,
         "trust": details.trust or None,
-        "data_dir": str(details.data) if extension.entry is None and not extension.is_copilot else None,
+        "data_dir": str(details.data) if extension.has_data_dir else None,
         "data_bytes": details.data_bytes,
         "data_in_dir": details.data_in_folder,
         "log": str(details.log),
@@ -130,7 +130,7 @@ def _lines(details: Details, size: DefinitionSize | None, hosts: list[int]) -> I
                 "trusted",
                 "yes" if details.is_trusted else f"no, {details.trust}: zot ext trust {shlex.quote(extension.name)}",
             )
-    if extension.entry is None and not extension.is_copilot:  # nobody tells these of a data folder
+    if extension.has_data_dir:
         yield "data", f"{details.data}, {'none yet' if details.data_bytes is None else bytes_of(details.data_bytes)}"
     if details.data_in_folder:
         yield "", f"and in its own folder: {', '.join(details.data_in_folder[:10])}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from supervisor.discovery.copilot.sdk import FOLDER, MINIMUM, PACKAGE, UnfitError, usable_version
 from supervisor.home.zot_home import private_folder
@@ -24,8 +25,7 @@ ASKED = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]{0,63}")
 NUMBERS = re.compile(r"(\d{1,9})(?:\.\d{1,9}){0,2}(?:[-+].*)?")
 
 
-@dataclass(frozen=True)
-class Installed:
+class InstalledSdk(msgspec.Struct, frozen=True):
     version: str
     path: Path
     """The package's folder."""
@@ -34,7 +34,7 @@ class Installed:
     warnings: tuple[str, ...]
 
 
-def install(home: Path, version: str = NEWEST, timeout_s: float = TIMEOUT_S) -> Installed:
+def install(home: Path, version: str = NEWEST, timeout_s: float = TIMEOUT_S) -> InstalledSdk:
     """Installs a version of the SDK: "1.0.14", "1" for the newest 1.x, or a tag such as "latest". Replaces another one.
     Raises `InstallError`; then nothing has changed."""
     check(version)
@@ -54,7 +54,7 @@ def install(home: Path, version: str = NEWEST, timeout_s: float = TIMEOUT_S) -> 
                     place(stage.tree, target)
     except OSError as error:
         raise InstallError(f"{error.filename or home}: {error.strerror or error}; nothing was changed") from error
-    return Installed(found, target / "node_modules" / PACKAGE, before, (*warnings, *stage.warnings))
+    return InstalledSdk(found, target / "node_modules" / PACKAGE, before, (*warnings, *stage.warnings))
 
 
 def check(version: str) -> None:

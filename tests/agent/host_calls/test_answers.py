@@ -7,6 +7,7 @@ import json
 import pytest
 
 from agent.sessions.store import list_sessions
+from tests.support import calling_dialect
 from tests.support.scripted_model import says
 from wire import events
 
@@ -62,6 +63,20 @@ def test_each_call_has_its_answer_in_the_order_of_the_calls(ask, tmp_path):
     assert used["began_at"].endswith("+00:00")
     assert used["request_ms"] >= 0
     assert welcome["session"] == ran.result.session
+
+
+def test_only_extensions_of_the_same_dialect_are_listed(run, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "frames").write_text('{"type":"hello","name":"other","version":"1"}\n{"type":"ready"}\n')
+    (other / "extension.json").write_text(json.dumps({"name": "other", "exec": "cat", "args": ["frames", "-"]}))
+    asks = ASKS.format(calls=[("ListExtensions", {})])
+    folder = str(calling_dialect.caller(tmp_path, "asks", asks))
+    ran = run(says("", CALL), says("Done."), programs={}, extensions=(folder, str(other)))
+    (result,) = ran.of(events.ToolResult)
+    (session,) = ran.of(events.Session)
+    assert set(session.extensions) == {"asks", "other"}
+    assert [each["name"] for each in json.loads(result.content[0].text)[-1]["value"]] == ["asks"]
 
 
 def test_a_workspace_is_there_from_the_start_and_stays_with_the_session(ask, tmp_path):

@@ -84,6 +84,9 @@ def test_who_cannot_be_pinged_is_not_waited_for(stand, other, dialect):
     assert begin(stand, within_s=60) == [True]
     dialect.is_pinged = False
     assert begin(other, within_s=60) == [True]
+    dialect.is_pinged = True
+    other.extension.lead.can_ping = False  # as after a hello without that capability
+    assert begin(other, within_s=60) == [True]
     over: list[bool] = []
     stand.host.supervisor.round_trip([], lambda: over.append(True), 60)
     stand.passes()

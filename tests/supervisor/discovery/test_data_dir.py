@@ -48,6 +48,12 @@ def test_without_a_home_the_data_folder_is_the_extensions_own(folder):
     assert prepare(found(folder), None) == DataDir(folder)
 
 
+def test_a_copilot_extension_gets_none_since_nobody_tells_it(folder, tmp_path):
+    extension = Found(folder, Manifest("todo", "node", args=["extension.mjs"], dialect="copilot"), Scope.GLOBAL)
+    assert prepare(extension, tmp_path / "data") == DataDir(folder)
+    assert not (tmp_path / "data").exists()
+
+
 def test_state_that_is_there_already_is_kept_in_use_until_there_is_a_new_folder(folder, tmp_path):
     (folder / "todo.json").write_text("[]")
     assert prepare(found(folder), tmp_path / "data") == DataDir(folder)

@@ -87,9 +87,10 @@ def test_a_faulty_guard_may_be_needed(place):
     with pytest.raises(ManifestError) as caught:
         read_manifest(folder)
     assert caught.value.may_be_needed
-    with pytest.raises(ManifestError) as caught:
-        read_manifest(copilot_extension(place, "other", exec="x"))
-    assert not caught.value.may_be_needed
+    for name, fields in {"other": {}, "off": {"on_failure": "deny", "enabled": False}}.items():
+        with pytest.raises(ManifestError) as caught:
+            read_manifest(copilot_extension(place, name, exec="x", **fields))
+        assert not caught.value.may_be_needed
 
 
 def test_the_program_is_a_folder(place):
