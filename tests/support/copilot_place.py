@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.support.copilot_host import CHILDREN, sdk
 from tests.support.messages_server import Reply, text_reply, tool_reply
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.support.messages_server import MessagesServer
     from tests.support.zot_process import Outcome, Zot
     from wire.exit_codes import Status

@@ -239,7 +239,7 @@ def test_a_slow_hook_has_a_deadline(place, on_failure):
     ran, slow, greeted = results_of(place.asked())
     assert ran.startswith("$ echo it ran") is (on_failure == "allow")
     assert "0.5 s" in slow
-    assert greeted == ("Hello, Ada" if on_failure == "allow" else "Hello, Ada") + "in time"
+    assert greeted == "Hello, Ada" + "in time"
     assert outcome.result.extensions["slow-hook"].timeouts == 2
     called = [record.name for record in outcome.of(ToolCall)]
     assert called == ["bash", "slow", "guide_greet"]

@@ -1,0 +1,200 @@
+"""What an extension does with its session in a run of a model: prompts of its own, the workspace, the model, an end."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.copilot_place import results_of, said
+from tests.support.messages_server import text_reply, tool_reply
+from wire.events import Extension, ExtNotify, Result, ToolResult, UserMessage
+from wire.exit_codes import Status
+
+DONE = text_reply("Done.")
+
+
+@pytest.fixture
+def bench(each_sdk):
+    each_sdk.add("workbench")
+    return each_sdk
+
+
+def rpc(method: str, **params: Any) -> tuple[str, dict[str, Any]]:
+    return "bench_rpc", {"method": method, "params": params}
+
+
+def prompts(outcome) -> list[tuple[str, object]]:
+    """Texts and senders; None for the user's."""
+    return [(record.content[0].text, record.extension or None) for record in outcome.of(UserMessage)]
+
+
+def notes(outcome) -> list[str]:
+    return [record.message for record in outcome.of(ExtNotify)]
+
+
+@pytest.mark.parametrize("where", ["prompt", "tool"])
+def test_a_prompt_that_is_sent_from_inside_a_hook(place, where):
+    """It is taken at once and carried out later: neither waits for the other."""
+    place.add("workbench")
+    send = {"send": "and then this"}
+    if where == "prompt":
+        outcome = place.run(DONE, text_reply("Then."), prompt=json.dumps(send))
+    else:
+        outcome = place.run(tool_reply([("bench_free", send)]), DONE, text_reply("Then."))
+    outcome.check(Status.OK, user_messages=3)
+    assert outcome.result.text == "Done."
+    sent = [(each.extension, each.status, each.text) for each in outcome.result.sent]
+    assert sent[0] == ("workbench", "ok", "Then.")
+    assert said(place.asked())[-1] == "and then this"
+
+
+@pytest.mark.slow
+def test_prompts_that_are_sent_come_before_the_result(bench):
+    outcome = bench.run(
+        tool_reply([("bench_send", {"prompt": "first"}), ("bench_send", {"prompt": "second"})]),
+        DONE, text_reply("One."), text_reply("Two."),
+    ).check(Status.OK, user_messages=3)  # fmt: skip
+    assert prompts(outcome)[1:] == [("first", "workbench"), ("second", "workbench")]
+    assert all(text.startswith("sent as ") for text in outcome.tool_texts())
+    assert (outcome.result.text, [each.text for each in outcome.result.sent]) == ("Done.", ["One.", "Two."])
+    kinds = [type(record) for record in outcome.records]
+    assert kinds.index(Result) == len(kinds) - 2
+    assert [line for line in outcome.warnings if "sends prompt" in line] == [
+        "zot: extension workbench sends prompt 1 of 10: first", "zot: extension workbench sends prompt 2 of 10: second",
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_ten_prompts_and_no_more(bench):
+    calls = [("bench_send", {"prompt": f"prompt {number}"}) for number in range(12)]
+    replies = [text_reply(f"{number}.") for number in range(10)]
+    outcome = bench.run(tool_reply(calls), DONE, *replies).check(Status.OK, user_messages=11)
+    assert [each.text for each in outcome.result.sent] == [f"{number}." for number in range(10)]
+    failed = [each for each in outcome.of(ToolResult) if each.is_error]
+    assert len(failed) == 2
+    assert "10 prompts already" in failed[0].content[0].text
+    (warned,) = [each.message for each in outcome.of(Extension) if "is refused" in each.message]
+    assert "10 prompts already" in warned
+
+
+@pytest.mark.slow
+def test_an_answer_that_an_extension_waits_for(bench):
+    """`sendAndWait` outside of any handler; the second prompt is its own."""
+    outcome = bench.run(
+        tool_reply([("bench_send_later", {"prompt": "what is 2+2?"})]), DONE, text_reply("It is 4.")
+    ).check(Status.OK, user_messages=2)
+    assert prompts(outcome)[1] == ("what is 2+2?", "workbench")
+    assert "answer: It is 4." in notes(outcome)
+
+
+@pytest.mark.slow
+def test_waiting_for_the_agent_inside_a_call_runs_out_of_time(bench):
+    """The agent waits for the tool, and the tool for the agent: the SDK's own time ends that, or the host's."""
+    outcome = bench.run(
+        tool_reply([("bench_send_and_wait", {"prompt": "never", "timeout": 700})]), DONE, text_reply("After all.")
+    ).check(Status.OK, user_messages=2)
+    (told,) = outcome.tool_texts()
+    assert "700ms" in told
+    assert [each.text for each in outcome.result.sent] == ["After all."]
+    log = (bench.zot.home / "logs" / "ext-workbench.log").read_text()
+    assert "session.sendAndWait() inside the handler of tool bench_send_and_wait" in log
+
+
+@pytest.mark.slow
+def test_files_that_go_with_a_prompt(bench):
+    """Each is read as the tool `read` does it, and judged by guards; what is not read says why."""
+    (bench.zot.cwd / "fine.txt").write_text("it is fine\n")
+    (bench.zot.cwd / "forbidden.txt").write_text("nobody reads this\n")
+    files = ["fine.txt", "forbidden.txt", "missing.txt"]
+    given = {"prompt": "look", "attachments": [{"type": "file", "path": path} for path in files]}
+    outcome = bench.run(tool_reply([("bench_send", given)]), DONE, text_reply("Seen.")).check(
+        Status.OK, user_messages=2
+    )
+    told = "\n".join(said(bench.asked()))
+    assert "it is fine" in told
+    assert "nobody reads this" not in told
+    assert "the bench forbids it" in told
+    assert "missing.txt" in told
+    assert outcome.result.sent[0].text == "Seen."
+
+
+@pytest.mark.slow
+def test_rpc(bench):
+    workspace = lambda outcome: bench.zot.home / "workspaces" / outcome.result.session  # noqa: E731
+    calls = [
+        rpc("model.getCurrent"), rpc("model.list"), rpc("name.get"), rpc("name.set", name="a name"), rpc("name.get"),
+        rpc("plan.read"), rpc("plan.update", content="1. begin"), rpc("plan.read"),
+        rpc("workspaces.createFile", path="a/b.txt", content="b"), rpc("workspaces.listFiles"),
+        rpc("workspaces.readFile", path="a/b.txt"), rpc("workspaces.readFile", path="../plan.md"),
+        rpc("workspaces.getWorkspace"), rpc("usage.getMetrics"), rpc("tools.getCurrentMetadata"),
+        rpc("extensions.list"), rpc("extensions.reload"), rpc("mode.get"), rpc("plan.delete"), rpc("plan.read"),
+    ]  # fmt: skip
+    outcome = bench.results(*calls).check(Status.OK)
+    told = [json.loads(text) if text.startswith(("{", "[", '"')) else text for text in outcome.tool_texts()]
+    (current, models, unnamed, renamed, named, no_plan, updated, plan, created, files, read, outside, place, usage,
+     tools, extensions, reload, mode, deleted, gone) = told  # fmt: skip
+    assert current["modelId"] == outcome.records[0].model
+    assert current["modelId"] in {model["id"] for model in models["list"]}
+    assert (unnamed["name"], named["name"]) == (None, "a name")
+    assert (no_plan["exists"], no_plan["content"]) == (False, None)
+    assert plan == {"exists": True, "content": "1. begin", "path": str(workspace(outcome) / "plan.md")}
+    assert files == {"files": ["a/b.txt"]}
+    assert read == {"content": "b"}
+    assert outside.startswith("refused: ")
+    assert "must lead to a file" in outside
+    assert (place["path"], place["workspace"]["cwd"]) == (str(workspace(outcome)), str(bench.zot.cwd))
+    assert place["workspace"]["git_root"] == str(bench.zot.cwd)
+    assert usage["totalUserRequests"] == 1
+    assert usage["modelMetrics"][current["modelId"]]["requests"]["count"] == 14
+    names = {tool["name"] for tool in tools["tools"]}
+    assert {"bash", "view", "create", "edit", "bench_rpc", "ask_user"} <= names
+    (bench_itself,) = extensions["extensions"]
+    assert (bench_itself["name"], bench_itself["source"], bench_itself["status"]) == ("workbench", "project", "running")
+    assert "--copilot" in reload
+    assert "session.mode.get" in mode or "this SDK has no" in mode
+    assert gone["exists"] is False
+    assert (workspace(outcome) / "files" / "a" / "b.txt").read_text() == "b"
+    del renamed, updated, created, deleted
+
+
+@pytest.mark.slow
+def test_the_model_is_switched(bench):
+    outcome = bench.results(rpc("model.switchTo", modelId="claude-haiku-4-5"), rpc("model.getCurrent")).check(Status.OK)
+    assert json.loads(outcome.tool_texts()[1])["modelId"] == "claude-haiku-4-5"
+    models = [request.body["model"] for request in bench.server.requests]
+    assert models[0] != models[1]
+    assert models[1:] == ["claude-haiku-4-5"] * 2
+    assert [each for each in outcome.of(Extension) if "it has switched the model from" in each.message]
+
+
+@pytest.mark.slow
+def test_an_extension_ends_the_prompt(bench):
+    outcome = bench.results(("bench_abort", {}), ("bench_free", {}))
+    assert outcome.result.status == Status.INTERRUPTED.value
+    assert "extension workbench has aborted it" in outcome.result.reason
+    assert (outcome.leftovers, len(bench.server.requests)) == ([], 1)
+
+
+@pytest.mark.slow
+def test_commands(bench):
+    outcome = bench.run(prompt="/bench all of it")
+    assert (outcome.status, outcome.leftovers) == (0, [])
+    assert "bench: all of it" in notes(outcome)
+    assert bench.server.requests == []
+    failed = bench.run(prompt="/bench_fails")
+    assert failed.status == Status.ERROR.exit_code
+    assert "the command has failed" in failed.stderr
+
+
+@pytest.mark.slow
+def test_a_kept_workspace(bench):
+    """Of a session that is kept it stays, and the session that goes on has it."""
+    first = bench.results(rpc("plan.update", content="go on")).check(Status.OK)
+    second = bench.results(rpc("plan.read"), ("bench_seen", {}), flags=("--continue",)).check(Status.OK)
+    assert second.result.session == first.result.session
+    assert json.loads(second.tool_texts()[0])["content"] == "go on"
+    starts = [each["input"] for each in json.loads(second.tool_texts()[1]) if each["hook"] == "onSessionStart"]
+    assert [each["source"] for each in starts] == ["resume"]
+    assert results_of(bench.asked())
