@@ -55,6 +55,20 @@ def test_clear_reloads_them_with_the_same_session_id(each_sdk):
         end(running, client)
 
 
+def test_a_client_that_leaves(each_sdk):
+    each_sdk.write(
+        "tells",
+        """import { writeFileSync } from "node:fs";
+        await joinSession({ hooks: { onSessionEnd: ({ reason }) => writeFileSync("told.txt", reason) } });""",
+    )
+    with serve(each_sdk) as running:
+        client = RpcClient.of(running)
+        each_sdk.server.add(text_reply("One."))
+        client.prompt("one")
+        end(running, client)
+    assert (each_sdk.zot.cwd / "told.txt").read_text() == "user_exit"
+
+
 def test_commands_and_prompts_of_an_extension_in_rpc(each_sdk):
     place = each_sdk
     place.add("workbench")
