@@ -163,8 +163,8 @@ def _environment(found: Found, options: Options, workspace: Workspace, notices: 
 def settle(options: Options, supervisor: Supervisor, provider: Provider | None, abort: Abort) -> None:
     """Waits for the extensions before the first request: for `extension_wait`, by default until the model is ready, at
     least `LEAST_S` and at most `SETTLE_S`, and for `SETTLE_S` without a provider. Extensions of slow dialects, such as
-    MCP servers, are first waited for as long as their dialect says, those of each for themselves. Guards need no longer wait here: a verdict waits
-    for guards that are still starting."""
+    MCP servers, are first waited for as long as their own dialect says. Guards need no longer wait here: a verdict
+    waits for guards that are still starting."""
     now = supervisor.loop.clock()
     if options.extension_wait is not None:
         supervisor.settle(now + options.extension_wait, abort.is_requested)
