@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -162,19 +163,27 @@ def _environment(found: Found, options: Options, workspace: Workspace, notices: 
 def settle(options: Options, supervisor: Supervisor, provider: Provider | None, abort: Abort) -> None:
     """Waits for the extensions before the first request: for `extension_wait`, by default until the model is ready, at
     least `LEAST_S` and at most `SETTLE_S`, and for `SETTLE_S` without a provider. Extensions of slow dialects, such as
-    MCP servers, are first waited for as long as their dialect says. Guards need no longer wait here: a verdict waits
-    for guards that are still starting."""
+    MCP servers, are first waited for as long as their own dialect says. Guards need no longer wait here: a verdict
+    waits for guards that are still starting."""
     now = supervisor.loop.clock()
     if options.extension_wait is not None:
         supervisor.settle(now + options.extension_wait, abort.is_requested)
         return
-    waits = {each: dialect_named(each.manifest.dialect).settle_s for each in supervisor.extensions}
-    if slow := [each for each, wait_s in waits.items() if wait_s]:
-        supervisor.settle(now + max(waits.values()), lambda: abort.requested or all(each.is_settled for each in slow))
+    slow: dict[float, list[Extension]] = {}
+    for each in supervisor.extensions:
+        if wait_s := dialect_named(each.manifest.dialect).settle_s:
+            slow.setdefault(wait_s, []).append(each)
+    for wait_s in sorted(slow):
+        awaited = partial(_are_settled, slow[wait_s], abort)
+        supervisor.settle(now + wait_s, awaited)
     if provider is None or provider.is_ready:
         supervisor.settle(now + SETTLE_S, abort.is_requested)
     elif not supervisor.settle(now + LEAST_S, abort.is_requested):
         supervisor.settle(now + SETTLE_S, lambda: provider.is_ready or abort.requested)
+
+
+def _are_settled(extensions: Iterable[Extension], abort: Abort) -> bool:
+    return abort.requested or all(each.is_settled for each in extensions)
 
 
 def settle_for(command: str, supervisor: Supervisor, abort: Abort) -> None:

@@ -25,10 +25,19 @@ class StartingExtension:
         (["zot"], True, False, None, [LEAST_S]),
         (["zot"], False, True, None, [SETTLE_S]),
         (["zot", "mcp"], False, False, None, [5.0, LEAST_S, SETTLE_S]),
+        (["copilot", "zot", "mcp"], False, False, None, [5.0, 10.0, LEAST_S, SETTLE_S]),
         (["zot", "mcp"], False, False, 0.0, [0.0]),
         (["zot"], False, True, 9.0, [9.0]),
     ],
-    ids=["still starting", "all are ready", "a replayed run", "an MCP server", "no wait", "a longer wait"],
+    ids=[
+        "still starting",
+        "all are ready",
+        "a replayed run",
+        "an MCP server",
+        "two dialects",
+        "no wait",
+        "a longer wait",
+    ],
 )
 def test_how_long_the_first_request_waits_for_extensions(dialects, is_settled, model_is_ready, asked, waits):
     """However soon the model is ready: an extension that needs half a second is in the first request."""

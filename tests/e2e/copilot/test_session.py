@@ -188,6 +188,75 @@ def test_commands(bench):
     assert "the command has failed" in failed.stderr
 
 
+LEAVES = """const session = await joinSession({ tools: [
+  { name: "leave", description: "Leaves", handler: () => {
+    setTimeout(() => session.disconnect(), 0);
+    return "left";
+  } },
+] });"""
+
+
+@pytest.mark.slow
+def test_one_that_leaves_the_session_has_no_tools_any_more(each_sdk):
+    each_sdk.write("leaves", LEAVES)
+    outcome = each_sdk.results(("leave", {}), ("bash", {"command": "sleep 0.5"}), ("leave", {})).check(Status.OK)
+    assert outcome.tool_texts()[0] == "left"
+    assert outcome.of(ToolResult)[2].is_error, "at once"
+    assert "leave" in each_sdk.offered[0]
+    assert "leave" not in each_sdk.offered[2]
+
+
+SAYS = """const session = await joinSession({ tools: [{
+  name: "say", description: "Says", parameters: { type: "object", properties: { text: { type: "string" } } },
+  handler: async ({ text }) => {
+    await session.log(`${text} \\u001b[31mred\\u001b[0m`);
+    const kept = await session.getEvents();
+    const refused = [];
+    for (const wrong of [{ prompt: "" }, { prompt: "x".repeat(3 << 20) },
+                         { prompt: "x", attachments: [{ type: "directory", path: "." }] }]) {
+      await session.send(wrong).catch((error) => refused.push(error.message));
+    }
+    await session.setModel("claude-haiku-4-5");
+    return JSON.stringify({ text, refused, kept: kept.map((event) => event.type), ui: session.capabilities.ui });
+  },
+}] });"""
+
+
+@pytest.mark.slow
+def test_other_methods_of_the_session(each_sdk):
+    each_sdk.write("says", SAYS)
+    outcome = each_sdk.results(("say", {"text": "ü🎉\u2028"})).check(Status.OK)
+    told = json.loads(outcome.tool_texts()[0])
+    assert told["text"] == "ü🎉\u2028"
+    assert told["ui"] == {"elicitation": False}
+    assert told["kept"][:2] == ["user.message", "assistant.turn_start"]
+    empty, huge, folder = told["refused"]
+    assert "prompt: it is empty" in empty
+    assert "is over the limit of 1048576 bytes" in huge
+    assert "attachments[0].type: 'directory' is not supported here, only 'file' is" in folder
+    assert notes(outcome) == ["ü🎉\u2028 \x1b[31mred\x1b[0m"]
+    assert "\x1b" not in outcome.stderr
+    assert each_sdk.server.requests[-1].body["model"] == "claude-haiku-4-5"
+
+
+@pytest.mark.slow
+def test_a_hook_that_waits_for_the_agent(place):
+    """What the guide warns of: the agent waits for the hook until its deadline, and then goes on."""
+    place.write(
+        "waits",
+        """const session = await joinSession({ hooks: {
+          onPreToolUse: async () => { await session.sendAndWait({ prompt: "meanwhile" }, 60_000); } } });""",
+        timeouts={"intercept": 1.0},
+    )
+    outcome = place.run(tool_reply([("bash", {"command": "echo ran"})]), DONE, text_reply("Meanwhile.")).check(
+        Status.OK, user_messages=2
+    )
+    assert outcome.tool_texts()[0].startswith("$ echo ran")
+    assert [each.text for each in outcome.result.sent] == ["Meanwhile."]
+    log = (place.zot.home / "logs" / "ext-waits.log").read_text()
+    assert "session.sendAndWait() inside the handler onPreToolUse" in log
+
+
 @pytest.mark.slow
 def test_a_kept_workspace(bench):
     """Of a session that is kept it stays, and the session that goes on has it."""

@@ -84,8 +84,8 @@ class Methods:
         self._at_once: dict[str, Callable[[bytes, Raw | UnsetType], Received]] = {
             "session.log": self._log,
             "session.getMessages": self._messages,
-            "session.detach": self._succeed,
-            "session.destroy": self._succeed,
+            "session.detach": self._leave,
+            "session.destroy": self._leave,
             "session.options.update": self._update_options,
             "session.eventLog.registerInterest": self._register_interest,
             "session.eventLog.releaseInterest": self._release_interest,
@@ -165,9 +165,12 @@ class Methods:
         events = answered(written_id, b'{"events":%b}' % self._events.kept) if written_id else b""
         return (), events
 
-    def _succeed(self, written_id: bytes, params: Raw | UnsetType) -> Received:
+    def _leave(self, written_id: bytes, params: Raw | UnsetType) -> Received:
+        """Its SDK no longer answers calls. Its hooks stay: without an answer they are as in any other failure."""
         _read_any(params)
-        return (), self._result(written_id, {"success": True})
+        gone = [frames.UnregisterTool(tool.name) for tool in self.joined.tool_frames()]
+        left = self._remarks(["it has left the session: its tools are gone"])
+        return [*left, *gone], self._result(written_id, {"success": True})
 
     def _update_options(self, written_id: bytes, params: Raw | UnsetType) -> Received:
         _read_any(params)

@@ -15,6 +15,7 @@ from tests.support.copilot_shapes import ANSWERS
 from wire import frames
 from wire.dialects import host_calls
 from wire.dialects.base import HostCalled, Remarked, Setup
+from wire.dialects.copilot.joining import Joined, Tool
 from wire.dialects.copilot.rpc.methods import OPEN_LIMIT, REMARKS_LIMIT
 from wire.dialects.copilot.session import CopilotSession
 
@@ -113,8 +114,6 @@ def test_the_messages_are_the_events_that_were_told():
 @pytest.mark.parametrize(
     ("method", "params"),
     [
-        ("session.detach", {}),
-        ("session.destroy", {}),
         ("session.options.update", {}),
         ("session.eventLog.releaseInterest", {"handle": "h"}),
     ],
@@ -122,6 +121,16 @@ def test_the_messages_are_the_events_that_were_told():
 def test_what_changes_nothing_here_succeeds(method: str, params: dict[str, Any]):
     messages, answer = Talk().take(method, **params)
     assert messages == []
+    assert result_of(method, answer) == {"success": True}
+
+
+@pytest.mark.parametrize("method", ["session.detach", "session.destroy"])
+def test_who_leaves_the_session_has_no_tools_any_more(method: str):
+    talk = Talk()
+    talk.methods.joined = Joined("S", {"own": Tool("own")}, answers_user=True)
+    (said, *gone), answer = talk.take(method)
+    assert said == Remarked("it has left the session: its tools are gone")
+    assert gone == [frames.UnregisterTool("own"), frames.UnregisterTool("ask_user")]
     assert result_of(method, answer) == {"success": True}
 
 
