@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import stat
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from agent.sessions.workspaces import has_files, remove_workspace, workspace_of
@@ -19,6 +20,8 @@ FILE_BYTES = 1024 * 1024
 """Of one file that is read or written."""
 LISTED = 1_000
 """Files that a list has at most."""
+LOOKS = 5_000
+"""Entries that a list looks at. To look at a million takes seconds, in which all other extensions wait."""
 PARTS = 32
 """Folders of a path, and folders within each other that a list looks into."""
 NAME_BYTES = 4096
@@ -79,24 +82,27 @@ class Workspace:
         """As in `host_calls.ListFiles`. Links and what is no file are left out. Raises `WorkspaceError`."""
         top = self._within(folder, may_be_top=True)
         found: list[str] = []
-        self._look(str(top), "", found, PARTS)
+        self._look(str(top), "", found, PARTS, LOOKS)
         return sorted(found)
 
-    def _look(self, folder: str, prefix: str, found: list[str], depth: int) -> None:
+    def _look(self, folder: str, prefix: str, found: list[str], depth: int, left: int) -> int:
+        """Looks at `left` entries at most. Returns how many more may be looked at."""
         try:
             with os.scandir(folder) as entries:
-                inside = sorted(entries, key=lambda entry: entry.name)
+                inside = sorted(islice(entries, left), key=lambda entry: entry.name)
         except (FileNotFoundError, NotADirectoryError):
-            return
+            return left
         except OSError as error:
             raise WorkspaceError(f"{folder}: cannot be read: {error.strerror}") from None
+        left -= len(inside)
         for entry in inside:
             if len(found) >= LISTED:
-                return
+                break
             if entry.is_file(follow_symlinks=False):
                 found.append(prefix + entry.name)
-            elif depth and entry.is_dir(follow_symlinks=False):
-                self._look(entry.path, f"{prefix}{entry.name}/", found, depth - 1)
+            elif left and depth and entry.is_dir(follow_symlinks=False):
+                left = self._look(entry.path, f"{prefix}{entry.name}/", found, depth - 1, left)
+        return left
 
     def read(self, path: str) -> tuple[str, str | None]:
         """The absolute path and the text, None if there is no such file. Bytes that are no UTF-8 become U+FFFD. Raises

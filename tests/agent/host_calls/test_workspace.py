@@ -123,3 +123,17 @@ def test_an_id_from_elsewhere_names_no_other_folder(tmp_path, session):
     place = workspace_of(tmp_path, session)
     assert place.parent == tmp_path / "workspaces"
     assert len(place.name) == 64
+
+
+def test_a_list_looks_at_so_many_entries_and_no_more(workspace, monkeypatch):
+    """An extension may fill its workspace with folders, and each look takes time in which the others wait."""
+    looks = []
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda folder: looks.append(folder) or scandir(folder))
+    monkeypatch.setattr("agent.host_calls.workspace.LOOKS", 10)
+    for number in range(30):
+        (workspace.path / "a" / f"{number}" / "b").mkdir(parents=True)
+        (workspace.path / f"{number}.txt").touch()
+    assert len(workspace.files("")) <= 10
+    assert workspace.files("a") == []
+    assert len(looks) <= 2 * 11

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wire.dialects import jsonrpc
 from wire.dialects.jsonrpc import encode
 from wire.framing.content_length import framed
+from wire.text import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,10 +118,22 @@ def answered(written_id: bytes, result: bytes) -> bytes:
 
 
 def answered_with(written_id: bytes, result: Any) -> bytes:
-    """The same, with the result as a value."""
-    return framed(jsonrpc.answer_body(written_id, encode(result)))
+    """The same, with the result as a value. Names of files in it need not be Unicode."""
+    try:
+        text = encode(result)
+    except UnicodeEncodeError:
+        text = encode(_valid(result))
+    return framed(jsonrpc.answer_body(written_id, text))
+
+
+def _valid(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_valid(name): _valid(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_valid(each) for each in value]
+    return valid_text(value) if isinstance(value, str) else value
 
 
 def refused(written_id: bytes, code: int, message: str) -> bytes:
     """The answer to a request of the extension that is an error, as it is written."""
-    return framed(jsonrpc.refusal_body(written_id, code, message))
+    return framed(jsonrpc.refusal_body(written_id, code, valid_text(message)))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.any_json import json_values
 from tests.support.copilot_talk import HOST, UNIX_MS, Talk, dumped, opened, tool
 from wire import frames
-from wire.dialects.base import Remarked, UnsendableError, Unusable
+from wire.dialects.base import HostInfo, Remarked, UnsendableError, Unusable
 from wire.dialects.copilot.calls import ARGS_LIMIT
 from wire.dialects.copilot.requests import WAITING_LIMIT, Kind, Request, Requests
 from wire.dialects.copilot.session import JOINS_LIMIT
@@ -343,3 +343,19 @@ def test_whatever_it_says_is_taken_and_each_request_is_answered_once(said: list[
             assert len(answers) <= 1
     talk.hear(b"noise\n", framed(b'{"id":99,"method":"connect"}'))
     assert talk.sent[-1]["id"] == 99
+
+
+def test_a_workspace_whose_name_is_no_unicode_is_told_as_text():
+    talk = Talk(host=HostInfo("1", "a", "m", "/p\udcff", "s-1", "/w\udcff"))
+    _, answer = talk.join(tool("t"))
+    assert answer["result"]["workspacePath"] == "/w\ufffd"
+
+
+def test_names_of_files_that_are_no_unicode_are_answered_as_text():
+    talk = opened()
+    (called,) = talk.hear(framed(b'{"id":9,"method":"session.workspaces.listFiles"}'))
+    (answer,) = talk.keep(talk.session.answer(called.key, ["a\udcff"]))
+    assert answer["result"] == {"files": ["a\ufffd"]}
+    (called,) = talk.hear(framed(b'{"id":9,"method":"session.workspaces.listFiles"}'))
+    (answer,) = talk.keep(talk.session.refuse(called.key, "no \udcff"))
+    assert answer["error"]["message"].endswith("no \ufffd")
