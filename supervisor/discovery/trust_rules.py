@@ -10,6 +10,7 @@ import msgspec
 
 from supervisor.discovery.environment import NEVER, may_have, policy_of
 from supervisor.discovery.found import NEVER_SEEN
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +30,9 @@ class TrustState(Enum):
     """The content of the extension differs from the trusted content."""
     ASKS_FOR_MORE_ENV = "asks for more"
     """The manifest names variables that were not granted."""
+    RENAMED = "renamed"
+    """The extension was trusted under another name. Only of one whose name is not in its files, but that of its folder:
+    a link gives it any."""
     UNKNOWN = "unknown"
     """Not trusted: the extension's files or the trust file cannot be read."""
 
@@ -66,16 +70,20 @@ class TrustJudgement:
         return self.standing is TrustState.TRUSTED
 
 
-def decide_unread(record: TrustRecord | None, env: tuple[str, ...]) -> TrustState | None:
-    """Returns the state of an extension that is not trusted whatever its content is; None if the content decides."""
+def decide_unread(record: TrustRecord | None, env: tuple[str, ...], name: str | None = None) -> TrustState | None:
+    """Returns the state of an extension that is not trusted whatever its content is; None if the content decides.
+    `name` is that of the extension if its content does not say it."""
     if record is None:
         return TrustState.NEVER_SEEN
+    if name is not None and name != record.name:
+        return TrustState.RENAMED
     return None if set(env) <= set(record.env) else TrustState.ASKS_FOR_MORE_ENV
 
 
-def decide(record: TrustRecord | None, content: str, env: tuple[str, ...]) -> TrustState:
-    """Returns the state of an extension whose content has this hash and that asks for these variables."""
-    if (unread := decide_unread(record, env)) is not None:
+def decide(record: TrustRecord | None, content: str, env: tuple[str, ...], name: str | None = None) -> TrustState:
+    """Returns the state of an extension whose content has this hash and that asks for these variables; `name` as in
+    `decide_unread`."""
+    if (unread := decide_unread(record, env, name)) is not None:
         return unread
     assert record is not None
     return TrustState.TRUSTED if content == record.hash else TrustState.CHANGED
@@ -115,6 +123,8 @@ def state_reason(state: TrustState, record: TrustRecord | None, manifest: Manife
             return NEVER_SEEN
         case TrustState.CHANGED:
             return "its files have changed"
+        case TrustState.RENAMED:
+            return f"it was trusted under the name {'' if record is None else one_line(record.name, 64)}"
         case TrustState.ASKS_FOR_MORE_ENV:
             granted = record.env if record is not None else ()
             return f"it now asks for {', '.join(name for name in manifest.env if name not in granted)}"

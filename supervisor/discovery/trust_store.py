@@ -79,13 +79,14 @@ class TrustStore:
         extension itself; of one with an `entry` `folder` is its `place`."""
         try:
             record = self.entries().get(key_of(folder))
-            state = decide_unread(record, manifest.env)
+            name = manifest.name if manifest.dialect == COPILOT else None
+            state = decide_unread(record, manifest.env, name)
             if state is not None and not is_shown:
                 return TrustJudgement(state, state_reason(state, record, manifest))
             content = yield from self._hashing(folder, manifest, allowance, server)
         except (TrustError, ContentError) as error:
             return TrustJudgement(TrustState.UNKNOWN, str(error))
-        state = decide(record, content.hash, manifest.env)
+        state = decide(record, content.hash, manifest.env, name)
         known = record.parts if is_shown and record is not None else {}
         changed = changes(known, _storable(content.parts)) if known else ()
         reason = state_reason(state, record, manifest)

@@ -36,8 +36,8 @@ class StrictAdmission:
     def __init__(self, home: Path, dialect: str) -> None:
         self.dialect = dialect
         self._store = TrustStore(home)
-        self._consented: dict[str, str] = {}
-        """By the key of the place: the hash of what the user has let run in this host, without a record."""
+        self._consented: dict[tuple[str, str], str] = {}
+        """By the key of the place and the name: the hash of what the user has let run in this host, without a record."""
 
     def first(self, discovery: Discovery) -> Steps[Discovery]:
         """The extensions that the start of the host has found and admitted. Remembers the content of those that run by
@@ -54,7 +54,7 @@ class StrictAdmission:
                     each.place, each.manifest, allowance, is_shown=True, server=each
                 )
                 if judged.content is not None and judged.seal is not None:
-                    self._consented[key_of(each.place)] = judged.content.hash
+                    self._consented[_key(each)] = judged.content.hash
                     each = replace(each, seal=judged.seal.for_good())  # noqa: PLW2901
                 found.append(each)
         return Discovery(tuple(found), discovery.skipped)
@@ -82,7 +82,7 @@ class StrictAdmission:
     def _judge(self, found: Found, allowance: Allowance) -> Steps[Found | str]:
         if found.is_hashed and found.seal is not None:
             return _sealed(found, found.seal)
-        known = self._consented.get(key_of(found.place))
+        known = self._consented.get(_key(found))
         judged = yield from self._store.judging(
             found.place, found.manifest, allowance, is_shown=known is not None, server=found
         )
@@ -102,6 +102,11 @@ class StrictAdmission:
         before, _, after = untrusted_reason(found.manifest.name, "\0", found.scope).partition("\0")
         why = skipped.reason.removeprefix(before).removesuffix(after)
         return replace(skipped, reason=f"{NOT_TRUSTED} ({why})")
+
+
+def _key(found: Found) -> tuple[str, str]:
+    """The name counts, too: a link could give an extension that of another one, whose place it would take."""
+    return key_of(found.place), found.manifest.name
 
 
 def _sealed(found: Found, seal: Seal) -> Found | str:

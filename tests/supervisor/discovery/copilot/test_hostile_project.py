@@ -1,0 +1,72 @@
+"""What a project that somebody else wrote tries, so that its code runs or a guard of the user's does not."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from supervisor.discovery.admission import Admission, Consent
+from supervisor.discovery.discover import McpFiles, discover
+from supervisor.discovery.found import Scope
+from supervisor.discovery.steps import finish
+from supervisor.discovery.trust_store import TrustStore
+from supervisor.reload.strict_admission import StrictAdmission
+from tests.support.copilot_folders import copilot_extension
+
+pytestmark = pytest.mark.usefixtures("no_node", "cli_home")
+
+
+@pytest.fixture
+def find(project, home):
+    def run(consent=None):
+        admit = Admission(home, consent or Consent()).for_one_start()
+        return discover((), project, home, admit, McpFiles(project), home)
+
+    return run
+
+
+@pytest.fixture
+def of_project(project):
+    made = project / ".github" / "extensions"
+    made.mkdir(parents=True)
+    return made
+
+
+@pytest.fixture
+def trust_all(find, home):
+    """What a person does who trusts all that there is."""
+
+    def now():
+        for skipped in find().skipped:
+            found = skipped.untrusted
+            TrustStore(home).trust(found.place, found.manifest, server=found)
+
+    return now
+
+
+def test_a_link_gives_no_other_name_to_what_the_user_has_trusted(find, of_project, home, trust_all):
+    mine = home / "copilot-extensions"
+    for name in ("guard", "greeter"):
+        copilot_extension(mine, name)
+    trust_all()
+    (of_project / "guard").symlink_to(os.path.relpath(mine / "greeter", of_project))
+    found = find()
+    assert [(each.manifest.name, each.scope) for each in found.found] == [
+        ("greeter", Scope.GLOBAL),
+        ("guard", Scope.GLOBAL),
+    ]
+    (skipped,) = found.skipped
+    assert skipped.reason.startswith("not trusted (it was trusted under the name greeter): not started")
+
+
+def test_nor_to_what_runs_by_consent(find, of_project, home):
+    copilot_extension(of_project, "greeter")
+    copilot_extension(of_project, "guard")
+    consent = Consent(whole_project=True)
+    strict = StrictAdmission(home, "copilot")
+    assert len(finish(strict.first(find(consent))).found) == 2
+    (of_project / "guard").rename(of_project.parent / "guard")
+    (of_project / "guard").symlink_to("greeter")
+    again = finish(strict.again(find(consent)))
+    assert [each.manifest.name for each in again.found] == ["greeter"]
