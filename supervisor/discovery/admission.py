@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from supervisor.discovery.found import Scope
+from supervisor.discovery.found import COPILOT, Scope
 from supervisor.discovery.steps import Allowance
 from supervisor.home.config import Config
 
@@ -34,7 +34,10 @@ class Consent(msgspec.Struct, frozen=True):
 
 class Admission:
     """Examines only extensions of a project, and the user's Copilot extensions. Reads the files of those that the user
-    has trusted: a second or two for hundreds of MB. Reads none of the others."""
+    has trusted: a second or two for hundreds of MB. Reads none of the others.
+
+    The seals of Copilot extensions last: one that has ended is not started again from files that have changed. They are
+    one program in a file that an agent edits; other extensions may keep what they write beside their program."""
 
     def __init__(self, home: Path, consent: Consent, config: Config | None = None) -> None:
         self._home = home
@@ -79,7 +82,12 @@ class Admission:
 
     def _judge(self, found: Found, allowance: Allowance) -> Steps[Found | str]:
         judged = yield from self._store.judging(found.place, found.manifest, allowance, server=found)
-        return replace(found, seal=judged.seal) if judged.is_trusted else judged.reason
+        if not judged.is_trusted:
+            return judged.reason
+        seal = judged.seal
+        if seal is not None and found.manifest.dialect == COPILOT:
+            seal = seal.for_good()
+        return replace(found, seal=seal)
 
     @property
     def _store(self) -> TrustStore:

@@ -114,7 +114,15 @@ class Found(msgspec.Struct, frozen=True):
     def change(self) -> str:
         """Says that a file has changed since it was hashed; "" if none has, or if none was hashed."""
         path = "" if self.seal is None else self.seal.first_change()
-        return f"{path} has changed since it was checked; nothing may write there while it starts" if path else ""
+        if self.seal is None or not path:
+            return ""
+        name = shlex.quote(self.manifest.name)
+        advice = (
+            f"to run it as it is now: zot ext trust {name}, then zot ext reload {name}"
+            if self.seal.lasts
+            else "nothing may write there while it starts"
+        )
+        return f"{path} has changed since it was checked; {advice}"
 
     @property
     def lasting_change(self) -> str:

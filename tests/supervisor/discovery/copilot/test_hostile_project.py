@@ -70,3 +70,17 @@ def test_nor_to_what_runs_by_consent(find, of_project, home):
     (of_project / "guard").symlink_to("greeter")
     again = finish(strict.again(find(consent)))
     assert [each.manifest.name for each in again.found] == ["greeter"]
+
+
+def test_one_that_has_ended_is_not_started_again_from_files_that_have_changed(find, of_project, trust_all):
+    folder = copilot_extension(of_project, "notes")
+    (folder / "lib.mjs").write_text("export const one = 1;\n")
+    trust_all()
+    (found,) = find().found
+    assert found.seal is not None
+    assert found.seal.lasts
+    (folder / "lib.mjs").write_text("export const one = 2;\n")
+    assert found.change == (
+        f"{folder / 'lib.mjs'} has changed since it was checked; to run it as it is now: zot ext trust notes, then zot"
+        " ext reload notes"
+    )
