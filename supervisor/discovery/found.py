@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from supervisor.home.copilot_folders import PROGRAM
+from supervisor.home.search_path import on_path
 from wire.dialects.table import dialect_named
 from wire.text import counted
 
@@ -136,10 +137,12 @@ class Found(msgspec.Struct, frozen=True):
     @property
     def program(self) -> str:
         """The program of the manifest's `exec`: an absolute path as it is; a name with a slash relative to the
-        extension's folder; any other name from PATH, for an MCP server that of its `env` if it has one."""
+        extension's folder; any other name from the absolute folders of PATH, for an MCP server from those of the PATH in its `env` if it has
+        one."""
         exec_ = self.command[0] if self.command else self.manifest.exec
         if "/" not in exec_ and exec_ not in (".", ".."):
-            return shutil.which(exec_, path=self.set_env.get("PATH")) or exec_
+            own = self.set_env.get("PATH")
+            return (on_path(exec_) if own is None else shutil.which(exec_, path=own)) or exec_
         return str(self.folder / exec_)
 
     @property

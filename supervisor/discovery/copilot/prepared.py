@@ -8,7 +8,6 @@ project: it is code of whoever wrote the project.
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from supervisor.discovery.copilot.sdk import BOOTSTRAP, Where, find_sdk, search
 from supervisor.discovery.found import NODE, Found, Scope
 from supervisor.home.copilot_folders import PROGRAM
 from supervisor.home.repository import repository_root
+from supervisor.home.search_path import on_path
 from supervisor.home.zot_home import zot_home
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def prepared(found: Found, workspace: Path, home: Path | None) -> tuple[Found, s
     if looked.sdk is not None:
         env["COPILOT_SDK_PATH"] = str(looked.sdk.path)
     made = replace(found, command=(NODE, str(BOOTSTRAP)), set_env=env, runs_in=workspace)
-    return made, looked.problem if shutil.which(NODE) is not None else NO_NODE
+    return made, looked.problem if on_path(NODE) is not None else NO_NODE
 
 
 def _search(found: Found, home: Path) -> Search:

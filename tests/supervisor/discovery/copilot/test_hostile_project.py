@@ -8,11 +8,11 @@ import pytest
 
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import McpFiles, discover
-from supervisor.discovery.found import Scope
+from supervisor.discovery.found import Scope, lines_of
 from supervisor.discovery.steps import finish
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.reload.strict_admission import StrictAdmission
-from tests.support.copilot_folders import copilot_extension
+from tests.support.copilot_folders import copilot_extension, write_node
 
 pytestmark = pytest.mark.usefixtures("no_node", "cli_home")
 
@@ -84,3 +84,20 @@ def test_one_that_has_ended_is_not_started_again_from_files_that_have_changed(fi
         f"{folder / 'lib.mjs'} has changed since it was checked; to run it as it is now: zot ext trust notes, then zot"
         " ext reload notes"
     )
+
+
+@pytest.mark.parametrize("entry", [".", "", "bin"])
+def test_its_own_node_is_not_started_if_path_names_the_working_folder(
+    find, of_project, project, trust_all, monkeypatch, entry
+):
+    copilot_extension(of_project, "notes")
+    trust_all()
+    (usual,) = find().found
+    write_node(project / entry)
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("PATH", f"{entry}:{os.environ['PATH']}")
+    (found,) = find().found
+    assert found.program == usual.program
+    monkeypatch.setenv("PATH", entry)
+    (line,) = lines_of(find().skipped)
+    assert "Node.js is not on PATH" in line
