@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.ext.manage.trust_actions import run_trust
+from supervisor.cleanup.env_marks import TOKEN
 from supervisor.discovery.copilot.scaffold import skeleton
 from tests.support.copilot_host import sdk
 from tests.support.writing_model import Project
@@ -28,6 +29,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     (made.cwd / ".git").mkdir()
     monkeypatch.setenv("COPILOT_HOME", str(tmp_path / "copilot"))
     monkeypatch.setenv("ZOT_HOME", str(made.home))
+    monkeypatch.delenv(TOKEN, raising=False)  # a supervisor in this process may have set it, and then nobody may trust
     shutil.copytree(sdk().parents[2], made.home / "copilot-sdk", symlinks=True)
     return made
 
