@@ -46,24 +46,17 @@ class Admission:
         self._opened: TrustStore | None = None
 
     def for_one_start(self) -> Admit:
-        """Returns the function for `discover`. All extensions that it is asked about share one allowance."""
-        allowance = Allowance()
-
-        def admit(found: Found) -> Steps[Found | str]:
-            if not self._needs_trust(found):
-                return found
-            return (yield from self._judge(found, allowance))
-
-        return admit
+        """For `discover`. All extensions that it is asked about share one allowance."""
+        return _OneStart(self, Allowance())
 
     def may_run(self, found: Found, old: Manifest) -> Steps[Found | str]:
         """Returns a new version as it may replace one with the `old` manifest, or why it may not. One that needs trust
         must be trusted as it is now. Another one must be trusted only if it gets more of the host's environment than
         the old version."""
         if found.needs_trust:
-            if found.is_hashed or not self._needs_trust(found):
+            if found.is_hashed or not self.needs_trust(found):
                 return found
-            admitted = yield from self._judge(found, Allowance())
+            admitted = yield from self.judge(found, Allowance())
             return f"not trusted ({admitted})" if isinstance(admitted, str) else admitted
         if found.entry is not None:
             return found  # the user's own file asks for it
@@ -72,15 +65,17 @@ class Admission:
         more = widens(old, found.manifest, self._config, os.environ)
         if not more:
             return found
-        admitted = yield from self._judge(found, Allowance())
+        admitted = yield from self.judge(found, Allowance())
         return f"it now asks for {', '.join(more)}, in {found.folder}" if isinstance(admitted, str) else admitted
 
-    def _needs_trust(self, found: Found) -> bool:
+    def needs_trust(self, found: Found) -> bool:
+        """Whether an extension runs only if it is trusted: the user has not consented to it."""
         if not found.needs_trust or found.place in self._consent.folders:
             return False
         return found.scope is not Scope.PROJECT or not self._consent.whole_project
 
-    def _judge(self, found: Found, allowance: Allowance) -> Steps[Found | str]:
+    def judge(self, found: Found, allowance: Allowance) -> Steps[Found | str]:
+        """Returns an extension, sealed as it was found to be trusted; or in a few words why it is not."""
         judged = yield from self._store.judging(found.place, found.manifest, allowance, server=found)
         if not judged.is_trusted:
             return judged.reason
@@ -89,6 +84,15 @@ class Admission:
             seal = seal.for_good()
         return replace(found, seal=seal)
 
+    def knows(self, folder: Path) -> bool:
+        """Whether the user has ever trusted what is in a folder. True if nobody can tell."""
+        from supervisor.discovery.trust_store import TrustError, key_of
+
+        try:
+            return key_of(folder) in self._store.entries()
+        except TrustError:
+            return True
+
     @property
     def _store(self) -> TrustStore:
         if self._opened is None:
@@ -96,3 +100,19 @@ class Admission:
 
             self._opened = TrustStore(self._home)
         return self._opened
+
+
+class _OneStart:
+    """Admits the extensions of one start, or of one reload of all."""
+
+    def __init__(self, admission: Admission, allowance: Allowance) -> None:
+        self._admission = admission
+        self._allowance = allowance
+
+    def __call__(self, found: Found) -> Steps[Found | str]:
+        if not self._admission.needs_trust(found):
+            return found
+        return (yield from self._admission.judge(found, self._allowance))
+
+    def knows(self, folder: Path) -> bool:
+        return self._admission.knows(folder)

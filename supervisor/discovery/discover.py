@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -41,8 +40,16 @@ class Discovery(msgspec.Struct, frozen=True):
     skipped: tuple[Skipped, ...]
 
 
-Admit = Callable[[Found], "Steps[Found | str]"]
-"""Returns an extension that needs trust as it may be started, or why it may not."""
+class Admit(Protocol):
+    """Says what may be started."""
+
+    def __call__(self, found: Found) -> Steps[Found | str]:
+        """Returns an extension that needs trust as it may be started, or why it may not."""
+        ...
+
+    def knows(self, folder: Path) -> bool:
+        """Whether the user has ever trusted what is in a folder, whatever is there now."""
+        ...
 
 
 class McpFiles(msgspec.Struct, frozen=True):
@@ -91,7 +98,8 @@ def discovering(
     skipped: list[Skipped] = []
     for each in _candidates(explicit, project, home, mcp):
         if isinstance(each, Skipped):
-            skipped.append(each)
+            is_of_others = admit is not None and _is_of_user(each, home) and not admit.knows(each.folder)
+            skipped.append(each.of_others() if is_of_others else each)
             continue
         manifest, entry = each.manifest, each.entry
         if not manifest.is_enabled and (each.scope is not Scope.EXPLICIT or entry is not None):
@@ -118,6 +126,13 @@ def discovering(
         else:
             found[manifest.name] = admitted
     return Discovery(tuple(sorted(found.values(), key=lambda extension: extension.order)), tuple(skipped))
+
+
+def _is_of_user(skipped: Skipped, home: Path | None) -> bool:
+    """Whether this is in a folder with Copilot extensions of the user, to which other programs write as well."""
+    if home is None or skipped.is_named or skipped.entry is not None:
+        return False
+    return skipped.folder.parent in copilot_folders_of_user(home)
 
 
 def _to_start(

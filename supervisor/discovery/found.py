@@ -137,8 +137,8 @@ class Found(msgspec.Struct, frozen=True):
     @property
     def program(self) -> str:
         """The program of the manifest's `exec`: an absolute path as it is; a name with a slash relative to the
-        extension's folder; any other name from the absolute folders of PATH, for an MCP server from those of the PATH in its `env` if it has
-        one."""
+        extension's folder; any other name from the absolute folders of PATH, for an MCP server from the PATH in
+        its `env` if it has one."""
         exec_ = self.command[0] if self.command else self.manifest.exec
         if "/" not in exec_ and exec_ not in (".", ".."):
             own = self.set_env.get("PATH")
@@ -198,13 +198,18 @@ class Skipped(msgspec.Struct, frozen=True):
     is_copilot: bool = False
     """Whether it is a Copilot extension that is not trusted, or that cannot be started here."""
     is_new: bool = False
-    """Whether it is not trusted since the user has said nothing of it."""
+    """Whether the user has said nothing of it, so that it is not trusted; or, in a folder of the user's, would not be
+    if it could be read."""
 
     @property
     def is_of_others(self) -> bool:
         """Whether it is a Copilot extension in a folder of the user's that was never trusted: it is there for other
         programs, and nobody counts on it as a guard here."""
-        return self.is_new and self.untrusted is not None and self.untrusted.scope is Scope.GLOBAL
+        return self.is_new and (self.untrusted is None or self.untrusted.scope is Scope.GLOBAL)
+
+    def of_others(self) -> Skipped:
+        """The same, of what is broken in a folder with Copilot extensions of the user, and was never trusted."""
+        return msgspec.structs.replace(self, may_be_needed=False, is_copilot=True, is_new=True)
 
     @property
     def why_needed(self) -> str:
@@ -241,13 +246,18 @@ class Skipped(msgspec.Struct, frozen=True):
         return f"MCP servers: {self.reason}" if self.entry == self.folder else f"MCP server {self.name}: {self.reason}"
 
 
+_BROKEN = object()
+"""What lies among the user's Copilot extensions, and was never one here: in one line, whatever the faults are."""
+
+
 def lines_of(skipped: Iterable[Skipped]) -> list[str]:
     """The notices for the user about all that must be told. Copilot extensions with the same fault share one: a folder
     of the Copilot CLI may have many that nobody wants here."""
     alike: dict[object, list[Skipped]] = {}
     for each in skipped:
         if each.is_error:
-            state = each.reason if each.untrusted is None else each.untrusted.scope
+            is_broken = each.untrusted is None and each.is_of_others
+            state = _BROKEN if is_broken else each.reason if each.untrusted is None else each.untrusted.scope
             alike.setdefault(state if each.is_copilot else id(each), []).append(each)
     return [each[0].line if len(each) == 1 else _line_of_several(each) for each in alike.values()]
 
@@ -257,6 +267,8 @@ def _line_of_several(skipped: Sequence[Skipped]) -> str:
     more = len(names) - NAMED
     named = ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
     count = counted(len(skipped), "Copilot extension")
+    if first is None and skipped[0].is_of_others:
+        return f"{count} of yours cannot be used: {named}: zot ext list says why of each"
     if first is None:
         return f"{count} cannot be started: {named}: {skipped[0].reason.replace('it needs', 'they need', 1)}"
     whose, other = ("this project", ", or --trust-project") if first.scope is Scope.PROJECT else ("yours", "")

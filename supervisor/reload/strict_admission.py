@@ -37,7 +37,7 @@ class StrictAdmission:
         self.dialect = dialect
         self._store = TrustStore(home)
         self._consented: dict[tuple[str, str], str] = {}
-        """By the key of the place and the name: the hash of what the user has let run in this host, without a record."""
+        """By the key of the place and the name: the hash of what the user has let run in this host, not on record."""
 
     def first(self, discovery: Discovery) -> Steps[Discovery]:
         """The extensions that the start of the host has found and admitted. Remembers the content of those that run by

@@ -309,3 +309,37 @@ def test_an_sdk_that_cannot_be_used_is_named(project, tmp_path, of_project):
     assert line.endswith(
         f": it needs @github/copilot-sdk; {sdk} is version 0.3.0, older than 1.0.0: zot ext install-sdk copilot"
     )
+
+
+def broken_ones(parent):
+    """What other programs may have left there."""
+    copilot_extension(parent, "cut-off").joinpath("extension.json").write_text("{oops")
+    copilot_extension(parent, "other", name="An Extension", version=3, required="yes")
+    copilot_extension(parent, "is-none").joinpath("extension.json").mkdir()
+    (parent / "broken").symlink_to("gone")
+
+
+def test_what_is_broken_among_those_of_the_user_and_was_never_trusted_is_no_guard(find, cli_home):
+    broken_ones(cli_home / "extensions")
+    skipped = find().skipped
+    assert len(skipped) == 4
+    assert [each.why_needed for each in skipped] == [""] * 4
+    assert all(each.is_of_others for each in skipped)
+    assert lines(find()) == [
+        "4 Copilot extensions of yours cannot be used: broken, cut-off, is-none, other: zot ext list says why of each"
+    ]
+
+
+def test_one_that_was_trusted_may_be_needed_once_its_manifest_is_broken(find, cli_home, trust):
+    folder = copilot_extension(cli_home / "extensions", "guard", required=True)
+    trust(find().skipped[0].untrusted)
+    (folder / "extension.json").write_text("{oops")
+    (skipped,) = find().skipped
+    assert not skipped.is_of_others
+    assert skipped.why_needed.startswith("extension guard may be required, or a guard whose failure means deny")
+
+
+def test_so_may_one_of_the_project(find, of_project):
+    copilot_extension(of_project, "guard").joinpath("extension.json").write_text("{oops")
+    (skipped,) = find().skipped
+    assert "may be required" in skipped.why_needed
