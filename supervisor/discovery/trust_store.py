@@ -132,9 +132,9 @@ class TrustStore:
             return (yield from hashing_entry(server, allowance))
         beside: list[str] = []
         if manifest.dialect == COPILOT:
-            from supervisor.discovery.copilot.prepared import sdk_of_project
+            from supervisor.discovery.copilot.prepared import sdk_beside
 
-            beside = sdk_of_project(folder, self._home)
+            beside = sdk_beside(folder, self._home, server)
         return (yield from hashing(folder, manifest, allowance, beside))
 
     def _checked(self, rows: Rows) -> dict[str, TrustRecord]:

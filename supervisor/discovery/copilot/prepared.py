@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from supervisor.discovery.copilot.sdk import BOOTSTRAP, Where, find_sdk, search
+from supervisor.discovery.copilot.sdk import BOOTSTRAP, FOLDER, Sdk, Where, packages_of, search
 from supervisor.discovery.found import NODE, Found, Scope
 from supervisor.home.copilot_folders import PROGRAM
 from supervisor.home.repository import repository_root
@@ -24,15 +24,13 @@ if TYPE_CHECKING:
     from supervisor.discovery.copilot.sdk import Search
 
 NO_NODE = "Node.js is not on PATH: install Node 20.6 or newer, or start zot with a PATH that has it"
-BESIDE = "vscode-jsonrpc"
-"""The package that the SDK speaks through; it lies in the same `node_modules`."""
 
 
 def prepared(found: Found, workspace: Path, home: Path | None) -> tuple[Found, str]:
     """A Copilot extension as it is started in a project's folder, the `workspace`; and what this machine lacks for
     that, with what to do, "" if nothing is known. `home` is the `$ZOT_HOME` in which the SDK may be installed. Starts
     nothing."""
-    looked = _search(found, home or zot_home())
+    looked = _search(found.folder, found.scope, home or zot_home())
     env = {"EXTENSION_PATH": str(found.folder / PROGRAM)}
     if looked.sdk is not None:
         env["COPILOT_SDK_PATH"] = str(looked.sdk.path)
@@ -40,9 +38,9 @@ def prepared(found: Found, workspace: Path, home: Path | None) -> tuple[Found, s
     return made, looked.problem if on_path(NODE) is not None else NO_NODE
 
 
-def _search(found: Found, home: Path) -> Search:
-    folder, project = Path(os.path.abspath(found.folder)), project_of(found.folder)
-    if project is None and found.scope is Scope.EXPLICIT:
+def _search(folder: Path, scope: Scope, home: Path) -> Search:
+    folder, project = Path(os.path.abspath(folder)), project_of(folder)
+    if project is None and scope is Scope.EXPLICIT:
         folder = folder.resolve()
         project = repository_root(folder)
     return search(folder, project, home)
@@ -57,13 +55,18 @@ def project_of(folder: Path) -> Path | None:
     return repository_root(project) or project
 
 
-def sdk_of_project(folder: Path, home: Path) -> list[str]:
-    """The paths, relative to the extension's folder, of the packages of its project that it runs on: they are trusted
-    together with it. Empty if it gets the SDK from its own folder or from `$ZOT_HOME`."""
-    project = project_of(folder)
-    sdk = None if project is None else find_sdk(Path(os.path.abspath(folder)), project, home)
-    if sdk is None or sdk.where is not Where.PROJECT:
-        return []
-    root, path = os.path.realpath(folder), os.path.realpath(sdk.path)
-    packages = (path, os.path.join(os.path.dirname(os.path.dirname(path)), BESIDE))
-    return [os.path.relpath(package, root) for package in packages if os.path.isdir(package)]
+def sdk_beside(folder: Path, home: Path, found: Found | None = None) -> list[str]:
+    """The paths, relative to the extension's folder, of the packages outside of it that it runs on: they are trusted
+    together with it. Empty if it gets the SDK from `$ZOT_HOME`, which is `home`. `found` is the extension if it is
+    known how it is started: the SDK that it has may not be the one that it would get now."""
+    sdks = [_search(folder, Scope.PROJECT if found is None else found.scope, home).sdk, _started_with(found, home)]
+    root = os.path.realpath(folder)
+    packages = [each for sdk in sdks if sdk is not None and sdk.where is not Where.HOME for each in packages_of(sdk)]
+    return [os.path.relpath(each, root) for each in packages if not each.startswith(f"{root}/")]
+
+
+def _started_with(found: Found | None, home: Path) -> Sdk | None:
+    path = "" if found is None else found.set_env.get("COPILOT_SDK_PATH", "")
+    if not path or Path(path).is_relative_to(home / FOLDER):
+        return None
+    return Sdk(Path(path), "", Where.PROJECT)

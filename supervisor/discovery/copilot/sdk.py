@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from enum import Enum
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PACKAGE = "@github/copilot-sdk"
+NEEDED = "vscode-jsonrpc"
+"""The package that the SDK speaks through."""
 MINIMUM = (1, 0, 0)
 """The oldest version that is used. Those before had other names for much."""
 FOLDER = "copilot-sdk"
@@ -77,7 +80,10 @@ def search(extension: Path, project: Path | None, home: Path) -> Search:
     for folder, where in _places(extension, project, home):
         path = folder / "node_modules" / PACKAGE
         try:
-            return Search(Sdk(path, usable_version(path), where), tuple(unfit))
+            sdk = Sdk(path, usable_version(path), where)
+            if where is not Where.HOME:
+                _check_packages(sdk, extension)
+            return Search(sdk, tuple(unfit))
         except FileNotFoundError:
             continue
         except UnfitError as error:
@@ -93,6 +99,28 @@ def _places(extension: Path, project: Path | None, home: Path) -> Iterator[tuple
                 break
             yield folder, Where.PROJECT
     yield home / FOLDER, Where.HOME
+
+
+def packages_of(sdk: Sdk) -> list[str]:
+    """The real paths of the packages that run with this SDK: its own, and the one that it speaks through where Node
+    finds it, if it does."""
+    real = os.path.realpath(sdk.path)
+    at = real
+    while True:
+        beside = os.path.join(at, "node_modules", NEEDED)
+        if os.path.isdir(beside):
+            return [real, os.path.realpath(beside)]
+        if at == (at := os.path.dirname(at)):
+            return [real]
+
+
+def _check_packages(sdk: Sdk, extension: Path) -> None:
+    """A folder that holds the extension is all that it works on, and nothing that could be trusted with it. Raises
+    `UnfitError`."""
+    inside = f"{os.path.realpath(extension)}/"
+    for package in packages_of(sdk):
+        if inside.startswith(f"{package.rstrip('/')}/"):
+            raise UnfitError(f"{sdk.path} runs on {package}, which holds the extension itself")
 
 
 class UnfitError(Exception):

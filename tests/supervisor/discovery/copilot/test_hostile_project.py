@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
+from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import McpFiles, discover
-from supervisor.discovery.found import Scope, lines_of
+from supervisor.discovery.found import Found, Scope, lines_of
 from supervisor.discovery.steps import finish
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.reload.strict_admission import StrictAdmission
-from tests.support.copilot_folders import copilot_extension, write_node
+from tests.support.copilot_folders import copilot_extension, fake_sdk, write_node
 
 pytestmark = pytest.mark.usefixtures("no_node", "cli_home")
 
@@ -101,3 +104,75 @@ def test_its_own_node_is_not_started_if_path_names_the_working_folder(
     monkeypatch.setenv("PATH", entry)
     (line,) = lines_of(find().skipped)
     assert "Node.js is not on PATH" in line
+
+
+SDK = Path("node_modules", "@github", "copilot-sdk")
+
+
+def link(at: Path, to: Path) -> None:
+    at.parent.mkdir(parents=True, exist_ok=True)
+    at.symlink_to(os.path.relpath(to, at.parent))
+
+
+def dependency(folder: Path) -> Path:
+    made = folder / "node_modules" / "vscode-jsonrpc"
+    made.mkdir(parents=True)
+    (made / "node.js").write_text("1\n")
+    return made / "node.js"
+
+
+def in_its_folder_by_a_link(project: Path, folder: Path) -> Path:
+    fake_sdk(project / "vendor")
+    link(folder / SDK, project / "vendor" / SDK)
+    return dependency(project / "vendor")
+
+
+def below_what_it_needs(project: Path, folder: Path) -> Path:
+    fake_sdk(folder.parents[1])
+    return dependency(project)
+
+
+def in_its_folder_below_what_it_needs(project: Path, folder: Path) -> Path:
+    fake_sdk(folder)
+    return dependency(project)
+
+
+@pytest.mark.parametrize("arrange", [in_its_folder_by_a_link, below_what_it_needs, in_its_folder_below_what_it_needs])
+def test_what_its_sdk_runs_on_is_trusted_together_with_it(find, of_project, project, trust_all, arrange):
+    folder = copilot_extension(of_project, "notes")
+    needed = arrange(project, folder)
+    trust_all()
+    (found,) = find().found
+    assert not found.set_env["COPILOT_SDK_PATH"].startswith(str(project.parent / "home"))
+    needed.write_text("2\n")
+    (skipped,) = find().skipped
+    assert "its files have changed" in skipped.reason
+
+
+def test_a_folder_that_holds_the_extension_is_no_sdk(find, of_project, project, home, trust_all):
+    """Such a folder is not hashed: it is all of the project."""
+    folder = copilot_extension(of_project, "notes")
+    package = fake_sdk(project / "model")
+    shutil.copytree(package, project, dirs_exist_ok=True)
+    link(folder / SDK, project)
+    trust_all()
+    (found,) = find().found
+    assert found.set_env["COPILOT_SDK_PATH"] == str(home / "copilot-sdk" / SDK)
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_the_sdk_that_it_was_started_with_counts_though_it_would_get_another_one_now(
+    find, of_project, project, home, is_named
+):
+    folder = copilot_extension(project / "tools" if is_named else of_project, "notes")
+    (found,) = discover([str(folder)] if is_named else [], project, home).found
+    TrustStore(home).trust(folder, found.manifest, server=found)  # with the SDK in $ZOT_HOME
+    package = fake_sdk(project)
+    strict = StrictAdmission(home, "copilot")
+    (found,) = finish(strict.first(discover([str(folder)] if is_named else [], project, home))).found
+    assert found.set_env["COPILOT_SDK_PATH"] == str(package)
+    assert isinstance(finish(strict.may_run(replace(found, seal=None))), Found)
+    (package / "dist" / "extension.js").write_text("other\n")
+    (package / "package.json").write_text('{"version": "0.1.0"}')  # so that it is passed over now
+    refused = finish(strict.may_run(replace(found, seal=None)))
+    assert refused == "not trusted (its files have changed)"
