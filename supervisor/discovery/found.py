@@ -202,6 +202,11 @@ class Skipped(msgspec.Struct, frozen=True):
     if it could be read."""
 
     @property
+    def why_untrusted(self) -> str:
+        """Of `reason`, as `untrusted_reason` makes it, why the extension is not trusted."""
+        return self.reason.removeprefix("not trusted (").rpartition("): not started")[0]
+
+    @property
     def is_of_others(self) -> bool:
         """Whether it is a Copilot extension in a folder of the user's that was never trusted: it is there for other
         programs, and nobody counts on it as a guard here."""
@@ -257,7 +262,9 @@ def lines_of(skipped: Iterable[Skipped]) -> list[str]:
     for each in skipped:
         if each.is_error:
             is_broken = each.untrusted is None and each.is_of_others
-            state = _BROKEN if is_broken else each.reason if each.untrusted is None else each.untrusted.scope
+            state: object = _BROKEN if is_broken else each.reason
+            if each.untrusted is not None:
+                state = each.untrusted.scope, each.why_untrusted
             alike.setdefault(state if each.is_copilot else id(each), []).append(each)
     return [each[0].line if len(each) == 1 else _line_of_several(each) for each in alike.values()]
 
@@ -272,4 +279,5 @@ def _line_of_several(skipped: Sequence[Skipped]) -> str:
     if first is None:
         return f"{count} cannot be started: {named}: {skipped[0].reason.replace('it needs', 'they need', 1)}"
     whose, other = ("this project", ", or --trust-project") if first.scope is Scope.PROJECT else ("yours", "")
-    return f"{count} of {whose} are not trusted: not started: {named}; zot ext trust NAME{other}"
+    why = "" if skipped[0].is_new else f" ({skipped[0].why_untrusted})"
+    return f"{count} of {whose} are not trusted{why}: not started: {named}; zot ext trust NAME{other}"
