@@ -46,8 +46,9 @@ class Admission:
         self._opened: TrustStore | None = None
 
     def for_one_start(self) -> Admit:
-        """For `discover`. All extensions that it is asked about share one allowance."""
-        return _OneStart(self, Allowance())
+        """For `discover`. All extensions of one scope that it is asked about share one allowance: a project has no part
+        in that of the user's own."""
+        return _OneStart(self)
 
     def may_run(self, found: Found, old: Manifest) -> Steps[Found | str]:
         """Returns a new version as it may replace one with the `old` manifest, or why it may not. One that needs trust
@@ -105,14 +106,14 @@ class Admission:
 class _OneStart:
     """Admits the extensions of one start, or of one reload of all."""
 
-    def __init__(self, admission: Admission, allowance: Allowance) -> None:
+    def __init__(self, admission: Admission) -> None:
         self._admission = admission
-        self._allowance = allowance
+        self._allowances = {scope: Allowance() for scope in Scope}
 
     def __call__(self, found: Found) -> Steps[Found | str]:
         if not self._admission.needs_trust(found):
             return found
-        return (yield from self._admission.judge(found, self._allowance))
+        return (yield from self._admission.judge(found, self._allowances[found.scope]))
 
     def knows(self, folder: Path) -> bool:
         return self._admission.knows(folder)

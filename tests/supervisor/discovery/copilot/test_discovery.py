@@ -346,17 +346,17 @@ def test_so_may_one_of_the_project(find, of_project):
 
 
 def test_a_line_about_several_untrusted_ones_holds_only_those_with_the_same_reason(find, cli_home, trust):
-    for name in ("big", "changed1", "changed2", "new1", "new2"):
+    for name in ("too-big", "changed1", "changed2", "new1", "new2"):
         copilot_extension(cli_home / "extensions", name)
     for skipped in find().skipped:
         if not skipped.name.startswith("new"):
             trust(skipped.untrusted)
     for name in ("changed1", "changed2"):
         (cli_home / "extensions" / name / "extension.mjs").write_text("other")
-    with (cli_home / "extensions" / "big" / "model.bin").open("wb") as file:
+    with (cli_home / "extensions" / "too-big" / "model.bin").open("wb") as file:
         file.truncate(2**40)
-    big, changed, new = lines(find())
-    assert "big of yours is not trusted (with " in big
+    changed, new, big = lines(find())
+    assert "too-big of yours is not trusted (with " in big
     assert "more than 512 MB would be read before each start; the largest file is" in big
     assert changed.startswith("2 Copilot extensions of yours are not trusted (its files have changed): not started: ch")
     assert new.startswith("2 Copilot extensions of yours are not trusted: not started: new1, new2;")

@@ -176,3 +176,12 @@ def test_the_sdk_that_it_was_started_with_counts_though_it_would_get_another_one
     (package / "package.json").write_text('{"version": "0.1.0"}')  # so that it is passed over now
     refused = finish(strict.may_run(replace(found, seal=None)))
     assert refused == "not trusted (its files have changed)"
+
+
+def test_what_is_too_large_to_be_checked_keeps_none_of_the_user_from_starting(find, of_project, home, trust_all):
+    big = copilot_extension(of_project, "big")
+    copilot_extension(home / "copilot-extensions", "guard")
+    trust_all()
+    with (big / "model.bin").open("wb") as file:
+        file.truncate(2**40)
+    assert [each.manifest.name for each in find().found] == ["guard"]
