@@ -128,7 +128,11 @@ class Found(msgspec.Struct, frozen=True):
     @property
     def lasting_change(self) -> str:
         """The same of files that are sealed for good: no further process may be started."""
-        return self.change if self.seal is not None and self.seal.lasts else ""
+        if self.seal is None or not self.seal.lasts:
+            return ""
+        if self.seal.unchecked:
+            return f"it is not started again in a run with --copilot: {self.seal.unchecked}"
+        return self.change
 
     @property
     def argv(self) -> list[str]:

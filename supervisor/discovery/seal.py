@@ -33,16 +33,20 @@ def stamp_of(status: os.stat_result) -> Stamp:
 class Seal:
     """The manifest and the files of an extension as they were hashed and found to be trusted."""
 
-    def __init__(self, manifest: Manifest, stamps: Sequence[tuple[str, Stamp]], *, lasts: bool = False) -> None:
+    def __init__(
+        self, manifest: Manifest, stamps: Sequence[tuple[str, Stamp]], *, lasts: bool = False, unchecked: str = ""
+    ) -> None:
         """`stamps` has each path with its state at that time: of a link its own, of all else what the path led to."""
         self.manifest = manifest
         self._stamps = stamps
         self.lasts = lasts
         """Whether it holds for every start of a process, and not only for the first one of each worker."""
+        self.unchecked = unchecked
+        """What of the extension this does not cover, so that it must not be started again; "" if it covers all."""
 
-    def for_good(self) -> Seal:
-        """The same seal, for every start."""
-        return Seal(self.manifest, self._stamps, lasts=True)
+    def for_good(self, unchecked: str = "") -> Seal:
+        """The same seal, for every start; with `unchecked` for the first one alone."""
+        return Seal(self.manifest, self._stamps, lasts=True, unchecked=unchecked)
 
     def absolute_link(self, folder: str) -> str:
         """Returns the first link in the folder, a real path, that has an absolute target: what is there was not hashed.

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from supervisor.discovery.discover import Discovery, untrusted_reason
 from supervisor.discovery.found import Scope, Skipped
+from supervisor.discovery.seal import Seal
 from supervisor.discovery.steps import Allowance
 from supervisor.discovery.trust_rules import TrustState
 from supervisor.discovery.trust_store import TrustStore, key_of
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.discovery.found import Found
-    from supervisor.discovery.seal import Seal
     from supervisor.discovery.steps import Steps
 
 NOT_TRUSTED = "not trusted"
@@ -41,23 +41,23 @@ class StrictAdmission:
 
     def first(self, discovery: Discovery) -> Steps[Discovery]:
         """The extensions that the start of the host has found and admitted. Remembers the content of those that run by
-        consent; one whose content cannot be read starts all the same, and its later versions need a record."""
-        allowance = Allowance()
+        consent. One of which not all can be read starts all the same, but not again, and later versions need a record.
+        """
         found = []
         for each in discovery.found:
-            if not self._is_judged(each):
-                found.append(each)
-            elif each.is_hashed and each.seal is not None:
-                found.append(replace(each, seal=each.seal.for_good()))
-            else:
-                judged = yield from self._store.judging(
-                    each.place, each.manifest, allowance, is_shown=True, server=each
-                )
-                if judged.content is not None and judged.seal is not None:
-                    self._consented[_key(each)] = judged.content.hash
-                    each = replace(each, seal=judged.seal.for_good())  # noqa: PLW2901
-                found.append(each)
+            kept = (yield from self._remembered(each)) if self._is_judged(each) else each
+            found.append(kept)
         return Discovery(tuple(found), discovery.skipped)
+
+    def _remembered(self, found: Found) -> Steps[Found]:
+        seal = found.seal
+        if not found.is_hashed or seal is None:
+            judged = yield from self._store.judging(found.place, found.manifest, is_shown=True, server=found)
+            if judged.content is None or judged.seal is None:
+                return replace(found, seal=Seal(found.manifest, ()).for_good(judged.reason))
+            self._consented[_key(found)] = judged.content.hash
+            seal = judged.seal
+        return replace(found, seal=seal.for_good(_unseen(found, seal)))
 
     def again(self, discovery: Discovery) -> Steps[Discovery]:
         """The extensions that a later discovery has found and admitted. Those that are neither on record nor as they
@@ -110,11 +110,16 @@ def _key(found: Found) -> tuple[str, str]:
 
 
 def _sealed(found: Found, seal: Seal) -> Found | str:
-    """The extension, whose files are trusted. What an absolute link leads to is no file of it: it may be anything by
-    now."""
-    if link := seal.absolute_link(os.path.realpath(found.folder)):
-        return f"{link} is an absolute link, and nobody has seen what it leads to; put the file itself in its place"
-    return replace(found, seal=seal.for_good())
+    """The extension, whose files are trusted; or why it does not run."""
+    return _unseen(found, seal) or replace(found, seal=seal.for_good())
+
+
+def _unseen(found: Found, seal: Seal) -> str:
+    """Names an absolute link among the files of an extension, "" if there is none. What it leads to is no file of the
+    extension: it may be anything by now."""
+    link = seal.absolute_link(os.path.realpath(found.folder))
+    why = "is an absolute link, and nobody has seen what it leads to; put the file itself in its place"
+    return f"{link} {why}" if link else ""
 
 
 def is_waiting(reason: str) -> bool:

@@ -32,6 +32,9 @@ class Place:
         self.named = named
         for name in names:
             self.put(name, trusted=trusted)
+        self.start()
+
+    def start(self) -> None:
         self.strict = StrictAdmission(self.home, "zot")
         self.started = finish(self.strict.first(self._discover()))
 
@@ -149,3 +152,39 @@ def test_other_dialects_are_left_as_the_run_has_admitted_them(tmp_path: Path):
     place.strict = StrictAdmission(place.home, "mcp")
     place.put("new")
     assert sorted(place.again()[0]) == ["new", "one"]
+
+
+def started(place: Place) -> Found:
+    (found,) = place.started.found
+    return found
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_one_with_an_absolute_link_runs_once(tmp_path: Path, trusted: bool):
+    """It starts as the user has said. What is there when it has ended nobody has seen."""
+    elsewhere = tmp_path / "elsewhere.mjs"
+    elsewhere.write_text("fine")
+    place = Place(tmp_path, WHOLE if not trusted else Consent())
+    folder = place.put("one")
+    (folder / "extension.mjs").symlink_to(elsewhere)
+    if trusted:
+        TrustStore(place.home).trust(folder, written(folder, name="one"))
+    place.start()
+    assert started(place).change == ""
+    assert started(place).lasting_change == (
+        f"it is not started again in a run with --copilot: {folder / 'extension.mjs'} is an absolute link, and nobody"
+        " has seen what it leads to; put the file itself in its place"
+    )
+
+
+def test_so_does_one_that_is_too_large_to_be_checked_and_keeps_no_other_from_that(tmp_path: Path):
+    place = Place(tmp_path, WHOLE)
+    with (place.put("big") / "model.bin").open("wb") as file:
+        file.truncate(2**40)
+    place.put("other")
+    place.start()
+    big, other = place.started.found
+    assert big.change == ""
+    assert "more than 512 MB would be read" in big.lasting_change
+    assert other.lasting_change == ""
+    assert list(place.again()[0]) == ["other"]
