@@ -19,6 +19,8 @@ LISTED = 100
 """Most extensions, and most names of one kind, that a text has."""
 REASON = 500
 """Characters of a reason."""
+PATH = 4096
+"""Characters of a path."""
 NAME = 80
 """Characters of a name: a folder that holds no extension may have any."""
 
@@ -73,7 +75,7 @@ def inspected(row: Row) -> str:
     lines = [
         f"{one_line(row.name, NAME)} ({row.scope})",
         f"state: {one_line(row.state, REASON)}",
-        f"folder: {row.folder}",
+        f"folder: {one_line(row.folder, PATH)}",
     ]
     if row.log:
         lines += [

@@ -147,4 +147,6 @@ def usable_version(path: Path) -> str:
     exports = described.get("exports")
     if not isinstance(exports, dict) or "./extension" not in exports:
         raise UnfitError(f"{path} (version {version}) has no entry for extensions")
+    if described.get("name") != PACKAGE:  # Node would look in the folders above it for one that has the name
+        raise UnfitError(f"{path}/package.json is of another package")
     return version

@@ -36,6 +36,11 @@ def test_one_that_has_never_run_has_no_log():
     ]  # fmt: skip
 
 
+def test_the_name_of_a_folder_says_nothing_in_lines_of_its_own():
+    told = report.inspected(row("x\nstate: running", state="failed", folder="/p/x\nstate: running\x1b[31m"))
+    assert told.splitlines() == ["x state: running (project)", "state: failed", "folder: /p/x state: running"]
+
+
 def test_a_reload_tells_each_outcome_with_the_next_step():
     outcomes = (
         ReloadOutcome("a", "reloaded"),

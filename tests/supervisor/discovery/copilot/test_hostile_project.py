@@ -185,3 +185,14 @@ def test_what_is_too_large_to_be_checked_keeps_none_of_the_user_from_starting(fi
     with (big / "model.bin").open("wb") as file:
         file.truncate(2**40)
     assert [each.manifest.name for each in find().found] == ["guard"]
+
+
+def test_a_package_of_another_name_is_no_sdk(find, of_project, project, home, trust_all):
+    """Node would look for the SDK in the folders above it, of which nothing is hashed."""
+    folder = copilot_extension(of_project, "notes")
+    described = fake_sdk(project / "vendor") / "package.json"
+    described.write_text(described.read_text().replace("@github/copilot-sdk", "other"))
+    link(folder / SDK, described.parent)
+    trust_all()
+    (found,) = find().found
+    assert found.set_env["COPILOT_SDK_PATH"] == str(home / "copilot-sdk" / SDK)
