@@ -312,13 +312,17 @@ class Worker(Reception):
 
     def ask_to_stop(self) -> None:
         """Sends what asks it to exit, after all frames that are queued already; closes its input if there is no such
-        message."""
+        message. Who observes events answers a ping first: some programs drop what they have not handled at the end of
+        their input."""
         self.restart_timer(None)
         is_ending = self.state is State.STOPPING and self._acked
+        has_events = self.state.is_up and self.can_ping and bool(self.registry.observes)
         self._move(Trigger.STOP)
         self._stop_session_timer()
         frame = self._session.stop()
-        if not is_ending and not (frame and self.write(frame)):
+        if is_ending or (frame and self.write(frame)):
+            return
+        if not (has_events and self.round_trips.begin(self.hint_to_stop)):
             self.hint_to_stop()
 
     def hint_to_stop(self) -> None:
