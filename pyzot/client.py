@@ -88,7 +88,7 @@ class Client:
             on_stderr=lambda line: tell(self._on_stderr, line),
             on_end=self._finish,
         )
-        self.process.write(b'{"type":"hello","id":"hello"}\n')
+        self.process.write(b'{"type":"hello","id":"hello","sent_prompts":true}\n')
         self.process.start()
 
     # --- requests -------------------------------------------------------------------------------------------

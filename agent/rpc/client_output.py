@@ -69,8 +69,17 @@ class ClientOutput:
         self._held: deque[events.Record] = deque(maxlen=HELD_LIMIT)
         self.prompt = ""
         """The prompt whose records are written; "" if there is none."""
+        self.is_sent = False
+        """An extension has sent that prompt."""
+        self.shows_sent = False
+        """The client wants the records of prompts that extensions send."""
         self._waiting = RecordQueue()
         self.writer = FdWriter(loop, fd, on_gone, outbox=self._waiting, high_water=WAITS_ABOVE)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether records are written: the client has said something, and if it needs one, the token."""
+        return self._is_open
 
     def respond(self, response: responses.Response[Any], *, opens: bool = True) -> None:
         """Writes a response. With `opens`, records are written from now on."""
@@ -84,14 +93,17 @@ class ClientOutput:
             self._held.clear()
 
     def record(self, record: events.Record) -> None:
-        """Writes a record, with the prompt that it belongs to."""
+        """Writes a record, with the prompt that it belongs to, if the client is to see that."""
+        belongs_to = "" if isinstance(record, OF_NO_PROMPT) else self.prompt
+        if belongs_to and self.is_sent and not self.shows_sent:
+            return
         if not self._is_open:
             if isinstance(record, events.Session):
                 self._first = (record,)
             else:
                 self._held.append(record)
         elif self._takes_more():
-            self._waiting.append_record(record, "" if isinstance(record, OF_NO_PROMPT) else self.prompt)
+            self._waiting.append_record(record, belongs_to)
             self._push()
 
     def line(self, line: bytes) -> None:

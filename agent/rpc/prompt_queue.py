@@ -119,14 +119,30 @@ class PromptQueue:
 
     def abort(self, prompt_id: str | None, reason: str) -> None:
         """Requests the abort of a prompt; without an id of the one that runs, or if none has begun of the first one
-        that waits. Does nothing if there is no such prompt."""
-        for prompt in self:
-            if prompt_id is None or prompt.id == prompt_id:
-                prompt.abort.request(Status.INTERRUPTED, reason)
-                return
+        that waits, and if an extension has sent that, also of the client's first one. Does nothing if there is no such
+        prompt."""
+        meant = self._first if prompt_id is None else [prompt for prompt in self if prompt.id == prompt_id]
+        for prompt in meant:
+            prompt.abort.request(Status.INTERRUPTED, reason)
 
-    def abort_all(self, reason: str, *, but_first: bool = False) -> None:
-        """Requests the abort of all prompts; with `but_first` the first one goes on."""
-        for number, prompt in enumerate(self):
-            if number or not but_first:
+    def abort_all(self, reason: str) -> None:
+        """Requests the abort of all prompts."""
+        for prompt in self:
+            prompt.abort.request(Status.INTERRUPTED, reason)
+
+    def abort_others(self, reason: str) -> None:
+        """Requests the abort of all prompts but the one that runs and the client's first one."""
+        kept = [self.running, self._clients_first]
+        for prompt in self:
+            if prompt not in kept:
                 prompt.abort.request(Status.INTERRUPTED, reason)
+
+    @property
+    def _first(self) -> list[Prompt]:
+        """The first prompt of all and the client's first one, which may be the same."""
+        own = self._clients_first
+        return [*{id(prompt): prompt for prompt in (next(iter(self), own), own) if prompt is not None}.values()]
+
+    @property
+    def _clients_first(self) -> Prompt | None:
+        return next((prompt for prompt in self if prompt.sent is None), None)

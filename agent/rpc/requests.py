@@ -143,7 +143,8 @@ class RequestHandler:
 
     def _refuse_if_busy(self) -> None:
         if (first := next(iter(self._queue), None)) is not None:
-            raise RefusedError(f"busy: a {first.kind} runs or waits; abort it, or wait for its end")
+            whose = "" if first.sent is None else f" of extension {first.sent.extension}"
+            raise RefusedError(f"busy: a {first.kind}{whose} runs or waits; abort it, or wait for its end")
 
     def _set_model(self, request: requests.SetModel) -> responses.Model:
         if not request.model.strip():

@@ -20,7 +20,7 @@ from agent.rpc.program_extensions import ProgramExtensions
 from agent.rpc.prompt_queue import PromptQueue
 from agent.rpc.requests import RequestHandler, failure
 from agent.rpc.stdin_lines import StdinLines
-from agent.sent_runs import REACTION_S, may_send
+from agent.sent_runs import REACTION_S, SHOWN, may_send
 from supervisor.loop.loop import Loop
 from supervisor.preload import preload
 from wire import events, frames
@@ -28,6 +28,7 @@ from wire.exit_codes import Status
 from wire.framing import Oversize
 from wire.rpc import requests
 from wire.rpc.responses import Response
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,8 +49,8 @@ class RpcServer:
     """Serves one client until its stdin ends, it goes or does not read, or a signal comes. With a `token` the first
     line must be a `hello` with it.
 
-    After the end of stdin the first prompt has `drain_s` seconds to end, and the prompts behind it are aborted. A
-    second signal kills all children at once.
+    After the end of stdin the client's first prompt has `drain_s` seconds to end, with one of an extension that runs
+    before it, and all other prompts are aborted. A second signal kills all children at once.
     """
 
     def __init__(
@@ -162,17 +163,22 @@ class RpcServer:
         """Carries out prompts until there is nothing left to do. With `failed` each prompt ends so at once."""
         while True:
             self._host.event_writer.abort = self._ending
-            self._host.event_writer.wait(lambda: bool(self._queue.waiting) or self._is_drained)
+            self._host.event_writer.wait(lambda: self._may_begin or self._is_drained)
             prompt = self._queue.begin()
             if prompt is None:
                 return
-            self._client.prompt = prompt.id
+            self._client.prompt, self._client.is_sent = prompt.id, prompt.sent is not None
             self._carry_out(prompt, failed)
-            self._client.prompt = ""
+            self._client.prompt, self._client.is_sent = "", False
             if prompt.command == "prompt":
                 self._tell_idle()
             if self._goes_on:
                 self._host.engine.warm_up()
+
+    @property
+    def _may_begin(self) -> bool:
+        """Whether a prompt waits, and the client has said something: an extension may be faster than it."""
+        return bool(self._queue.waiting) and self._client.is_open
 
     @property
     def _goes_on(self) -> bool:
@@ -229,6 +235,7 @@ class RpcServer:
         if not self._has_input or self._ending.requested:
             raise SendRefusedError("the client has gone: no prompts are taken any more")
         self._queue.add_sent(sent)
+        self._host.notices.say(f"zot: extension {sent.extension} sends a prompt: {one_line(sent.text, SHOWN)}")
 
     def _tell_idle(self) -> None:
         """Tells extensions that no prompt waits, once what they have sent so far is here and if that is so then."""
@@ -264,6 +271,8 @@ class RpcServer:
             if isinstance(line, Oversize):
                 self._program.take_oversize(line)
         else:
+            if isinstance(request, requests.Hello):
+                self._client.shows_sent |= request.sent_prompts
             self._requests.answer(request)
 
     def _unlocks(self, request: requests.AnyRequest | requests.Refusal) -> bool:
@@ -298,7 +307,7 @@ class RpcServer:
             self._end_locked("stdin has ended before a line with the token of ZOTCORE_RPC_TOKEN")
             return
         self._program.lose_all(PROGRAM_GONE)
-        self._queue.abort_all(STDIN_ENDED, but_first=True)
+        self._queue.abort_others(STDIN_ENDED)
         self._loop.call_later(self._drain_s, self._on_drained_too_long)
 
     def _on_drained_too_long(self) -> None:

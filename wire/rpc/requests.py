@@ -49,6 +49,9 @@ class Hello(Request, frozen=True, tag="hello"):
 
     token: str | None = None
     """Ignored if the server has no token."""
+    sent_prompts: bool = False
+    """Show also the records of prompts that extensions send. Without it a client sees the records of its own prompts
+    alone, so it may take each `done` for the end of its own."""
 
 
 class Prompt(Request, frozen=True, tag="prompt"):

@@ -7,6 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from agent.host_calls.sent_prompts import SentPrompt, TooManySentError
 from agent.rpc import prompt_queue
 from agent.rpc.prompt_queue import PromptQueue, QueueFullError
 
@@ -18,6 +19,7 @@ class Requests(RuleBasedStateMachine):
         super().__init__()
         self.queue = PromptQueue()
         self.expected: list[str] = []
+        self.sent: set[str] = set()
         self.aborted: set[str] = set()
         self.begun: list[str] = []
 
@@ -26,6 +28,18 @@ class Requests(RuleBasedStateMachine):
         prompt, position = self.queue.add(text, ())
         assert position == len(self.expected)
         self.expected.append(prompt.id)
+
+    @rule()
+    def prompt_of_an_extension(self):
+        try:
+            self.queue.add_sent(SentPrompt("again", (), "a"))
+        except TooManySentError:
+            return
+        self.expected.append([prompt.id for prompt in self.queue][-1])
+        self.sent.add(self.expected[-1])
+
+    def clients_first(self):
+        return [each for each in self.expected if each not in self.sent][:1]
 
     @precondition(lambda self: self.queue.running is None)
     @rule()
@@ -44,17 +58,23 @@ class Requests(RuleBasedStateMachine):
     @rule()
     def abort_the_first(self):
         self.queue.abort(None, "enough")
-        self.aborted |= set(self.expected[:1])
+        self.aborted |= {*self.expected[:1], *self.clients_first()}
 
     @rule(number=st.integers(0, 20))
     def abort_by_id(self, number):
         self.queue.abort(f"p{number}", "enough")
         self.aborted |= {f"p{number}"} & set(self.expected)
 
-    @rule(but_first=st.booleans())
-    def abort_all(self, but_first):
-        self.queue.abort_all("the end", but_first=but_first)
-        self.aborted |= set(self.expected[1:] if but_first else self.expected)
+    @rule()
+    def abort_all(self):
+        self.queue.abort_all("the end")
+        self.aborted |= set(self.expected)
+
+    @rule()
+    def abort_others(self):
+        running = [] if self.queue.running is None else [self.queue.running.id]
+        self.queue.abort_others("the end")
+        self.aborted |= set(self.expected) - {*running, *self.clients_first()}
 
     @invariant()
     def the_queue_is_as_expected(self):

@@ -9,6 +9,7 @@ import pytest
 from tests.support import calling_dialect
 from tests.support.rpc_client import serve
 from tests.support.scripted_model import ScriptedModel, says
+from tests.support.zot_process import wait_until
 
 SENDS_AFTER_EACH_END = """\
 hello(events=["idle"])
@@ -40,6 +41,7 @@ for kind, _ in heard():
     call = ("t1", "bash", {"command": "true"})
 
     def script(client):
+        client.ask("hello", sent_prompts=True)
         client.prompt("go")
         client.until("done", prompt="p2")
 
@@ -59,6 +61,7 @@ for kind, _ in heard():
 
 def test_ten_prompts_follow_each_prompt_of_the_client(tmp_path):
     def script(client):
+        client.ask("hello", sent_prompts=True)
         for last in ("p11", "p22"):
             client.prompt("go")
             client.until("done", prompt=last)
@@ -80,7 +83,7 @@ def test_what_is_sent_while_nothing_runs_begins_at_once(tmp_path):
     program = 'hello()\nwant("SendPrompt", text="hello there")\nfor _ in heard(): pass\n'
 
     def script(client):
-        client.ask("ping")
+        client.ask("hello", sent_prompts=True)
         client.until("done", prompt="p1")
 
     served = serve(tmp_path, ScriptedModel(says("Hi.")), script, **extensions(tmp_path, eager=program))
@@ -93,7 +96,7 @@ def test_the_client_sees_and_aborts_a_sent_prompt(tmp_path):
     call = ("t1", "bash", {"command": "echo up; exec sleep 60"})
 
     def script(client):
-        client.ask("ping")
+        client.ask("hello", sent_prompts=True)
         client.until("tool_progress")
         (queued,) = client.ask("queue")["data"]["prompts"]
         assert (queued["prompt"], queued["extension"], queued["running"]) == ("p1", "eager", True)
@@ -126,6 +129,89 @@ for kind, host in heard():
     notes = [line["message"] for line in served.lines if line["type"] == "ext_notify"]
     assert notes == ["the client has gone: no prompts are taken any more"]
     assert served.status == 0
+
+
+SENDS_ONCE_IN_A_PROMPT = """\
+hello(events=["tool_call"])
+sent = False
+for kind, _ in heard():
+    if kind == "event" and not sent:
+        sent = True
+        want("SendPrompt", text="more")
+"""
+
+
+def test_a_client_that_knows_nothing_of_them_takes_none_for_its_own(tmp_path):
+    """It sends a prompt and reads up to `done`, whatever `prompt` the records name."""
+    call = ("t1", "bash", {"command": "true"})
+    answers = []
+
+    def script(client):
+        for text in ("go", "and then"):
+            client.send("prompt", message=text)
+            first = len(client.lines)
+            client.until("done")
+            answers.append("".join(line["delta"] for line in client.lines[first:] if line["type"] == "text_delta"))
+
+    served = serve(
+        tmp_path,
+        ScriptedModel(says("", call), says("One."), says("Two."), says("Three.")),
+        script,
+        **extensions(tmp_path, a=SENDS_ONCE_IN_A_PROMPT),
+    )
+    assert answers == ["One.", "Three."]
+    assert {line.get("prompt") for line in served.lines if line["type"] != "response"} <= {None, "p1", "p3"}
+    assert "zot: extension a sends a prompt: more\n" in served.stderr
+
+
+def test_none_begins_before_the_client_has_said_who_it_is(tmp_path):
+    """Neither before the token, nor before the first answer, which may say what the client wants to see."""
+    program = 'hello()\nwant("SendPrompt", text="hello there")\nfor _ in heard(): pass\n'
+    model = ScriptedModel(says("Hi."))
+
+    def script(client):
+        wait_until(lambda: b"sends a prompt" in (tmp_path / "stderr").read_bytes())
+        assert client.ask("hello", token="wrong")["error"]
+
+    serve(tmp_path, model, script, token="secret", **extensions(tmp_path, eager=program))
+    assert not model.asked
+
+
+SENDS_TWO = 'hello()\nwant("SendPrompt", text="a")\nwant("SendPrompt", "l", text="b")\nfor _ in heard(): pass\n'
+
+
+def test_an_abort_without_an_id_ends_also_the_prompt_of_the_client_that_waits_behind(tmp_path):
+    call = ("t1", "bash", {"command": "echo up; exec sleep 60"})
+
+    def script(client):
+        client.ask("hello", sent_prompts=True)
+        client.until("tool_progress")
+        wait_until(lambda: len(client.ask("queue")["data"]["prompts"]) == 2)
+        client.send("prompt", message="mine")
+        client.ask("abort")
+        client.until("done", prompt="p3")
+
+    served = serve(tmp_path, ScriptedModel(says("", call), says("b")), script, **extensions(tmp_path, a=SENDS_TWO))
+    results = [(line["prompt"], line["status"]) for line in served.lines if line["type"] == "result"]
+    assert results == [("p1", "interrupted"), ("p2", "ok"), ("p3", "interrupted")]
+
+
+def test_after_the_end_of_stdin_the_prompt_of_the_client_is_carried_out_and_not_the_others(tmp_path):
+    call = ("t1", "bash", {"command": "echo up; until [ -e go ]; do sleep 0.01; done"})
+
+    def script(client):
+        client.ask("hello", sent_prompts=True)
+        client.until("tool_progress")
+        wait_until(lambda: len(client.ask("queue")["data"]["prompts"]) == 2)
+        client.send("prompt", message="mine")
+        client.until("response", command="prompt")
+        client.close_stdin()
+        (tmp_path / "go").touch()
+
+    model = ScriptedModel(says("", call), says("One."), says("Mine."))
+    served = serve(tmp_path, model, script, drain_s=30.0, **extensions(tmp_path, a=SENDS_TWO))
+    results = [(line["prompt"], line["status"]) for line in served.lines if line["type"] == "result"]
+    assert results == [("p1", "ok"), ("p2", "interrupted"), ("p3", "ok")]
 
 
 @pytest.mark.parametrize("change", [{"kind": "clear"}, {"kind": "set_messages", "messages": []}])
