@@ -30,6 +30,11 @@ class HostCallAnswer:
         self._key = key
 
     @property
+    def since(self) -> float:
+        """When the worker that waits for it was started, by the clock of the loop."""
+        return self._calls.since
+
+    @property
     def is_open(self) -> bool:
         """Whether there is still somebody to answer."""
         return self._calls.is_open(self._key, self)
@@ -52,16 +57,18 @@ class HostCalls:
     """The open calls of one worker. `send` writes to the worker and never waits. `on_fault` gets the reason when the
     session cannot write an answer: the worker is then of no use. `remark` writes a line into the log."""
 
-    __slots__ = ("_on_fault", "_open", "_remark", "_send", "_session")
+    __slots__ = ("_on_fault", "_open", "_remark", "_send", "_session", "since")
 
     def __init__(
         self,
         session: Session,
         send: Callable[[bytes], None],
         *,
+        since: float,
         on_fault: Callable[[str], None],
         remark: Callable[[str], None],
     ) -> None:
+        self.since = since
         self._session = session
         self._send = send
         self._on_fault = on_fault
