@@ -258,10 +258,10 @@ class Supervisor:
 
     def begin_call(
         self, owned: OwnedTool, args: bytes, done: Callable[[ToolAnswer], None],
-        on_progress: Callable[[str], None] | None = None,
+        on_progress: Callable[[str], None] | None = None, tool_id: str = "",
     ) -> InFlight:  # fmt: skip
-        """Calls this tool, whoever has its name by now. `done` gets the answer, `on_progress` each progress message."""
-        return ToolCallInFlight(self.loop, self._checkers, owned, args, done, on_progress)
+        """Calls this tool, see `ToolCallInFlight`. `done` gets the answer, `on_progress` each progress message."""
+        return ToolCallInFlight(self.loop, self._checkers, owned, args, done, on_progress, tool_id)
 
     def begin_command(self, owned: OwnedCommand, args: str, done: Callable[[CommandAnswer], None]) -> InFlight:
         """Runs a slash command; `done` gets the answer."""

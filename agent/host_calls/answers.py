@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 NAME_LENGTH = 200
 """Characters of a session's name."""
+ABOUT_PROMPTS = (calls.SendPrompt, calls.AbortPrompt)
+LEFT = "another session has taken the place of the one that this process belongs to"
 NO_RELOAD = "this run reloads no extensions for an extension: start it with --copilot, or use zot ext reload"
 
 
@@ -66,6 +68,8 @@ class HostCalls:
         """Takes a prompt that can run, to run it in its turn. Raises `SendRefusedError`."""
         self.on_reload: Callable[[str], str] = lambda _dialect: NO_RELOAD
         """Begins to find and load the extensions of this dialect again; returns why not, or ""."""
+        self.is_of_left_session: Callable[[Extension, float], bool] = lambda _extension, _since: False
+        """Whether the worker of this extension that was started then belongs to a session that was left."""
         self._agent = agent
         self._on_notice = on_notice
         self._told: set[str] = set()
@@ -92,6 +96,8 @@ class HostCalls:
     def take(self, extension: Extension, call: calls.HostCall, answer: HostCallAnswer) -> None:
         """Answers one call of an extension."""
         try:
+            if isinstance(call, ABOUT_PROMPTS) and self.is_of_left_session(extension, answer.since):
+                raise RefusedError(LEFT)
             value = self._handlers[type(call)](extension, call)
         except (RefusedError, SendRefusedError, WorkspaceError) as error:
             answer.refuse(str(error))

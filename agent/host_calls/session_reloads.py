@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.output.event_writer import EventWriter
+    from supervisor.extension.extension import Extension
     from supervisor.reload.reloader import Reloader
     from supervisor.supervisor import Supervisor
     from wire.frames import SessionSource
@@ -26,6 +27,8 @@ class SessionReloads:
         self._ask = leave
         self._reloader = reloader
         self._open = 0
+        self._left_at: float | None = None
+        """When a session was left last."""
 
     def leave(self, keep: Callable[[str], None], then: SessionSource) -> None:
         """Another session takes the place of this one: reloads the extensions whose dialect wants that. Does not
@@ -34,12 +37,20 @@ class SessionReloads:
         if self._patience_s() is None:
             return
         self._open += 1
+        self._left_at = self._supervisor.loop.clock()
         self._reloader.reload_with_session(lambda _outcomes: self._over())
 
     def wait(self, event_writer: EventWriter) -> None:
         """Waits until they are ready or have failed, as long as a run waits for the start of such extensions."""
         if self._open and (patience_s := self._patience_s()) is not None:
             event_writer.wait(lambda: not self._open, self._supervisor.loop.clock() + patience_s)
+
+    def is_left(self, extension: Extension, since: float) -> bool:
+        """Whether the worker of this extension that was started then belongs to a session that was left. One that no
+        other could take the place of goes on with the session that follows."""
+        if self._left_at is None or since > self._left_at:
+            return False
+        return bool(self._open) or extension.lead.started_at > self._left_at
 
     def _over(self) -> None:
         self._open -= 1

@@ -180,6 +180,7 @@ class Toolbox:
                 args,
                 lambda answer: ended(extension_result(call.id, name, answer)),
                 lambda text: self._on_progress(call.id, text),
+                call.id,
             )
         else:
             owner = self._registered.owner_of(call.name)

@@ -117,7 +117,7 @@ class TabSession(NoHostCalls):
     def greet(self, host: HostInfo, extension_dir: str, data_dir: str, now: float) -> bytes:
         return line_of("start", host.cwd)
 
-    def call(self, call_id: str, tool: str, args: bytes) -> bytes:
+    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "") -> bytes:
         try:
             values = msgspec.json.decode(args, type=dict[str, str])
         except UNREADABLE:

@@ -48,7 +48,8 @@ class ToolCallInFlight(InFlight):
     tool's schema, the call fails and is not sent; if they cannot be checked, it is sent as it is, as with zot. If the
     worker dies, the call is made once more, provided that the tool allows a retry and another worker is up.
 
-    The time for the check has a limit of its own. The time limit of the tool begins when the call is sent."""
+    `tool_id` is the id of the call in events. The time for the check has a limit of its own. The time limit of the tool
+    begins when the call is sent."""
 
     def __init__(
         self,
@@ -58,8 +59,10 @@ class ToolCallInFlight(InFlight):
         args: bytes,
         done: Callable[[ToolAnswer], None],
         on_progress: Callable[[str], None] | None = None,
+        tool_id: str = "",
     ) -> None:
         super().__init__(loop)
+        self._tool_id = tool_id
         self._on_progress = on_progress
         self._owned = owned
         self._args = args
@@ -113,6 +116,6 @@ class ToolCallInFlight(InFlight):
                 self._done(_reported(self._owned, pending))
 
         patience_s = self._owned.patience_s
-        pending = worker.call(self._owned.tool.name, self._args, patience_s)
+        pending = worker.call(self._owned.tool.name, self._args, patience_s, self._tool_id)
         pending.on_progress = self._on_progress
         self._await(worker, pending, patience_s, ended)

@@ -102,12 +102,13 @@ class PendingRequests:
         call_id = str(number)
         return self._request(call_id, self._session.ask(call_id, event), self.timeouts.intercept)
 
-    def call(self, tool: str, args: bytes, patience_s: float) -> Pending:
-        """Calls a tool. `args` is a JSON value. The caller waits for `patience_s` seconds at most."""
+    def call(self, tool: str, args: bytes, patience_s: float, tool_id: str = "") -> Pending:
+        """Calls a tool. `args` is a JSON value. The caller waits for `patience_s` seconds at most. `tool_id`: as with
+        `Session.call`."""
         self.account.calls += 1
         call_id = str(self.account.calls)
         try:
-            frame = self._session.call(call_id, tool, args)
+            frame = self._session.call(call_id, tool, args, tool_id)
         except UnsendableError as error:
             return self._unsendable(error)
         pending = self._request(call_id, frame, patience_s)

@@ -130,7 +130,9 @@ class Worker(Reception):
         self._is_drained = dialect.drain_s > 0
         self._timer: Timer | None = None
         self._acked = False
-        self._host_calls = HostCalls(loop, session, self._reply, on_fault=self._on_fault, remark=owner.notices.remark)
+        self._host_calls = HostCalls(
+            loop, session, self._reply, since=self.started_at, on_fault=self._on_fault, remark=owner.notices.remark
+        )
         self._handlers |= {
             **dict.fromkeys(frames.FromExtension.__args__, self._on_too_early),
             frames.Hello: self._on_hello,

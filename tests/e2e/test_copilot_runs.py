@@ -8,7 +8,8 @@ import pytest
 
 from tests.support.copilot_folders import copilot_extension
 from tests.support.copilot_host import sdk
-from tests.support.messages_server import MessagesServer, text_reply
+from tests.support.messages_server import MessagesServer, text_reply, tool_reply
+from wire.events import ToolCall
 from wire.exit_codes import Status
 
 HEAD = """\
@@ -44,3 +45,15 @@ session.on("session.shutdown", ({ data }) => tell("told", data.shutdownType));
     ran, heard = run(place, program, text_reply("Hi."))
     ran.check(Status.OK)
     assert heard == [["asked", "complete"], ["told", "routine"]]
+
+
+def test_a_tool_is_called_with_the_id_that_events_give_the_call(place):
+    program = """\
+const handler = (_args, { toolCallId }) => tell("called", toolCallId);
+const session = await joinSession({ tools: [{ name: "look", description: "Looks.", handler }] });
+session.on("tool.execution_start", ({ data }) => tell("start", data.toolCallId));
+session.on("tool.execution_complete", ({ data }) => tell("complete", data.toolCallId));
+"""
+    ran, heard = run(place, program, tool_reply([("look", {})]), text_reply("Seen."))
+    (call,) = ran.check(Status.OK).of(ToolCall)
+    assert heard == [["start", call.id], ["called", call.id], ["complete", call.id]]

@@ -125,7 +125,7 @@ class CallingSession:
     def reject(self, reason: str) -> bytes:
         return _line("reject", reason=reason)
 
-    def call(self, call_id: str, tool: str, args: bytes) -> bytes:
+    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "") -> bytes:
         return _line("call", id=call_id, tool=tool, args=json.loads(args))
 
     def invoke(self, call_id: str, command: str, args: str) -> bytes:

@@ -133,7 +133,7 @@ class ScriptedSession(NoHostCalls):
     def refuse(self, key: str, reason: str) -> bytes:
         return f"refused {key} {reason}\n".encode()
 
-    def call(self, call_id: str, tool: str, args: bytes) -> bytes:
+    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "") -> bytes:
         if tool == "unsendable":
             raise UnsendableError("this tool cannot be called")
         return f"call {call_id} {tool}\n".encode()

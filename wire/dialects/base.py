@@ -177,8 +177,9 @@ class Session(Protocol):
     def reject(self, reason: str) -> bytes:
         """Answers a `Hello` that the host has not accepted; the process is then ended."""
 
-    def call(self, call_id: str, tool: str, args: bytes) -> bytes:
-        """Calls a tool. `args` is JSON text. Raises `UnsendableError`."""
+    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "") -> bytes:
+        """Calls a tool. `args` is JSON text, `tool_id` the id that events give the call; "" if there are none about it.
+        Raises `UnsendableError`."""
 
     def invoke(self, call_id: str, command: str, args: str) -> bytes:
         """Runs a slash command. Raises `UnsendableError`."""

@@ -93,7 +93,7 @@ class ZotSession(NoHostCalls):
             )
         )
 
-    def call(self, call_id: str, tool: str, args: bytes) -> bytes:
+    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "") -> bytes:  # noqa: ARG002
         return frames.encode(frames.ToolCall(call_id, tool, json_on_one_line(args)))
 
     def invoke(self, call_id: str, command: str, args: str) -> bytes:

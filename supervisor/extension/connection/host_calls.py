@@ -39,6 +39,11 @@ class HostCallAnswer:
         self._key = key
 
     @property
+    def since(self) -> float:
+        """When the worker that waits for it was started, by the clock of the loop."""
+        return self._calls.since
+
+    @property
     def is_open(self) -> bool:
         """Whether there is still somebody to answer."""
         return self._calls.is_open(self._key, self)
@@ -62,7 +67,7 @@ class HostCalls:
     session cannot write an answer: the worker is then of no use. `remark` writes a line into the log."""
 
     __slots__ = (
-        "_left_s", "_loop", "_on_fault", "_open", "_pass", "_remark", "_send", "_session", "_timer", "_waiting",
+        "_left_s", "_loop", "_on_fault", "_open", "_pass", "_remark", "_send", "_session", "_timer", "_waiting", "since",
     )  # fmt: skip
 
     def __init__(
@@ -71,9 +76,11 @@ class HostCalls:
         session: Session,
         send: Callable[[bytes], None],
         *,
+        since: float,
         on_fault: Callable[[str], None],
         remark: Callable[[str], None],
     ) -> None:
+        self.since = since
         self._loop = loop
         self._session = session
         self._send = send

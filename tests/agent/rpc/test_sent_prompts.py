@@ -244,3 +244,38 @@ for kind, host in heard():
     assert [count for count, _ in told] == [1, 1]
     first, second = (session for _, session in told)
     assert first == second == next(line for line in served.lines if line["type"] == "session")["id"]
+
+
+def test_the_process_of_a_session_that_was_left_sends_nothing_into_the_next_one(tmp_path):
+    """Neither as it is asked about the end, nor while the process that follows it starts; that one may."""
+    program = """\
+import time, pathlib
+was_here = pathlib.Path("was-here").exists()
+pathlib.Path("was-here").touch()
+if was_here: pathlib.Path("second").touch()
+hello(intercept=["session_end"])
+if was_here: want("SendPrompt", text="from the new one")
+for kind, host in heard():
+    if kind == "ask":
+        want("SendPrompt", text="at the end")
+        say("verdict", id=host["id"])
+    elif kind == "refuse" and not pathlib.Path("second").exists():
+        while not pathlib.Path("second").exists(): time.sleep(0.01)
+        want("SendPrompt", text="after it")
+        want("AbortPrompt", "a")
+    elif kind == "refuse":
+        say("note", text=host["reason"])
+"""
+
+    def script(client):
+        client.ask("hello", sent_prompts=True)
+        client.prompt("go")
+        client.ask("clear")
+        client.until("done", prompt="p2")
+
+    model = ScriptedModel(says("One."), says("Two."))
+    served = serve(tmp_path, model, script, **extensions(tmp_path, a=program.replace('Path("', f'Path("{tmp_path}/')))
+    users = [line["content"][0]["text"] for line in served.lines if line["type"] == "user_message"]
+    assert users == ["go", "from the new one"]
+    results = [line["status"] for line in served.lines if line["type"] == "result"]
+    assert results == ["ok", "ok"]

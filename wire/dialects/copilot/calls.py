@@ -47,8 +47,8 @@ class Calls:
 
     # --- what the host says -------------------------------------------------------------------------------
 
-    def call(self, found: Joined, call_id: str, tool: str, args: bytes) -> bytes:
-        """Calls a tool. Raises `UnsendableError`."""
+    def call(self, found: Joined, call_id: str, tool: str, args: bytes, tool_id: str) -> bytes:
+        """Calls a tool. `tool_id` is the id of the call in events, "" if there are none. Raises `UnsendableError`."""
         if len(args) > ARGS_LIMIT:
             raise UnsendableError(f"arguments of {len(args)} bytes are over the limit of {ARGS_LIMIT} bytes")
         if tool not in found.tools:
@@ -60,7 +60,7 @@ class Calls:
         return self._requests.event(
             "external_tool.requested",
             b'{"requestId":%b,"sessionId":%b,"toolCallId":%b,"toolName":%b,"arguments":%b}'
-            % (written, self._requests.session_id, written, encode(tool), args or b"{}"),
+            % (written, self._requests.session_id, encode(tool_id or call_id), encode(tool), args or b"{}"),
         )
 
     def _ask_user(self, call_id: str, args: bytes) -> bytes:

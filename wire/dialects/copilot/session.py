@@ -305,8 +305,8 @@ class CopilotSession:
 
     # --- what the host says -------------------------------------------------------------------------------
 
-    def call(self, call_id: str, tool: str, args: bytes) -> bytes:
-        return self._calls.call(self._joined_for_calls(), call_id, tool, args)
+    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "") -> bytes:
+        return self._calls.call(self._joined_for_calls(), call_id, tool, args, tool_id)
 
     def invoke(self, call_id: str, command: str, args: str) -> bytes:
         if all(each.name != command for each in self._joined_for_calls().commands):

@@ -283,7 +283,7 @@ class McpSession(NoHostCalls):
         self.due_at = self._lists.due_at
         return first + asked + self._handshake.set_level()
 
-    def call(self, call_id: str, tool: str, args: bytes) -> bytes:
+    def call(self, call_id: str, tool: str, args: bytes, tool_id: str = "") -> bytes:  # noqa: ARG002
         name = self._lists.tools.names.get(tool)
         if name is None:
             raise UnsendableError(f"the server has no tool {tool} any more")
