@@ -6,6 +6,7 @@ new worker. `connection` has the kinds of workers: a process, or a part of the p
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from supervisor.accounting.rates import TreeUse
@@ -302,7 +303,7 @@ class Worker(Reception):
         if self.on_pong is not None and not self.round_trips.is_open(frame.id):
             self.on_pong(frame.id)
         else:
-            self._host_calls.behind(lambda: self.round_trips.returned(frame.id))
+            self._host_calls.behind(partial(self.round_trips.returned, frame.id))
 
     def _on_shutdown_ack(self, _frame: frames.ShutdownAck) -> None:
         self._acked = True

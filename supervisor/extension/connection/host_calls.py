@@ -67,7 +67,8 @@ class HostCalls:
     session cannot write an answer: the worker is then of no use. `remark` writes a line into the log."""
 
     __slots__ = (
-        "_left_s", "_loop", "_on_fault", "_open", "_pass", "_remark", "_send", "_session", "_timer", "_waiting", "since",
+        "_left_s", "_loop", "_on_fault", "_open", "_pass", "_remark", "_send", "_session", "_timer", "_waiting",
+        "since",
     )  # fmt: skip
 
     def __init__(
@@ -87,7 +88,7 @@ class HostCalls:
         self._on_fault = on_fault
         self._remark = remark
         self._open: dict[str, HostCallAnswer] = {}
-        self._waiting: deque[Callable[[], None]] = deque()
+        self._waiting: deque[Callable[[], object]] = deque()
         """What is not begun yet."""
         self._timer: Timer | None = None
         """Set while something waits."""
@@ -107,7 +108,7 @@ class HostCalls:
             return
         self._do(partial(self._carry_out, called.call, answer, handler))
 
-    def behind(self, action: Callable[[], None]) -> None:
+    def behind(self, action: Callable[[], object]) -> None:
         """Does this once the calls that wait now are carried out: at once if there are none."""
         if self._waiting:
             self._waiting.append(action)
