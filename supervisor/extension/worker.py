@@ -109,7 +109,7 @@ class Worker(Reception):
         self.state_since = loop.clock()
         self.index = index
         """The number of the worker's slot, from 0."""
-        self.patience = Patience(hint=max(Patience().hint, dialect.drain_s), term=dialect.term_s)
+        self.patience = Patience(hint=max(Patience().hint, dialect.drain_s), ask=dialect.exit_s, term=dialect.term_s)
         """How long each step of its stop may take."""
         self.registry = Registry(loop, dialect, owner.notices.warn, owner.notices.remark)
         self.usage = TreeUse()

@@ -6,6 +6,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from supervisor.mcp_server.content import error_result, with_texts
 from supervisor.registry.call_arguments import unfit
@@ -128,7 +129,8 @@ class GuardedCall:
     def _review(self, result: frames.ToolResult) -> None:
         self.stage = Stage.REVIEW
         self._under_way = self._source.judge(
-            self._result_event(result), lambda judgement: self._reviewed(result, judgement)
+            replace(self._result_event(result), tool_args=Raw(self._args)),
+            lambda judgement: self._reviewed(result, judgement),
         )
 
     def _reviewed(self, result: frames.ToolResult, judgement: Judgement) -> None:

@@ -73,6 +73,7 @@ class ScriptedDialect(Dialect):
         self.ticks_every: float | None = None
         self.calls_host = False
         self.session_variable = ""
+        self.exit_s = 2.0
         self.term_s = 1.0
         self.drain_s = 0.0
         self.is_reloaded_with_session = False

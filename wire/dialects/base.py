@@ -250,6 +250,8 @@ class Dialect(Protocol):
     and hears it out before a run ends: it may send a prompt."""
     session_variable: str = ""
     """The variable in which a process finds `HostInfo.session_id`; "" if it does not need it."""
+    exit_s: float = 2.0
+    """Seconds from the request to stop until SIGTERM."""
     term_s: float = 1.0
     """Seconds from SIGTERM to SIGKILL when a process is stopped."""
     drain_s: float = 0.0

@@ -313,6 +313,7 @@ class EventIntercept(Frame, frozen=True, tag="event_intercept"):
     tool_id: str | None = None
     tool_name: str | None = None
     tool_args: Raw | msgspec.UnsetType = msgspec.UNSET
+    """`tool_call`, and a `tool_result` of a call that was run: then as guards have left them."""
     step: int | None = None
     error: str | None = None
     """`error`, and a `session_end` after one."""

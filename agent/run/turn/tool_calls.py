@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Raw
+from msgspec.structs import replace
 
 from agent.output import event_content
 from agent.run.error_hook import ErrorHook
@@ -49,6 +50,8 @@ class ToolCalls:
         self._errors = ErrorHook(supervisor, abort)
         self._contexts: dict[str, str] = {}
         """What guards add to the results of calls that run, by the call's id."""
+        self._ran_with: dict[str, bytes] = {}
+        """The arguments of calls that run, as guards have left them, by the call's id."""
         self.ended = ""
         """Why a guard has ended the prompt; "" if none has."""
 
@@ -134,19 +137,24 @@ class ToolCalls:
         if judgement.is_blocked:
             return failed(call.id, judgement.reason)
         self._contexts[call.id] = judgement.additional_context
-        if judgement.args is None:
-            return call.args
-        reason = unfit(judgement.args)
-        return judgement.args if reason is None else failed(call.id, f"rewritten by a guard: {reason}")
+        args = call.args if judgement.args is None else judgement.args
+        if judgement.args is not None and (reason := unfit(args)):
+            return failed(call.id, f"rewritten by a guard: {reason}")
+        self._ran_with[call.id] = args
+        return args
 
     def _judge_result(self, call: ToolCall, result: ToolResult, context: str) -> ToolResult:
         """The result that the model, readers and observers get; `context` and what guards add now stand behind it.
         After an abort the guards are not asked, so a result that a guard wants to see is withheld."""
+        args = self._ran_with.pop(call.id, None)
         if not self._supervisor.may_guard("tool_result"):
             return with_context(result, context)
         if self._abort.requested:
             return self._aborted(call)
-        judgement = self._supervisor.intercept(_result_event(call, result))
+        event = _result_event(call, result)
+        if args is not None:
+            event = replace(event, tool_args=Raw(args))
+        judgement = self._supervisor.intercept(event)
         if judgement.is_blocked:
             return failed(call.id, judgement.reason)
         if (changed := judgement.result) is None:

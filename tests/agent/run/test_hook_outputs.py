@@ -103,6 +103,12 @@ def test_context_of_a_call_and_of_its_result_follow_the_result(tmp_path: Path):
     assert [part["text"] for part in told] == texts
 
 
+def test_a_guard_of_results_is_asked_with_the_arguments_that_guards_have_left(tmp_path: Path):
+    guarded(tmp_path, {"tool_call": {"modified_args": {"text": "other"}}, "tool_result": {}}, batches=[[ECHO]])
+    (told,) = asked(tmp_path, "tool_result")
+    assert told["tool_args"] == {"text": "other"}
+
+
 def test_a_result_that_is_withheld_has_no_context(tmp_path: Path):
     answers = {
         "tool_call": {"additional_context": "from the call"},

@@ -115,6 +115,15 @@ def test_the_input_is_closed_once_all_is_read(host, sh, dialect):
     assert [host.cost(name).exit_status for name in ("answers", "mute")] == ["exit 0", "exit 0"]
 
 
+def test_sigterm_comes_when_the_dialect_says(host, sh, dialect):
+    dialect.exit_s, dialect.term_s = 0.3, 60.0
+    sh.add("timer", "trap 'exit 7' TERM; echo hello; echo ready; while :; do sleep 0.05; done")
+    host.start()
+    assert (host.extension("timer").lead.patience.ask, host.extension("timer").lead.patience.term) == (0.3, 60.0)
+    host.stop()
+    assert host.cost("timer").exit_status == "exit 7"
+
+
 @pytest.mark.slow
 def test_all_of_them_have_their_own_time_when_the_host_stops(host, sh, dialect):
     """A host does not wait for the slowest kind with those of the others."""

@@ -31,8 +31,10 @@ class CopilotDialect(Dialect):
     settle_s = 10.0
     calls_host = True
     session_variable = "SESSION_ID"
+    exit_s = 0.5
+    """The end of its input ends a plain one. One that has a timer only ends by SIGTERM."""
     term_s = 5.0
-    drain_s = 1.0
+    drain_s = 0.3
     """Newer SDKs drop all messages that wait in the process when stdin ends, `session.shutdown` among them."""
     is_reloaded_with_session = True
 

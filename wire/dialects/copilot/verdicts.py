@@ -117,7 +117,7 @@ class Verdicts:
         self._named: set[str] = set()
 
     def note(self, event: frames.Event) -> None:
-        """Keeps the arguments of a call, for the hooks of its result: the event of a result does not have them."""
+        """Keeps the arguments of a call, for the hooks of its result: that of a call that was not run has none."""
         if event.event == "tool_call" and event.tool_id is not None and event.tool_args is not UNSET:
             self._args.put(event.tool_id, event.tool_args, len(event.tool_args))
 
@@ -128,7 +128,8 @@ class Verdicts:
         hooks = self.joined.hooks
         if event.event == "tool_call" and hooks is not None and "preToolUse" not in hooks and self._asks_about(event):
             return self._ask_permission(event, frames.InterceptResponse(call_id))
-        if event.event == "tool_result" and (args := self._args.get(event.tool_id)) is not None:
+        is_told_without = event.event == "tool_result" and event.tool_args is UNSET
+        if is_told_without and (args := self._args.get(event.tool_id)) is not None:
             event = replace(event, tool_args=args)
         asked = question(event, self._host, self.joined.session_id, self._unix_ms())
         hook, params = asked or (event.event, encode({"sessionId": self.joined.session_id, "hookType": event.event}))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
+from msgspec.structs import replace
 
 from supervisor.calls.verdict import ALLOW, VerdictKind, read_verdict
 from tests.support.any_json import json_values
@@ -209,6 +210,14 @@ def test_a_session_tells_the_hook_of_a_result_the_arguments_of_its_call():
     result = frames.ModifiedResult([frames.ContentBlock("text", text="new")])
     assert response == frames.InterceptResponse("c1", modified_result=result)
     assert sent == b""
+
+
+def test_a_hook_of_a_result_is_told_what_the_tool_got_in_the_end():
+    """Guards behind this one may have rewritten what it judged."""
+    talk = Talk({"preToolUse", "postToolUse"})
+    talk.judge(tool_call(command="echo a"), None)
+    asked = talk.ask(replace(tool_result("ok"), tool_args=Raw(b'{"command":"echo b"}')))
+    assert asked["params"]["input"]["toolArgs"] == {"command": "echo b"}
 
 
 # --- anything -----------------------------------------------------------------------------------------------
