@@ -129,7 +129,7 @@ class Worker(Reception):
         self._is_ready_by_silence = dialect.is_ready_by_silence
         self._timer: Timer | None = None
         self._acked = False
-        self._host_calls = HostCalls(session, self._reply, on_fault=self._on_fault, remark=owner.notices.remark)
+        self._host_calls = HostCalls(loop, session, self._reply, on_fault=self._on_fault, remark=owner.notices.remark)
         self._handlers |= {
             **dict.fromkeys(frames.FromExtension.__args__, self._on_too_early),
             frames.Hello: self._on_hello,
@@ -295,8 +295,11 @@ class Worker(Reception):
         self._owner.registered(self)
 
     def _on_pong(self, frame: frames.Pong) -> None:
-        if not self.round_trips.returned(frame.id) and self.on_pong is not None:
+        """The end of a round trip is behind what the worker has asked for before its pong."""
+        if self.on_pong is not None and not self.round_trips.is_open(frame.id):
             self.on_pong(frame.id)
+        else:
+            self._host_calls.behind(lambda: self.round_trips.returned(frame.id))
 
     def _on_shutdown_ack(self, _frame: frames.ShutdownAck) -> None:
         self._acked = True

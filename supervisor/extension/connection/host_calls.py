@@ -1,12 +1,19 @@
-"""What one worker wants from its host of its own accord: each such call is answered once, at any time, or refused."""
+"""What one worker wants from its host of its own accord: each such call is answered once, at any time, or refused.
+
+Calls are carried out in the order in which they came, as long as they take no more than `SHARE_S` of a pass of the
+loop. The others wait for the next passes: they must not hold up what other extensions say.
+"""
 
 from __future__ import annotations
 
+from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from supervisor.loop.loop import Loop, Timer
     from wire.dialects.base import HostCalled, Session
     from wire.dialects.host_calls import HostCall
 
@@ -14,6 +21,8 @@ if TYPE_CHECKING:
 
 OPEN_LIMIT = 100
 """Most calls of one worker that wait for an answer; further ones are refused."""
+SHARE_S = 5e-3
+"""Seconds of each pass of the loop that the calls of one worker may take. One call may take longer."""
 NO_AGENT = "this host has no agent"
 FAULT_LENGTH = 300
 """Characters of a fault in a reason."""
@@ -52,21 +61,32 @@ class HostCalls:
     """The open calls of one worker. `send` writes to the worker and never waits. `on_fault` gets the reason when the
     session cannot write an answer: the worker is then of no use. `remark` writes a line into the log."""
 
-    __slots__ = ("_on_fault", "_open", "_remark", "_send", "_session")
+    __slots__ = (
+        "_left_s", "_loop", "_on_fault", "_open", "_pass", "_remark", "_send", "_session", "_timer", "_waiting",
+    )  # fmt: skip
 
     def __init__(
         self,
+        loop: Loop,
         session: Session,
         send: Callable[[bytes], None],
         *,
         on_fault: Callable[[str], None],
         remark: Callable[[str], None],
     ) -> None:
+        self._loop = loop
         self._session = session
         self._send = send
         self._on_fault = on_fault
         self._remark = remark
         self._open: dict[str, HostCallAnswer] = {}
+        self._waiting: deque[Callable[[], None]] = deque()
+        """What is not begun yet."""
+        self._timer: Timer | None = None
+        """Set while something waits."""
+        self._pass = -1
+        self._left_s = 0.0
+        """Seconds that the calls may still take in the pass with this number."""
 
     def take(self, called: HostCalled, handler: Handler) -> None:
         """Has a call answered. A handler that raises refuses it."""
@@ -78,10 +98,38 @@ class HostCalls:
         if len(self._open) > OPEN_LIMIT:
             answer.refuse(f"{OPEN_LIMIT} calls of this extension already wait for an answer")
             return
+        self._do(partial(self._carry_out, called.call, answer, handler))
+
+    def behind(self, action: Callable[[], None]) -> None:
+        """Does this once the calls that wait now are carried out: at once if there are none."""
+        if self._waiting:
+            self._waiting.append(action)
+        else:
+            action()
+
+    def _do(self, job: Callable[[], None]) -> None:
+        self._waiting.append(job)
+        if self._timer is None:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Does what waits, in its share of this pass. The rest is done in the next one."""
+        self._timer = None
+        clock, waiting = self._loop.clock, self._waiting
+        if self._pass != self._loop.passes:
+            self._pass, self._left_s = self._loop.passes, SHARE_S
+        while waiting and self._left_s > 0:
+            began = clock()
+            waiting.popleft()()
+            self._left_s -= clock() - began
+        if waiting:
+            self._timer = self._loop.call_later(0, self._go_on)
+
+    def _carry_out(self, call: HostCall, answer: HostCallAnswer, handler: Handler) -> None:
         try:
-            handler(called.call, answer)
+            handler(call, answer)
         except Exception as error:
-            self._remark(f"its host failed at {_name(called.call)}: {error!r}"[:FAULT_LENGTH])
+            self._remark(f"its host failed at {_name(call)}: {error!r}"[:FAULT_LENGTH])
             answer.refuse(f"the host failed at it: {error}"[:FAULT_LENGTH])
 
     def is_open(self, key: str, answer: HostCallAnswer) -> bool:
@@ -110,8 +158,12 @@ class HostCalls:
             self._send(written)
 
     def forget(self) -> None:
-        """Called at the end of the worker: nobody waits for an answer any more."""
+        """Called at the end of the worker: nobody waits for an answer any more, and what is not begun is left out."""
         self._open.clear()
+        self._waiting.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 def _name(call: HostCall) -> str:

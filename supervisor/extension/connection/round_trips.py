@@ -34,6 +34,10 @@ class RoundTrips:
         self._done[trip] = done
         return trip
 
+    def is_open(self, ping_id: str) -> bool:
+        """Whether a round trip waits for this pong."""
+        return ping_id in self._done
+
     def cancel(self, trip: str) -> None:
         """From now on nobody waits for this pong."""
         self._done.pop(trip, None)

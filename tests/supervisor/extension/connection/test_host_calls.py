@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from supervisor.extension.connection.host_calls import NO_AGENT, OPEN_LIMIT
+from supervisor.extension.connection.host_calls import NO_AGENT, OPEN_LIMIT, SHARE_S
 from supervisor.extension.lifecycle import State
 from tests.support.scripted_dialect import Sh, scripted_dialect
 from tests.support.stand import Stand
@@ -21,10 +21,12 @@ class Handler:
         self.answers: list = []
         self.at_once: object = None
         self.error: Exception | None = None
+        self.on_call = lambda: None
 
     def __call__(self, extension, call, answer):
         self.calls.append((extension.name, call))
         self.answers.append(answer)
+        self.on_call()
         if self.at_once is not None:
             answer.give(self.at_once)
         if self.error is not None:
@@ -143,3 +145,50 @@ def test_what_is_asked_for_while_a_process_stops_is_answered_and_forgotten_at_it
     host.until(lambda: answers)
     host.stop()
     assert [answer.is_open for answer in answers] == [False] * len(answers)
+
+
+@pytest.fixture
+def slow(stand, handler):
+    """A handler of which each call takes so long that a pass has no time for another one."""
+    def take_long():
+        stand.now += 2 * SHARE_S
+
+    handler.on_call = take_long
+    return handler
+
+
+def test_calls_that_take_long_wait_for_the_next_passes_in_their_order(stand, slow):
+    slow.at_once = 1
+    stand.link.on_frames(b"want a one\nwant b two\nwant c three\nremark hi\n")
+    assert [call.text for _, call in slow.calls] == ["one"]
+    assert stand.take() == b"given a 1\n"
+    assert "hi" in stand.host.log("desk"), "what is no call does not wait"
+    stand.passes()
+    assert [call.text for _, call in slow.calls] == ["one", "two", "three"]
+    assert stand.take() == b"given b 1\ngiven c 1\n"
+
+
+def test_a_flood_of_calls_that_take_long_is_refused_beyond_the_limit(stand, slow):
+    stand.link.on_frames(b"".join(b"want %d x\n" % number for number in range(OPEN_LIMIT + 1)))
+    assert len(slow.calls) == 1
+    reason = f"{OPEN_LIMIT} calls of this extension already wait for an answer"
+    assert stand.take() == f"refused {OPEN_LIMIT} {reason}\n".encode()
+
+
+def test_what_waits_is_not_begun_after_the_end_of_the_worker(stand, slow):
+    stand.link.on_frames(b"want a one\nwant b two\n")
+    stand.link.on_lost("its program has gone")
+    stand.passes()
+    assert [call.text for _, call in slow.calls] == ["one"]
+
+
+def test_a_round_trip_ends_behind_the_calls_that_were_made_before_its_pong(stand, slow, dialect):
+    dialect.is_pinged = True
+    ended = []
+    stand.host.supervisor.round_trip([stand.extension], lambda: ended.append(len(slow.calls)), 5.0)
+    sent = stand.take().split()
+    assert sent[0] == b"ping"
+    stand.link.on_frames(b"want a one\nwant b two\npong %b\n" % sent[-1])
+    assert ended == []
+    stand.passes()
+    assert ended == [2]
