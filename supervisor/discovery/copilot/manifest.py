@@ -16,6 +16,7 @@ import msgspec
 from supervisor.discovery.copilot import prepared  # noqa: F401  (a reload imports nothing later)
 from supervisor.discovery.found import COPILOT, NODE
 from supervisor.home.copilot_folders import PROGRAM
+from supervisor.home.small_file import read_start
 from wire.lenient_json import UNREADABLE
 from wire.manifest import NAME_PATTERN, ManifestError, parse_manifest
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
     from wire.manifest import Manifest
 
+READ_LIMIT = 1 << 20
+"""Bytes of the program in which the variables that it asks for are looked for."""
+_ASKED = re.compile(rb"\brequestedEnvironmentVariables\s*:\s*\[([^\]]{0,4096})\]")
+_NAME = re.compile(rb"""["'`]([A-Za-z_][A-Za-z0-9_]{0,127})["'`]""")
 GIVEN = ("exec", "args", "dialect")
 """What a manifest must leave out."""
 
@@ -56,7 +61,23 @@ def copilot_manifest(folder: Path, text: bytes | None, name: str = "") -> Manife
     else:
         _check(msgspec.json.decode(text), name, manifest)
     _look_at_program(folder, manifest)
-    return manifest
+    return _with_env(manifest, variables_in(read_start(folder / PROGRAM, READ_LIMIT)))
+
+
+def variables_in(program: bytes) -> tuple[str, ...]:
+    """The variables that a program names in `requestedEnvironmentVariables`, if it lists them as words. They are asked
+    for like those in the `env` of a manifest: who trusts it is told, and what it asks for later needs trust again."""
+    found = (name for listed in _ASKED.findall(program) for name in _NAME.findall(listed))
+    return tuple(dict.fromkeys(name.decode() for name in found))
+
+
+def _with_env(manifest: Manifest, names: tuple[str, ...]) -> Manifest:
+    more = tuple(name for name in names if name not in manifest.env)
+    if not more:
+        return manifest
+    asking = msgspec.structs.replace(manifest, env=(*manifest.env, *more))
+    asking.__dict__.update(manifest.__dict__)
+    return asking
 
 
 def _check(fields: dict[str, Any], name: str, manifest: Manifest) -> None:

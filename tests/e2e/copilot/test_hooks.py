@@ -68,7 +68,6 @@ def test_what_hooks_are_told(bench):
     assert told["onPostToolUse"] == [calls[0] | {"toolResult": {"textResultForLlm": ran, "resultType": "success"}}]
     assert told["onPostToolUseFailure"] == [calls[1] | {"error": failed}, calls[2] | {"error": threw}]
     assert told["onErrorOccurred"] == [
-        {"error": failed, "errorContext": "tool_execution", "recoverable": True},
         {"error": "broken", "errorContext": "tool_execution", "recoverable": True},
     ]
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from wire.dialects.base import HostInfo
 
 FAILURE = "postToolUseFailure"
+SHELL = "bash"
+"""The agent's tool that runs commands."""
 HOOK_EVENTS = {
     "preToolUse": "tool_call",
     "postToolUse": "tool_result",
@@ -48,8 +50,11 @@ def hook_of(event: frames.Event) -> str | None:
     """The type of the hook that is asked about an event; None if there is none.
 
     An extension may have only one of the two hooks for results. It is asked about the other kind of result, too: the
-    SDK answers for a hook that is not there, and the host waits for an answer to each of its questions.
+    SDK answers for a hook that is not there, and the host waits for an answer to each of its questions. A shell command
+    that fails is a result like any other, and no error: the guide's example would end the prompt at the first one.
     """
+    if event.event == "error" and event.tool_name == SHELL:
+        return None
     return FAILURE if event.event == "tool_result" and event.is_error else HOOKS.get(event.event)
 
 

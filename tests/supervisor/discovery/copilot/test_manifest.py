@@ -168,3 +168,31 @@ def test_the_name_is_that_of_the_folder_however_it_is_written(tmp_path):
     folder = copilot_extension(tmp_path, "notes")
     (folder / "sub").mkdir()
     assert read_manifest(folder / "sub" / "..").name == "notes"
+
+
+ASKS = """await joinSession({
+  // what it needs
+  requestedEnvironmentVariables: [
+    "JIRA_TOKEN", 'HOME', `EXTRA`,
+    "JIRA_TOKEN", "not a name", OTHER,
+  ],
+});
+"""
+
+
+def test_variables_that_the_program_asks_for_are_asked_for_like_those_of_the_manifest(place):
+    manifest = read_manifest(copilot_extension(place, "notes", ASKS, env=["GITHUB_TOKEN", "HOME"]))
+    assert manifest.env == ("GITHUB_TOKEN", "HOME", "JIRA_TOKEN", "EXTRA")
+    assert json.loads(manifest.text) == {"env": ["GITHUB_TOKEN", "HOME"]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "joinSession({ requestedEnvironmentVariables: NAMES })",
+        "joinSession({ requestedEnvironmentVariables: [...NAMES, other] })",
+        "requestedEnvironmentVariables: [" + '"A",' * 2000,
+    ],
+)
+def test_variables_that_the_program_does_not_spell_out_are_not_known_here(place, text):
+    assert read_manifest(copilot_extension(place, "notes", text)).env == ()

@@ -71,7 +71,7 @@ BASE = {"sessionId": SESSION, "timestamp": MS, "cwd": "/repo"}
             {"error": "429", "errorContext": "model_call", "recoverable": True},
         ),
         (
-            frames.Event("error", error="x", error_context="tool_execution", recoverable=False, tool_name="bash"),
+            frames.Event("error", error="x", error_context="tool_execution", recoverable=False, tool_name="t"),
             "errorOccurred",
             {"error": "x", "errorContext": "tool_execution", "recoverable": False},
         ),
@@ -81,6 +81,14 @@ def test_the_input_of_a_hook(event: frames.Event, hook: str, extra: dict):
     sent = Talk().ask(event)
     assert sent["method"] == "hooks.invoke"
     assert sent["params"] == {"sessionId": SESSION, "hookType": hook, "input": {**BASE, **extra}}
+
+
+def test_a_command_that_fails_is_no_error():
+    failed = frames.Event("error", error="exit 3", error_context="tool_execution", recoverable=True, tool_name="bash")
+    talk = Talk({"errorOccurred"})
+    question = talk.ask(failed)
+    assert question["params"]["hookType"] == "error", "a hook that no extension has"
+    assert talk.answer(question, {"result": {}})[0] == [frames.InterceptResponse("c1")]
 
 
 @pytest.mark.parametrize("reason", ["complete", "error", "abort", "timeout", "user_exit"])
