@@ -74,6 +74,7 @@ def test_commands_and_prompts_of_an_extension_in_rpc(each_sdk):
     place.add("workbench")
     with serve(place) as running:
         client = RpcClient.of(running)
+        assert client.ask("hello", sent_prompts=True)["success"]
         place.server.add(tool_reply([("bench_send", {"prompt": "and this"})]), text_reply("Mine."), text_reply("Its."))
         client.prompt("go")
         sent = client.until("user_message", extension="workbench")
