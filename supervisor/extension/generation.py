@@ -32,6 +32,7 @@ from supervisor.extension.slot import WorkerSlot
 from supervisor.extension.stalls import Heartbeat, StallHandler
 from supervisor.process.stop_policy import StopStage
 from wire.dialects.base import Setup
+from wire.dialects.host_calls import STEERING
 from wire.dialects.table import dialect_named
 from wire.framing import DEFAULT_FRAME_LIMIT
 from wire.text import one_line
@@ -41,10 +42,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.discovery.found import Found
+    from supervisor.extension.connection.host_calls import HostCallAnswer
     from supervisor.extension.host_context import EventSink, GenerationOwner, HostContext
     from supervisor.extension.worker import Worker
     from supervisor.process.table import Process, ProcessTable
     from supervisor.process.teardown import Stoppable
+    from wire.dialects.host_calls import HostCall
+
+REPLACED = "another version of this extension has taken its place"
 
 
 class Generation:
@@ -79,7 +84,7 @@ class Generation:
         self._loop = loop
         self._owner = owner
         self._sink = sink
-        self.showed, self.called = sink.showed, sink.called
+        self.showed = sink.showed
         self._host = host
         self._dialect = dialect_named(found.manifest.dialect)
         frame_limit = min(DEFAULT_FRAME_LIMIT, limits.output_bytes or DEFAULT_FRAME_LIMIT)
@@ -349,6 +354,13 @@ class Generation:
     def promote(self) -> None:
         """Makes a candidate the current generation."""
         self.state = advance_generation(self.state, GenerationTrigger.PROMOTED)
+
+    def called(self, call: HostCall, answer: HostCallAnswer) -> None:
+        """A version that another one has replaced may finish its work, and decides no more what the agent does."""
+        if self.state is GenerationState.DRAINING and isinstance(call, STEERING):
+            answer.refuse(REPLACED)
+        else:
+            self._sink.called(call, answer)
 
     def drain(self) -> None:
         """From now on no worker is started again. Each is stopped gracefully when its pending requests have ended."""

@@ -120,3 +120,6 @@ HostCall = (
     | ListExtensions
     | ReloadExtensions
 )
+
+STEERING = (SendPrompt, AbortPrompt, SwitchModel, SetSessionName, ReloadExtensions)
+"""What decides on what the agent does next."""

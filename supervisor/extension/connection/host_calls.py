@@ -115,7 +115,7 @@ class HostCalls:
         else:
             action()
 
-    def _do(self, job: Callable[[], None]) -> None:
+    def _do(self, job: Callable[[], object]) -> None:
         self._waiting.append(job)
         if self._timer is None:
             self._go_on()

@@ -15,6 +15,7 @@ from supervisor.reload.reloader import Reloader
 from tests.support.host import LATER, Host
 from tests.support.reloading import Folder
 from tests.support.scripted_dialect import NAME, scripted_dialect
+from wire.dialects.host_calls import SendPrompt
 
 dialect = pytest.fixture(scripted_dialect)
 ID = "0b9e1f2c-0000-4000-8000-000000000001"
@@ -151,3 +152,15 @@ def test_a_folder_to_run_in_that_is_gone_is_named(host, tmp_path):
     host.start()
     assert host.state("lost") is State.FAILED
     assert str(tmp_path / "gone") in host.extension("lost").failure
+
+
+def test_a_version_that_is_replaced_sends_no_prompt_into_the_next_session(tmp_path, dialect):
+    dialect.is_reloaded_with_session = True
+    calls = []
+    with Host(tmp_path, on_host_call=lambda _extension, call, _answer: calls.append(call)) as host:
+        folder = Words(host, "sender", "echo hello; echo ready; cat; echo want a late; echo remark said")
+        host.start()
+        folder.say("echo hello; echo ready; echo want b now; cat")
+        outcomes = with_session(host)
+        host.until(lambda: outcomes and "said" in host.log("sender") and calls)
+    assert calls == [SendPrompt("now")]
