@@ -151,6 +151,7 @@ def test_a_client_that_knows_nothing_of_them_takes_none_for_its_own(tmp_path):
             client.send("prompt", message=text)
             first = len(client.lines)
             client.until("done")
+            wait_until(lambda: b"sends a prompt: more" in (tmp_path / "stderr").read_bytes())
             answers.append("".join(line["delta"] for line in client.lines[first:] if line["type"] == "text_delta"))
 
     served = serve(
