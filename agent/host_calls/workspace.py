@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from agent.sessions.workspaces import has_files, remove_workspace, workspace_of
+from agent.sessions.workspaces import has_files, remove_workspace, sweep, workspace_of
 from supervisor.home.small_file import read_file, replace_file
 from supervisor.home.zot_home import private_folder
 
@@ -39,7 +39,7 @@ class Workspace:
         """`file` is that of the session, which need not be there; None if the session is not kept."""
         self.session = session
         self._file = file
-        self.path = workspace_of(home, session)
+        self.path = workspace_of(home, session, is_kept=file is not None)
         self.created_at = ""
         """ISO 8601; "" before `make`."""
         self._home = home
@@ -49,6 +49,7 @@ class Workspace:
         """Makes the folder if it is not there. Raises `WorkspaceError`."""
         import supervisor.home.delete_tree  # noqa: F401  (the end needs it, and is not to import anything)
 
+        sweep(self._home)
         try:
             is_new = not self.path.is_dir()
             private_folder(self.path)
@@ -74,7 +75,7 @@ class Workspace:
         is_kept = self._file is not None and self._file.exists()
         if not self.created_at or (is_kept and has_files(self.path)):
             return ""
-        return remove_workspace(self._home, self.session)
+        return remove_workspace(self._home, self.session, is_kept=self._file is not None)
 
     # --- files ----------------------------------------------------------------------------------------------
 

@@ -1,10 +1,12 @@
-"""The folders that sessions have for notes and files of their extensions: `$ZOT_HOME/workspaces/ID`."""
+"""The folders that sessions have for notes and files of their extensions: `$ZOT_HOME/workspaces/ID`, and `run-ID` if the
+session is not kept."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,14 +15,39 @@ if TYPE_CHECKING:
 FOLDER = "workspaces"
 LOOKS = 10_000
 """Entries after which a workspace is taken to have a file."""
+UNKEPT = "run-"
+"""The beginning of the name of a folder whose session is not kept."""
+LEFT_S = 30 * 86_400.0
+"""Seconds after which such a folder that nothing was added to belongs to a run that was killed."""
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
-def workspace_of(home: Path, session: str) -> Path:
+def workspace_of(home: Path, session: str, *, is_kept: bool = True) -> Path:
     """The folder of the session with this id. An id that is no plain word, as a file from elsewhere may have it, is
     hashed."""
     name = session if _PLAIN.fullmatch(session) else hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()
-    return home / FOLDER / name
+    return home / FOLDER / (name if is_kept else UNKEPT + name)
+
+
+def sweep(home: Path) -> None:
+    """Removes what runs have left that were killed, and whose sessions are not kept."""
+    from supervisor.home.delete_tree import delete  # most runs have no workspace
+
+    try:
+        with os.scandir(home / FOLDER) as entries:
+            latest = time.time() - LEFT_S
+            left = [each.name for each in entries if each.name.startswith(UNKEPT) and _is_older(each, latest)]
+    except OSError:
+        return
+    for name in left:
+        delete(home / FOLDER / name)
+
+
+def _is_older(entry: os.DirEntry[str], latest: float) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_mtime < latest
+    except OSError:
+        return False
 
 
 def has_files(folder: Path) -> bool:
@@ -42,10 +69,10 @@ def has_files(folder: Path) -> bool:
     return False
 
 
-def remove_workspace(home: Path, session: str) -> str:
+def remove_workspace(home: Path, session: str, *, is_kept: bool = True) -> str:
     """Removes the folder with all that is in it, and the folder above if that was the last one. Returns what could not
     be removed, and why, or ""."""
-    folder = workspace_of(home, session)
+    folder = workspace_of(home, session, is_kept=is_kept)
     if not folder.parent.is_dir():
         return ""
     from supervisor.home.delete_tree import delete  # most runs have no workspace

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 
 import pytest
 
 from agent.host_calls.workspace import FILE_BYTES, LISTED, Workspace, WorkspaceError
-from agent.sessions.workspaces import has_files, workspace_of
+from agent.sessions.workspaces import LEFT_S, has_files, workspace_of
 
 OUTSIDE = ["../plan.md", "files/../../x", "/etc/passwd", "..", "a\0b", "", "/", "a/" * 40 + "b", "x" * 5000]
 
@@ -102,6 +103,19 @@ def test_files_stay_with_a_session_that_is_kept_only(tmp_path):
         workspace.write("plan.md", "x")
         workspace.close()
     assert [entry.name for entry in (home / "workspaces").iterdir()] == ["kept"]
+
+
+def test_what_killed_runs_have_left_is_removed_once_it_is_old(tmp_path):
+    home = tmp_path / "home"
+    (tmp_path / "s.jsonl").touch()
+    of_runs = {name: Workspace(home, name) for name in ("old", "new")}
+    kept = Workspace(home, "kept", tmp_path / "s.jsonl")
+    for workspace in (*of_runs.values(), kept):
+        workspace.write("plan.md", "x")
+    for workspace in (of_runs["old"], kept):
+        os.utime(workspace.path, (0, time.time() - LEFT_S - 60))
+    Workspace(home, "next").make()
+    assert sorted(entry.name for entry in (home / "workspaces").iterdir()) == ["kept", "run-new", "run-next"]
 
 
 def test_a_workspace_that_was_never_made_is_no_folder(tmp_path):
