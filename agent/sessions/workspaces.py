@@ -1,4 +1,4 @@
-"""The folders that sessions have for notes and files of their extensions: `$ZOT_HOME/workspaces/ID`, and `run-ID` if the
+"""The folders that sessions have for notes and files of their extensions: `$ZOT_HOME/workspaces/ID`; `run-ID` if the
 session is not kept."""
 
 from __future__ import annotations
