@@ -91,6 +91,29 @@ def test_what_is_sent_while_nothing_runs_begins_at_once(tmp_path):
     assert message["extension"] == "eager"
 
 
+def test_idle_is_told_once_and_not_while_a_prompt_waits(tmp_path):
+    told = tmp_path / "told"
+    program = f"""\
+hello(events=["idle", "user_prompt"])
+for kind, event in heard():
+    if kind == "event":
+        with open({str(told)!r}, "a") as file: file.write(event["event"] + "\\n")
+"""
+    call = ("t1", "bash", {"command": "echo up; exec sleep 0.2"})
+
+    def script(client):
+        client.ask("prompt", message="one")
+        client.until("tool_progress")
+        client.ask("prompt", message="two")
+        client.until("done", prompt="p2")
+        wait_until(lambda: "idle" in told.read_text())
+
+    serve(
+        tmp_path, ScriptedModel(says("", call), says("One."), says("Two.")), script, **extensions(tmp_path, a=program)
+    )
+    assert told.read_text().split() == ["user_prompt", "user_prompt", "idle"]
+
+
 def test_the_client_sees_and_aborts_a_sent_prompt(tmp_path):
     program = 'hello()\nwant("SendPrompt", text="sleep")\nfor _ in heard(): pass\n'
     call = ("t1", "bash", {"command": "echo up; exec sleep 60"})
