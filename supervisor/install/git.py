@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from typing import IO, TYPE_CHECKING
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
 
 from supervisor.home.delete_tree import delete
 from supervisor.install.errors import InstallError
@@ -16,7 +17,7 @@ from supervisor.install.source import HEX
 from wire.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from supervisor.install.source import GitSource
@@ -28,6 +29,7 @@ OF_ANOTHER_REPOSITORY = (
     "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_CEILING_DIRECTORIES", "GIT_TEMPLATE_DIR",
 )  # fmt: skip
 """Variables that git sets for its hooks. They would lead git to the hook's repository."""
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GONE_S = 1.0
 """Seconds that the end of a killed git waits for the end of its children."""
 GIVE_CREDENTIALS = (
@@ -89,28 +91,16 @@ class _Git:
         """Returns the exit status, stdout and stderr."""
         settings = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "advice.detachedHead=false")
         try:
-            process = subprocess.Popen(
-                ["git", *settings, *args],
-                env=self._envs[0],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                umask=current_umask() | 0o022,  # what it writes is for nobody else to change
-                start_new_session=True,  # git's children are killed with it, and git has no terminal for questions
-                preexec_fn=die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  (no threads here)
-            )
+            with started(["git", *settings, *args], env=self._envs[0], stdout=subprocess.PIPE) as process:
+                out, err = process.communicate(timeout=self._timeout_s)
         except FileNotFoundError:
             raise GitError("git is not installed; install it, or give a folder") from None
         except OSError as error:
             raise GitError(f"git cannot be started: {error.strerror}") from None
-        try:
-            out, err = process.communicate(timeout=self._timeout_s)
         except subprocess.TimeoutExpired:
             raise GitError(
                 f"{self._source.shown}: git has not finished in {self._timeout_s:g} s; --timeout gives it longer"
             ) from None
-        finally:
-            end(process)
         return process.returncode, out, err
 
     def _complaint(self, err: bytes, status: int) -> str:
@@ -129,7 +119,38 @@ class _Git:
         return f"git says: {text.removeprefix('fatal: ').rstrip('.')}{hint}"
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
+@contextmanager
+def started(argv: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """Starts a program whose stderr is a pipe, and ends it with all that it has started. It has no terminal for
+    questions. A signal that comes while it is being started waits until it can be ended. Raises `OSError`."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+
+    def in_child() -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if sys.platform == "linux":
+            _die_with_parent()
+
+    try:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            umask=_umask() | 0o022,  # what it writes is for nobody else to change
+            start_new_session=True,  # its children are killed with it
+            preexec_fn=in_child,  # noqa: PLW1509  (no threads here)
+            **options,
+        )
+    except BaseException:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        raise
+    try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        yield process
+    finally:
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
     if process.returncode is None:
         try:
             os.killpg(process.pid, signal.SIGKILL)
@@ -178,14 +199,14 @@ def _with_settings(env: dict[str, str], *settings: tuple[str, str]) -> dict[str,
     return env
 
 
-def current_umask() -> int:
+def _umask() -> int:
     """The mask of this process, which has no threads."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
 
 
-def die_with_parent() -> None:
+def _die_with_parent() -> None:
     """Runs in the child: the kernel then kills the child when zot dies."""
     import ctypes
 

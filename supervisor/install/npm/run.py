@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 from supervisor.install.errors import InstallError
-from supervisor.install.git import current_umask, die_with_parent, end
+from supervisor.install.git import started
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -36,27 +35,19 @@ def install(package: str, folder: Path, timeout_s: float) -> None:
     """Installs a package, `NAME@VERSION`, and what it depends on into `node_modules` of a folder. Runs nothing of them.
     An interrupt kills npm. Raises `InstallError`."""
     try:
-        process = subprocess.Popen(
+        with started(
             ["npm", "install", *ALWAYS, "--prefix", str(folder), "--", package],
             cwd=folder,
             env={**os.environ, "NO_COLOR": "1", "NO_UPDATE_NOTIFIER": "1", "LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            umask=current_umask() | 0o022,
-            start_new_session=True,  # npm's children are killed with it
-            preexec_fn=die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  (no threads here)
-        )
+        ) as process:
+            _, err = process.communicate(timeout=timeout_s)
     except FileNotFoundError:
         raise InstallError("npm is not on PATH; it comes with Node (https://nodejs.org)") from None
     except OSError as error:
         raise InstallError(f"npm cannot be started: {error.strerror}") from None
-    try:
-        _, err = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
         raise InstallError(f"npm has not finished in {timeout_s:g} s; --timeout gives it longer") from None
-    finally:
-        end(process)
     if process.returncode:
         raise InstallError(complaint(package, err.decode("utf-8", "replace"), process.returncode))
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+
 import pytest
 
 from supervisor.home.config import Config
-from supervisor.install.git import GitError
+from supervisor.install.git import GitError, started
 from supervisor.install.install import install
 from supervisor.install.source import parse_source
 from supervisor.install.update import update
@@ -95,3 +99,19 @@ def test_update_asks_the_users_helper_and_says_how_to_give_credentials_again(tmp
         assert again in str(caught.value)
         (tmp_path / "answer").write_text(f"username=me\npassword={PLAIN}\n")
         assert update(extension, here, Config()).now == extension
+
+
+def test_an_interrupt_during_the_start_leaves_nothing_of_the_program(monkeypatch):
+    """It comes when the program runs already, and nobody has a hold of it."""
+    known, start = [], subprocess.Popen
+
+    def interrupted(*args, **options):
+        known.append(start(*args, **options))
+        os.kill(os.getpid(), signal.SIGINT)
+        return known[0]
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    with pytest.raises(KeyboardInterrupt), started(["sleep", "600"], stdout=subprocess.PIPE):
+        pass
+    assert known[0].returncode == -signal.SIGKILL
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
