@@ -325,6 +325,7 @@ for kind, host in heard():
     assert ran.result.status == "ok"
 
 
+@pytest.mark.slow
 def test_a_pending_wait_does_not_hold_up_the_end_of_an_aborted_run(run):
     program = (
         'hello(events=["idle"])\nwant("SendPrompt", text="x")\nfor _ in heard(): pass\nimport time\ntime.sleep(600)\n'

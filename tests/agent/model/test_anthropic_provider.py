@@ -70,6 +70,7 @@ def test_a_request_beyond_the_limit_is_not_sent(loop, provider, monkeypatch):
     assert error_of(loop, provider.request({"system": "x" * 1_000})) == reason
 
 
+@pytest.mark.slow
 def test_a_worker_is_read_no_faster_than_the_run_takes_its_lines(loop, provider, tmp_path, monkeypatch):
     count = 20_000
     line = '{"type":"text_delta","id":"1","delta":"x"}'

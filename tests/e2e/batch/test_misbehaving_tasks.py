@@ -38,6 +38,7 @@ LITTER = "for n in 1 2 3; do (setsid sleep 1000 > /dev/null 2>&1 &); done; setsi
 EAT = "python3 -c 'import time; eaten = bytearray(400 << 20); time.sleep(60)'"
 
 
+@pytest.mark.slow
 def test_hundreds_of_replayed_tasks_are_run_once_each(zot: Zot) -> None:
     batch = BatchCommand(zot)
     cassette = Script(zot.cwd, "go").answer("Done.").write(zot.folder / "cassette.jsonl")

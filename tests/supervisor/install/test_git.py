@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
+import threading
 
 import pytest
 
@@ -107,7 +107,7 @@ def test_an_interrupt_during_the_start_leaves_nothing_of_the_program(monkeypatch
 
     def interrupted(*args, **options):
         known.append(start(*args, **options))
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
         return known[0]
 
     monkeypatch.setattr(subprocess, "Popen", interrupted)

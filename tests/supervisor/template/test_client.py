@@ -343,6 +343,7 @@ def test_a_template_that_does_not_answer_is_killed(own: Warm, monkeypatch: pytes
     assert own.fork("returns", b"return 4").until_end().code == 4
 
 
+@pytest.mark.slow
 def test_a_template_that_does_not_report_an_end_is_killed(
     own: Warm, link: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ):

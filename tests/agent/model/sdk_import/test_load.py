@@ -110,6 +110,7 @@ def test_a_stand_in_that_is_touched_before_the_request_has_left_loads_the_whole_
         assert worker.process.poll() is None
 
 
+@pytest.mark.slow
 def test_a_request_that_has_left_is_not_sent_twice_for_a_stand_in():
     with MessagesServer(text_reply("one"), text_reply("two")) as server, LateTouchingWorker(server.base_url) as worker:
         error = worker.ask()[-1]

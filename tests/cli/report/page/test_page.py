@@ -53,6 +53,7 @@ def test_what_an_extension_in_the_client_program_uses_is_not_known(file):
     assert both.data["names"] == ["noop"]
 
 
+@pytest.mark.slow
 def test_with_many_extensions_eight_have_lines_and_all_are_embedded(file):
     page = page_of(file, recorded(100, 300))
     panels = [
