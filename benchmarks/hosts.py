@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import array
+import json
 import os
 import subprocess
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 from msgspec import Raw
 
+from benchmarks.placement import Placement
+from benchmarks.samples import Rounds
 from benchmarks.workshop import stop
 from wire import frames
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from benchmarks.placement import Placement
     from supervisor.supervisor import Supervisor
 
 ARGS = {"command": "git status --short && git diff --stat"}
@@ -70,6 +72,60 @@ class Supervised:
 
     def close(self) -> None:
         stop(self.supervisor)
+
+
+class ToolCalls(Supervised):
+    """The product's own path: `Supervisor.begin_call` of one tool, with these arguments."""
+
+    def __init__(self, supervisor: Supervisor, tool: str, args: bytes) -> None:
+        super().__init__(supervisor)
+        self._owned = supervisor.registrations.tools()[tool]
+        self._args = args
+
+    def measure(self, count: int, gap_s: float) -> Sequence[int]:  # noqa: ARG002
+        samples: list[int] = []
+        answers: list[Any] = []
+        begin, loop, clock = self.supervisor.begin_call, self.supervisor.loop, time.perf_counter_ns
+        for number in range(1, count + 1):
+            start = clock()
+            begin(self._owned, self._args, answers.append)
+            loop.run_until(lambda number=number: len(answers) == number)  # type: ignore[misc]
+            samples.append(clock() - start)
+        failed = [answer.reason for answer in answers if answer.frame is None or answer.frame.is_error]
+        assert not failed, failed[0]
+        return samples
+
+
+class Elsewhere:
+    """A host in a process of its own. It prints one line of JSON when it is ready, with its pid and those of its
+    `servers`. Then each line of its input is an order with a number of round trips, and it writes the nanoseconds of
+    each as a `uint64`."""
+
+    def __init__(self, argv: Sequence[str], order: str = "", env: Mapping[str, str] | None = None) -> None:
+        self._order = order
+        self._process = subprocess.Popen(argv, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._to, self._from = self._process.stdin, self._process.stdout
+        line = self._from.readline()
+        if not line:
+            raise RuntimeError(f"{argv} ended with {self._process.wait()}")
+        self.figures: dict[str, Any] = json.loads(line)
+
+    def measure(self, count: int, gap_s: float) -> Sequence[int]:  # noqa: ARG002
+        self._to.write(f"{self._order} {count}\n".encode())
+        self._to.flush()
+        samples = array.array("Q")
+        samples.frombytes(self._from.read(8 * count))
+        return samples
+
+    def place(self, placement: Placement) -> None:
+        placement.apply([self.figures["pid"]], self.figures["servers"])
+
+    def close(self) -> None:
+        self._to.close()
+        self._process.wait()
+        self._from.close()
 
 
 class Blocking:
@@ -165,3 +221,21 @@ class Hook:
 
 def _never() -> bool:
     return False
+
+
+def by_turns(hosts: Mapping[str, Host], placement: Placement, rounds: int, samples: int) -> dict[str, Rounds]:
+    """Measures all hosts by turns, after one more round to warm up."""
+    found = {name: Rounds() for name in hosts}
+    for number in range(rounds + 1):
+        for name, host in hosts.items():
+            host.place(placement)
+            taken = host.measure(samples, 0.0)
+            if number:
+                found[name].add(taken)
+    return found
+
+
+def close_all(hosts: Mapping[str, Host]) -> None:
+    for host in hosts.values():
+        host.place(Placement.FREE)
+        host.close()

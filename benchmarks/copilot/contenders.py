@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import json
 import os
 import re
@@ -10,7 +9,7 @@ import subprocess
 import time
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.hosts import EVENT, Supervised
+from benchmarks.hosts import EVENT, Elsewhere, Supervised, ToolCalls
 from benchmarks.workshop import PROGRAMS, ROOT, SESSION
 from supervisor.discovery.copilot.sdk import BOOTSTRAP
 from supervisor.discovery.found import Found, Scope
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from benchmarks.placement import Placement
     from benchmarks.workshop import Workshop
-    from supervisor.supervisor import Supervisor
 
 SDK = ROOT / ".venv" / "copilot-sdk" / "newest" / "node_modules" / "@github" / "copilot-sdk"
 """`make copilot-sdk` installs it."""
@@ -134,39 +132,9 @@ def _question(kind: str, number: int) -> bytes:
     return json.dumps(message, separators=(",", ":")).encode()
 
 
-class NodeHost:
-    """The minimal host, in a process of its own."""
-
-    def __init__(self, kind: str = "", count: int = 1) -> None:
-        self._kind = kind
-        self._process = subprocess.Popen(
-            ["node", str(HOST), str(count), str(BOOTSTRAP)],
-            env=environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._to, self._from = self._process.stdin, self._process.stdout
-        line = self._from.readline()
-        if not line:
-            raise RuntimeError(f"the host in Node ended with {self._process.wait()}")
-        self.figures: dict[str, Any] = json.loads(line)
-
-    def measure(self, count: int, gap_s: float) -> Sequence[int]:  # noqa: ARG002
-        self._to.write(f"{self._kind} {count}\n".encode())
-        self._to.flush()
-        samples = array.array("Q")
-        samples.frombytes(self._from.read(8 * count))
-        return samples
-
-    def place(self, placement: Placement) -> None:
-        placement.apply([self.figures["pid"]], self.figures["servers"])
-
-    def close(self) -> None:
-        self._to.close()
-        self._process.wait()
-        self._from.close()
+def node_host(kind: str = "", count: int = 1) -> Elsewhere:
+    """The minimal host."""
+    return Elsewhere(["node", str(HOST), str(count), str(BOOTSTRAP)], kind, environment())
 
 
 class Hooks(Supervised):
@@ -184,27 +152,6 @@ class Hooks(Supervised):
         return samples
 
 
-class Calls(Supervised):
-    """The product's own path: `Supervisor.begin_call` of the tool."""
-
-    def __init__(self, supervisor: Supervisor) -> None:
-        super().__init__(supervisor)
-        self._owned = supervisor.registrations.tools()["echo"]
-
-    def measure(self, count: int, gap_s: float) -> Sequence[int]:  # noqa: ARG002
-        samples: list[int] = []
-        answers: list[Any] = []
-        begin, loop, clock = self.supervisor.begin_call, self.supervisor.loop, time.perf_counter_ns
-        for number in range(1, count + 1):
-            start = clock()
-            begin(self._owned, ARGS, answers.append)
-            loop.run_until(lambda number=number: len(answers) == number)  # type: ignore[misc]
-            samples.append(clock() - start)
-        failed = [answer.reason for answer in answers if answer.frame is None or answer.frame.is_error]
-        assert not failed, failed[0]
-        return samples
-
-
 def supervised(shop: Workshop, kind: str) -> Supervised:
     started = shop.started(extensions(shop.folder, 1), environment())
-    return Hooks(started) if kind == "hook" else Calls(started)
+    return Hooks(started) if kind == "hook" else ToolCalls(started, "echo", ARGS)

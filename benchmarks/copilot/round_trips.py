@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from benchmarks.copilot.contenders import KINDS, Bytes, NodeHost, supervised
-from benchmarks.placement import Placement, possible
+from benchmarks.copilot.contenders import KINDS, Bytes, node_host, supervised
+from benchmarks.hosts import by_turns, close_all
+from benchmarks.placement import possible
 from benchmarks.report import Table
-from benchmarks.samples import Rounds
 
 if TYPE_CHECKING:
     from benchmarks.hosts import Host
+    from benchmarks.placement import Placement
     from benchmarks.report import Report
     from benchmarks.workshop import Workshop
 
@@ -33,19 +34,11 @@ def _compared(shop: Workshop, kind: str, placement: Placement, rounds: int, samp
     hosts: dict[str, Host] = {}
     try:
         hosts[FLOOR] = Bytes(kind)
-        hosts[PEER] = NodeHost(kind)
+        hosts[PEER] = node_host(kind)
         hosts[ZOT] = supervised(shop, kind)
-        found = {name: Rounds() for name in hosts}
-        for number in range(rounds + 1):
-            for name, host in hosts.items():
-                host.place(placement)
-                taken = host.measure(samples, 0.0)
-                if number:  # the first round is to warm up
-                    found[name].add(taken)
+        found = by_turns(hosts, placement, rounds, samples)
     finally:
-        for host in hosts.values():
-            host.place(Placement.FREE)
-            host.close()
+        close_all(hosts)
     table = Table(f"{NAMES[kind]}, {placement.value}", COLUMNS)
     for name, mine in found.items():
         table.add(name, *mine.figures(), mine.ratio_to(found[FLOOR]), mine.ratio_to(found[ZOT]), mine.count)

@@ -8,7 +8,7 @@ import sys
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.copilot.contenders import NodeHost
+from benchmarks.copilot.contenders import node_host
 from benchmarks.report import Table
 from benchmarks.workshop import ROOT
 
@@ -45,6 +45,6 @@ def _started(count: int) -> dict[str, Any]:
 
 
 def _peer(count: int) -> dict[str, Any]:
-    host = NodeHost(count=count)
+    host = node_host(count=count)
     host.close()
     return host.figures

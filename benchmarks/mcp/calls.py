@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from benchmarks.mcp.contenders import MISSING, Bytes, Official, Tools, children, has_client
-from benchmarks.placement import Placement, possible
+from benchmarks.hosts import by_turns, close_all
+from benchmarks.mcp.contenders import MISSING, Bytes, children, has_client, official, tool_calls
+from benchmarks.placement import possible
 from benchmarks.report import Table
-from benchmarks.samples import Rounds
 
 if TYPE_CHECKING:
     from benchmarks.hosts import Host
+    from benchmarks.placement import Placement
     from benchmarks.report import Report
     from benchmarks.workshop import Workshop
 
@@ -36,22 +37,14 @@ def _compared(shop: Workshop, language: str, placement: Placement, rounds: int, 
     servers, own = children(shop, "mcp")[language], children(shop, "zot")[language]
     try:
         hosts[FLOOR] = Bytes(servers, "mcp")
-        hosts[ZOT] = Tools(shop.started([shop.extension("echo", servers, dialect="mcp")]))
+        hosts[ZOT] = tool_calls(shop.started([shop.extension("echo", servers, dialect="mcp")]))
         if has_client():
-            hosts[OFFICIAL] = Official(servers)
+            hosts[OFFICIAL] = official(servers)
         hosts[OWN_FLOOR] = Bytes(own, "zot")
-        hosts[OWN] = Tools(shop.started([shop.extension("own", own)]))
-        found = {name: Rounds() for name in hosts}
-        for number in range(rounds + 1):
-            for name, host in hosts.items():
-                host.place(placement)
-                taken = host.measure(samples, 0.0)
-                if number:  # the first round is to warm up
-                    found[name].add(taken)
+        hosts[OWN] = tool_calls(shop.started([shop.extension("own", own)]))
+        found = by_turns(hosts, placement, rounds, samples)
     finally:
-        for host in hosts.values():
-            host.place(Placement.FREE)
-            host.close()
+        close_all(hosts)
     table = Table(f"a tool call, {language}, {placement.value}", COLUMNS)
     for name, mine in found.items():
         floor = found[OWN_FLOOR if name in (OWN_FLOOR, OWN) else FLOOR]

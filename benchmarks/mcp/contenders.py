@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import json
 import os
 import shutil
@@ -10,9 +9,9 @@ import subprocess
 import sys
 import time
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from benchmarks.hosts import Supervised
+from benchmarks.hosts import Elsewhere, ToolCalls
 from benchmarks.workshop import CHILDREN, PROGRAMS, Workshop
 
 if TYPE_CHECKING:
@@ -96,52 +95,12 @@ class Bytes:
         self._process.stdout.close()
 
 
-class Tools(Supervised):
-    """The product's own path: `Supervisor.begin_call` of the one tool that there is."""
-
-    def __init__(self, supervisor: Supervisor) -> None:
-        super().__init__(supervisor)
-        (self._owned,) = [owned for name, owned in supervisor.registrations.tools().items() if name.endswith("echo")]
-
-    def measure(self, count: int, gap_s: float) -> Sequence[int]:  # noqa: ARG002
-        samples: list[int] = []
-        answers: list[Any] = []
-        begin, loop, clock = self.supervisor.begin_call, self.supervisor.loop, time.perf_counter_ns
-        for number in range(1, count + 1):
-            start = clock()
-            begin(self._owned, ARGS, answers.append)
-            loop.run_until(lambda number=number: len(answers) == number)  # type: ignore[misc]
-            samples.append(clock() - start)
-        failed = [answer.reason for answer in answers if answer.frame is None or answer.frame.is_error]
-        assert not failed, failed[0]
-        return samples
+def tool_calls(supervisor: Supervisor) -> ToolCalls:
+    """Those of the one tool that there is."""
+    (name,) = [name for name in supervisor.registrations.tools() if name.endswith("echo")]
+    return ToolCalls(supervisor, name, ARGS)
 
 
-class Official:
-    """The official client of Python, in a process of its own."""
-
-    def __init__(self, argv: Sequence[str], count: int = 1) -> None:
-        command = [sys.executable, str(CLIENT), str(count), *argv]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._to, self._from = self._process.stdin, self._process.stdout
-        line = self._from.readline()
-        if not line:
-            raise RuntimeError(f"the official client ended with {self._process.wait()}")
-        self.figures: dict[str, Any] = json.loads(line)
-
-    def measure(self, count: int, gap_s: float) -> Sequence[int]:  # noqa: ARG002
-        self._to.write(b"%d\n" % count)
-        self._to.flush()
-        samples = array.array("Q")
-        samples.frombytes(self._from.read(8 * count))
-        return samples
-
-    def place(self, placement: Placement) -> None:
-        placement.apply([self.figures["pid"]], self.figures["servers"])
-
-    def close(self) -> None:
-        self._to.close()
-        self._process.wait()
-        self._from.close()
+def official(argv: Sequence[str], count: int = 1) -> Elsewhere:
+    """The official client of Python."""
+    return Elsewhere([sys.executable, str(CLIENT), str(count), *argv])

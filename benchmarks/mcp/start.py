@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.mcp.contenders import MISSING, Official, children, has_client
+from benchmarks.mcp.contenders import MISSING, children, has_client, official
 from benchmarks.report import Table
 
 if TYPE_CHECKING:
@@ -67,6 +67,6 @@ def _started(dialect: str, count: int, argv: list[str]) -> dict[str, Any]:
 
 
 def _official(count: int, argv: list[str]) -> dict[str, Any]:
-    client = Official(argv, count)
+    client = official(argv, count)
     client.close()
     return client.figures
