@@ -3,63 +3,14 @@ alone."""
 
 from __future__ import annotations
 
-import json
-import sys
-
 import pytest
 
-from tests.support.extension_folder import extension, folder
-from tests.support.mcp_servers import server_argv
+from tests.support.crowd import SERVERS, SOUND, STAYS_DOWN, entry, folders, servers_file
 from tests.support.messages_server import text_reply, tool_reply
 from wire.events import Extension, ToolResult
 from wire.exit_codes import Status
 
 pytestmark = pytest.mark.slow
-SOUND = [f"sound{number}" for number in range(8)]
-SAY = """
-import json, sys
-def send(**frame): print(json.dumps(frame), flush=True)
-name = sys.argv[1]
-send(type="hello", name=name)
-send(type="register_tool", name=name, schema={"type": "object"})
-send(type="ready")
-for line in sys.stdin:
-    frame = json.loads(line)
-    if frame["type"] == "tool_call":
-        send(type="tool_result", id=frame["id"], content=[{"type": "text", "text": name}])
-    elif frame["type"] == "shutdown":
-        break
-"""
-SERVERS = ("reference", "modern", "shell")
-AWAITED = {"required": True, "timeouts": {"hello": 30, "ready": 30}}
-NEVER = {"hello": 300, "ready": 300}
-"""Of what never says a word: a run does not wait that long."""
-STAYS_DOWN = {"policy": "temporary"}
-
-
-def folders(place):
-    for name in SOUND:
-        yield folder(place, name, [sys.executable, "-I", "-S", "-c", SAY, name], **AWAITED)
-    yield extension(place, "dies_in_call", **AWAITED, restart=STAYS_DOWN)
-    yield extension(place, "silent", timeouts=NEVER)
-
-
-def servers_file(place):
-    entries = {
-        "reference": entry("reference.py --early --pings 5000 --changes 4"),
-        "modern": entry("reference.py --era modern --pages 3"),
-        "shell": entry("reference.sh"),
-        "leaves": entry("faulty.py exits-in-call", restart=STAYS_DOWN),
-        "mute": entry("faulty.py never-answers", timeouts=NEVER, required=False),
-    }
-    file = place / "servers.json"
-    file.write_text(json.dumps({"mcpServers": entries}))
-    return file
-
-
-def entry(server, **fields):
-    command, *args = server_argv(server)
-    return {"command": command, "args": args, **AWAITED, **fields}
 
 
 def test_each_costs_itself_alone(place):
@@ -77,7 +28,7 @@ def test_each_costs_itself_alone(place):
         text_reply("Done."),
     )
     given = [word for path in folders(zot.folder) for word in ("-e", path)]
-    given += ["--mcp-config", servers_file(zot.folder)]
+    given += ["--mcp-config", servers_file(zot.folder, shell=entry("reference.sh"))]
     outcome = zot.run("--json", *place.flags(*given), "go", env={"COLOUR_SCHEME": "dark"}).check(Status.OK)
     told = outcome.tool_texts()
     assert told[:8] == SOUND

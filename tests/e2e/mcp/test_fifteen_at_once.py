@@ -2,61 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import sys
-
-from tests.support.extension_folder import extension, folder
-from tests.support.mcp_servers import server_argv, server_folder
+from tests.support.crowd import AWAITED, SERVERS, SOUND, folders, servers_file
+from tests.support.mcp_servers import server_folder
 from tests.support.messages_server import text_reply, tool_reply
 from wire.events import Extension, ToolResult
 from wire.exit_codes import Status
-
-SOUND = [f"sound{number}" for number in range(8)]
-SAY = """
-import json, sys
-def send(**frame): print(json.dumps(frame), flush=True)
-name = sys.argv[1]
-send(type="hello", name=name)
-send(type="register_tool", name=name, schema={"type": "object"})
-send(type="ready")
-for line in sys.stdin:
-    frame = json.loads(line)
-    if frame["type"] == "tool_call":
-        send(type="tool_result", id=frame["id"], content=[{"type": "text", "text": name}])
-    elif frame["type"] == "shutdown":
-        break
-"""
-SERVERS = ("reference", "modern", "shell")
-AWAITED = {"required": True, "timeouts": {"hello": 30, "ready": 30}}
-NEVER = {"hello": 300, "ready": 300}
-"""Of what never says a word: a run does not wait that long."""
-STAYS_DOWN = {"policy": "temporary"}
-
-
-def folders(place):
-    for name in SOUND:
-        yield folder(place, name, [sys.executable, "-I", "-S", "-c", SAY, name], **AWAITED)
-    yield extension(place, "dies_in_call", **AWAITED, restart=STAYS_DOWN)
-    yield extension(place, "silent", timeouts=NEVER)
-    yield server_folder(place, "shell", "reference.sh", **AWAITED)
-
-
-def servers_file(place):
-    """A file of servers as users have them."""
-    entries = {
-        "reference": entry("reference.py --early --pings 5000 --changes 4"),
-        "modern": entry("reference.py --era modern --pages 3"),
-        "leaves": entry("faulty.py exits-in-call", restart=STAYS_DOWN),
-        "mute": entry("faulty.py never-answers", timeouts=NEVER, required=False),
-    }
-    file = place / "servers.json"
-    file.write_text(json.dumps({"mcpServers": entries}))
-    return file
-
-
-def entry(server, **fields):
-    command, *args = server_argv(server)
-    return {"command": command, "args": args, **AWAITED, **fields}
 
 
 def test_each_costs_itself_alone(zot, server):
@@ -68,7 +18,8 @@ def test_each_costs_itself_alone(zot, server):
         tool_reply([("mcp__modern__environment", {})]),
         text_reply("Done."),
     )
-    flags = [word for path in folders(zot.folder) for word in ("-e", path)]
+    shell = server_folder(zot.folder, "shell", "reference.sh", **AWAITED)
+    flags = [word for path in (*folders(zot.folder), shell) for word in ("-e", path)]
     flags += ["--mcp-config", servers_file(zot.folder)]
     outcome = zot.run("--json", "--base-url", server.base_url, *flags, "go", env={"COLOUR_SCHEME": "dark"}).check(
         Status.OK
