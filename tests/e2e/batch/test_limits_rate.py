@@ -138,6 +138,7 @@ def bucket_run(zot: Zot, server: MessagesServer, count: int, free: int) -> None:
     assert all(wait.startswith("rate limit: ") for wait in waits), waits
 
 
+@pytest.mark.slow
 def test_32_jobs_share_an_account_with_a_token_bucket(zot: Zot, server: MessagesServer) -> None:
     bucket_run(zot, server, count=40, free=15)
 

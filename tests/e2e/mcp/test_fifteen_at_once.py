@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.crowd import AWAITED, SERVERS, SOUND, folders, servers_file
 from tests.support.mcp_servers import server_folder
 from tests.support.messages_server import text_reply, tool_reply
@@ -9,6 +11,7 @@ from wire.events import Extension, ToolResult
 from wire.exit_codes import Status
 
 
+@pytest.mark.slow
 def test_each_costs_itself_alone(zot, server):
     server.add(
         tool_reply([(name, {}) for name in SOUND]),
