@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from agent.run.slash_commands import Invocation
     from agent.sessions.opening import Opened
     from agent.transcript import Image, ToolResult
-    from supervisor.discovery.found import Skipped
+    from supervisor.discovery.skipped import Skipped
     from supervisor.loop.loop import Loop
     from supervisor.loop.timestamp import Timestamp
     from wire.frames import SessionEnd

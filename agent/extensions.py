@@ -14,7 +14,8 @@ from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission
 from supervisor.discovery.discover import McpFiles, discovering
 from supervisor.discovery.environment import extension_environment
-from supervisor.discovery.found import COPILOT, lines_of
+from supervisor.discovery.kind import COPILOT
+from supervisor.discovery.skipped import lines_of
 from supervisor.discovery.steps import finish
 from supervisor.reload.reloader import Reloader
 from wire.dialects.table import dialect_named
@@ -111,7 +112,7 @@ def _tell_of_skipped(discovery: Discovery, notices: StderrNotices) -> str:
     unloaded = ""
     for skipped in discovery.skipped:
         if skipped.is_error:
-            if skipped.entry is None and not skipped.is_of_others:  # an MCP server guards nothing
+            if skipped.kind.may_guard and not skipped.is_of_others:
                 unloaded = unloaded or f"{skipped.name}: {skipped.reason}"
             notices.report(skipped.name, "failed", skipped.reason)
     for line in lines_of(discovery.skipped):

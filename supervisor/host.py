@@ -16,7 +16,7 @@ from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import McpFiles, discovering
 from supervisor.discovery.environment import extension_environment
-from supervisor.discovery.found import lines_of
+from supervisor.discovery.skipped import lines_of
 from supervisor.discovery.steps import finish
 from supervisor.discovery.withheld import untold
 from supervisor.extension.handover import RELOAD_FAILED

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agent.abort import Abort
     from agent.output.event_writer import EventWriter
     from supervisor.calls.command_call import CommandAnswer
-    from supervisor.discovery.found import Skipped
+    from supervisor.discovery.skipped import Skipped
     from supervisor.supervisor import Supervisor
     from wire.frames import CommandResponse, Panel
 

@@ -224,12 +224,8 @@ def _extensions(discovery: Discovery) -> Iterator[Check]:
         if skipped.untrusted is not None:
             yield Check("extensions", Level.WARN, f"{skipped.name}: {skipped.reason}", f"zot ext trust {skipped.name}")
         elif skipped.is_error:
-            said, advice = skipped.line, "correct or remove it"
-            if skipped.entry is None:
-                said = f"{skipped.folder}: {skipped.reason}"
-            if skipped.is_copilot:
-                said, _, advice = said.rpartition(": ")
-            yield Check("extensions", Level.FAIL, said, advice)
+            said = f"{skipped.folder}: {skipped.why.what}" if skipped.kind.has_folder else skipped.line
+            yield Check("extensions", Level.FAIL, said, skipped.why.advice or "correct or remove it")
     env = child_environment()
     for extension in discovery.found:
         try:

@@ -39,7 +39,6 @@ def _test(name: str) -> str:
 def _is_server(name: str) -> bool:
     for scope in (Scope.PROJECT, Scope.GLOBAL):
         for each in servers_of(scope, Path.cwd(), zot_home()):
-            key = each.server.key if isinstance(each, Found) and each.server is not None else ""
-            if name in (each.manifest.name if isinstance(each, Found) else each.name, key):
+            if name in (each.names if isinstance(each, Found) else (each.name,)):
                 return True
     return False

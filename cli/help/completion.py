@@ -116,13 +116,14 @@ def mcp_servers(_ctx: typer.Context) -> Iterator[str]:
 
     from supervisor.discovery.discover import servers_of
     from supervisor.discovery.found import Found, Scope
+    from supervisor.discovery.kind import Kind
     from supervisor.home.zot_home import zot_home
 
     for scope in (Scope.PROJECT, Scope.GLOBAL):
         for each in servers_of(scope, Path.cwd(), zot_home()):
             if isinstance(each, Found):
                 yield each.manifest.name
-            elif each.folder != each.entry:  # else it is about the whole file
+            elif each.kind is Kind.MCP:  # else it is about the whole file
                 yield each.name
 
 

@@ -53,9 +53,7 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path, mcp_configs: tuple[str,
         verdict = store.examine(found.place, found.manifest, found)
         if verdict.content is None:
             continue  # the run or `zot ext trust` says why it could not be read
-        what = "a Copilot extension" if found.is_copilot else "an extension"
-        what = what if found.entry is None else "an MCP server"
-        _say(f"zot: this project has {what} that is not trusted ({verdict.reason})")
+        _say(f"zot: this project has {found.kind.one} that is not trusted ({verdict.reason})")
         for line in card(found, verdict, config, os.environ):
             _say(f"      {line}")
         if not everything:
@@ -64,7 +62,7 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path, mcp_configs: tuple[str,
             if answer == "no":
                 continue
         try:
-            store.trust(found.place, found.manifest, verdict.content, server=found)
+            store.trust(found.place, found.manifest, verdict.content, found=found)
         except TrustError as error:
             _say(f"zot: {error}; {found.manifest.name} is started this once")
             once.add(found.place)
@@ -95,14 +93,14 @@ def card(found: Found, judged: TrustJudgement, config: Config, environ: Mapping[
     count = len(content.files)
     yield f"name    {manifest.name}"
     files = f"{count} file{'s' * (count != 1)}, {size(content.bytes)}"
-    if found.entry is None:
+    if found.mcp_file is None:
         yield f"folder  {found.folder} ({files})"
     else:
-        yield f"entry   {found.entry}, with {files} of the project"
+        yield f"entry   {found.mcp_file}, with {files} of the project"
         yield f"runs in {found.folder}"
     yield f"runs    {command_line(found)}"
-    if found.server is not None and found.server.server.env:
-        yield f"sets    {', '.join(f'{name}={value}' for name, value in found.server.server.env.items())}"
+    if found.mcp_entry is not None and found.mcp_entry.server.env:
+        yield f"sets    {', '.join(f'{name}={value}' for name, value in found.mcp_entry.server.env.items())}"
     yield from environment_lines(manifest, config, environ)
     if judged.changes:
         more = len(judged.changes) - CHANGES_SHOWN

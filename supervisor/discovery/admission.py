@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from supervisor.discovery.found import COPILOT, Scope
+from supervisor.discovery.found import Scope
+from supervisor.discovery.kind import COPILOT
+from supervisor.discovery.skipped import Why
 from supervisor.discovery.steps import Allowance
 from supervisor.home.config import Config
 
@@ -58,8 +60,8 @@ class Admission:
             if found.is_hashed or not self.needs_trust(found):
                 return found
             admitted = yield from self.judge(found, Allowance())
-            return f"not trusted ({admitted})" if isinstance(admitted, str) else admitted
-        if found.entry is not None:
+            return admitted.text if isinstance(admitted, Why) else admitted
+        if not found.kind.has_folder:
             return found  # the user's own file asks for it
         from supervisor.discovery.trust_rules import widens
 
@@ -67,7 +69,7 @@ class Admission:
         if not more:
             return found
         admitted = yield from self.judge(found, Allowance())
-        return f"it now asks for {', '.join(more)}, in {found.folder}" if isinstance(admitted, str) else admitted
+        return f"it now asks for {', '.join(more)}, in {found.folder}" if isinstance(admitted, Why) else admitted
 
     def needs_trust(self, found: Found) -> bool:
         """Whether an extension runs only if it is trusted: the user has not consented to it."""
@@ -75,11 +77,11 @@ class Admission:
             return False
         return found.scope is not Scope.PROJECT or not self._consent.whole_project
 
-    def judge(self, found: Found, allowance: Allowance) -> Steps[Found | str]:
-        """Returns an extension, sealed as it was found to be trusted; or in a few words why it is not."""
-        judged = yield from self._store.judging(found.place, found.manifest, allowance, server=found)
+    def judge(self, found: Found, allowance: Allowance) -> Steps[Found | Why]:
+        """Returns an extension, sealed as it was found to be trusted; or why it is not."""
+        judged = yield from self._store.judging(found.place, found.manifest, allowance, found=found)
         if not judged.is_trusted:
-            return judged.reason
+            return judged.why_not
         seal = judged.seal
         if seal is not None and found.manifest.dialect == COPILOT:
             seal = seal.for_good()
@@ -110,7 +112,7 @@ class _OneStart:
         self._admission = admission
         self._allowances = {scope: Allowance() for scope in Scope}
 
-    def __call__(self, found: Found) -> Steps[Found | str]:
+    def __call__(self, found: Found) -> Steps[Found | Why]:
         if not self._admission.needs_trust(found):
             return found
         return (yield from self._admission.judge(found, self._allowances[found.scope]))

@@ -49,7 +49,7 @@ class DataDir(msgspec.Struct, frozen=True):
 def prepare(found: Found, data: Path | None) -> DataDir:
     """Makes the data folder, for its user only, and returns it. `data` is `$ZOT_HOME/data`. If `data` is None, if the
     extension is told of none, or if it cannot be made, returns the extension's own folder, as in zot."""
-    if data is None or not found.has_data_dir:
+    if data is None or not found.kind.has_data_dir:
         return DataDir(found.folder)
     own = data / name_of(found)
     try:
@@ -70,7 +70,7 @@ def name_of(found: Found) -> str:
     if not found.is_of_a_project:
         return name
     folder = found.folder.absolute()
-    project = os.fsencode((folder.parents[2] if found.entry is None else found.entry.absolute().parent).resolve())
+    project = os.fsencode((folder.parents[2] if found.mcp_file is None else found.mcp_file.absolute().parent).resolve())
     return f"{name}-{hashlib.sha256(project).hexdigest()[:8]}"
 
 

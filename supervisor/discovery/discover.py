@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from supervisor.discovery.found import NEVER_SEEN, Found, Scope, Skipped
-from supervisor.discovery.staging_names import is_staging
+from supervisor.discovery.found import Found, Scope, unread_kind
+from supervisor.discovery.kind import Kind
+from supervisor.discovery.skipped import Cause, Skipped, Why
 from supervisor.discovery.steps import finish
 from supervisor.home.copilot_folders import PROGRAM, copilot_folder_of, copilot_folders_of_user, is_for_copilot
 from supervisor.home.small_file import read_file
+from supervisor.home.staging_names import is_staging
 from wire.manifest import FILE, Manifest, ManifestError, parse_manifest
 from wire.text import valid_text
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from supervisor.discovery.steps import Steps
 
 MANIFEST = FILE
+DISABLED = Why("disabled", Cause.DISABLED)
 PROJECT_FILE = ".mcp.json"
 """The MCP servers of a project, in its folder."""
 USER_FILE = "mcp.json"
@@ -43,7 +46,7 @@ class Discovery(msgspec.Struct, frozen=True):
 class Admit(Protocol):
     """Says what may be started."""
 
-    def __call__(self, found: Found) -> Steps[Found | str]:
+    def __call__(self, found: Found) -> Steps[Found | Why]:
         """Returns an extension that needs trust as it may be started, or why it may not."""
         ...
 
@@ -99,30 +102,33 @@ def discovering(
     for each in _candidates(explicit, project, home, mcp):
         if isinstance(each, Skipped):
             is_of_others = admit is not None and _is_of_user(each, home) and not admit.knows(each.folder)
-            skipped.append(each.of_others() if is_of_others else each)
+            skipped.append(replace(each, may_be_needed=False, is_of_others=True) if is_of_others else each)
             continue
-        manifest, entry = each.manifest, each.entry
-        if not manifest.is_enabled and (each.scope is not Scope.EXPLICIT or entry is not None):
-            skipped.append(Skipped(each.place, "disabled", is_error=False, entry=entry))
+        manifest, file = each.manifest, each.mcp_file
+        if not manifest.is_enabled and (each.scope is not Scope.EXPLICIT or not each.kind.has_folder):
+            skipped.append(Skipped(each.place, DISABLED, each.kind, is_error=False, mcp_file=file))
             continue
         if (winner := found.get(manifest.name)) is not None:
             reason = f"the name {manifest.name!r} is taken by {winner.where} ({winner.source})"
-            if entry is not None:
-                reason = f"{entry}: {reason}"
-            skipped.append(Skipped(each.place, reason, is_error=winner.scope is each.scope, entry=entry))
+            if file is not None:
+                reason = f"{file}: {reason}"
+            why, is_error = Why(reason, Cause.NAME_TAKEN), winner.scope is each.scope
+            skipped.append(Skipped(each.place, why, each.kind, is_error=is_error, mcp_file=file))
             continue
         extension, lacks = _to_start(each, mcp, project, sdks or home)
         if isinstance(extension, Skipped):
             skipped.append(extension)
             continue
         admitted = extension if admit is None or not each.needs_trust else (yield from admit(extension))
-        if isinstance(admitted, str):
-            why, is_new = untrusted_reason(manifest.name, admitted, each.scope), admitted == NEVER_SEEN
-            left_out = Skipped(each.place, why, untrusted=extension, entry=entry, is_new=is_new)
-            skipped.append(replace(left_out, is_copilot=each.is_copilot))
-        elif lacks:
+        if isinstance(admitted, Why):
+            why, is_mine = admitted.with_way_out(each), each.scope is Scope.GLOBAL
+            is_of_others = is_mine and why.cause is Cause.NEVER_SEEN
+            skipped.append(
+                Skipped(each.place, why, each.kind, untrusted=extension, mcp_file=file, is_of_others=is_of_others)
+            )
+        elif lacks is not None:
             is_named, needed = each.scope is Scope.EXPLICIT, manifest.required or manifest.on_failure == "deny"
-            skipped.append(Skipped(each.place, lacks, is_named=is_named, may_be_needed=needed, is_copilot=True))
+            skipped.append(Skipped(each.place, lacks, each.kind, is_named=is_named, may_be_needed=needed))
         else:
             found[manifest.name] = admitted
     return Discovery(tuple(sorted(found.values(), key=lambda extension: extension.order)), tuple(skipped))
@@ -130,19 +136,19 @@ def discovering(
 
 def _is_of_user(skipped: Skipped, home: Path | None) -> bool:
     """Whether this is in a folder with Copilot extensions of the user, to which other programs write as well."""
-    if home is None or skipped.is_named or skipped.entry is not None:
+    if home is None or skipped.is_named or not skipped.kind.has_folder:
         return False
     return skipped.folder.parent in copilot_folders_of_user(home)
 
 
 def _to_start(
     found: Found, mcp: McpFiles | None, project: Path | None, sdks: Path | None
-) -> tuple[Found | Skipped, str]:
-    """The extension as it is started, or why it is not; and what this machine lacks for it, "" if nothing."""
-    entry = found.entry
-    if entry is None:
-        if not found.is_copilot:
-            return found, ""
+) -> tuple[Found | Skipped, Why | None]:
+    """The extension as it is started, or why it is not; and what this machine lacks for it."""
+    file = found.mcp_file
+    if file is None:
+        if found.kind is not Kind.COPILOT:
+            return found, None
         from supervisor.discovery.copilot.prepared import prepared
 
         return prepared(found, mcp.workspace if mcp is not None else project or Path.cwd(), sdks)
@@ -152,10 +158,11 @@ def _to_start(
     made = expanded(found, os.environ)
     if isinstance(made, str):
         needed = found.manifest.required
-        return Skipped(found.place, f"{entry}: {made}", may_be_needed=needed, entry=entry), ""
+        return Skipped(found.place, Why(f"{file}: {made}"), found.kind, may_be_needed=needed, mcp_file=file), None
     if is_itself(made):
-        return Skipped(found.place, f"{entry}: {REASON}", is_error=False, entry=entry), ""
-    return made, ""
+        why = Why(f"{file}: {REASON}", Cause.ITSELF)
+        return Skipped(found.place, why, found.kind, is_error=False, mcp_file=file), None
+    return made, None
 
 
 def _candidates(
@@ -181,8 +188,8 @@ def _look_at(folder: Path, scope: Scope, position: int = 0) -> Found | Skipped:
     try:
         return Found(folder, read_manifest(folder), scope, position)
     except ManifestError as error:
-        is_named = scope is Scope.EXPLICIT
-        return Skipped(folder, str(error), is_named=is_named, may_be_needed=error.may_be_needed)
+        kind, is_named = unread_kind(folder), scope is Scope.EXPLICIT
+        return Skipped(folder, Why(str(error)), kind, is_named=is_named, may_be_needed=error.may_be_needed)
 
 
 def mcp_file(scope: Scope, project: Path, home: Path) -> Path:
@@ -203,7 +210,7 @@ def servers_in(file: Path, scope: Scope, workspace: Path, position: int = 0) -> 
 
         return read_servers(file, scope, workspace, position)
     except (ImportError, OSError) as error:  # in a reload there may be no descriptor
-        return [Skipped(file, f"{file}: cannot load what it needs: {error}", entry=file)]
+        return [Skipped(file, Why(f"{file}: cannot load what it needs: {error}"), Kind.MCP_FILE, mcp_file=file)]
 
 
 def installed(project: Path | None, home: Path | None, skipped: list[Skipped]) -> list[tuple[Path, Scope]]:
@@ -239,12 +246,6 @@ def copilot_installed(parent: Path, skipped: list[Skipped]) -> list[Path]:
         for folder in _folders(parent, skipped)
         if os.path.lexists(folder / PROGRAM) or os.path.lexists(folder / MANIFEST)
     ]
-
-
-def untrusted_reason(name: str, why: str, scope: Scope = Scope.PROJECT) -> str:
-    """Says in one line that an extension is not trusted, why, and what to do."""
-    other = ", or --trust-project" if scope is Scope.PROJECT else ""
-    return f"not trusted ({why}): not started; zot ext trust {shlex.quote(name)}{other}"
 
 
 def broken_link(folder: Path) -> str:
@@ -318,7 +319,7 @@ def _folders(parent: Path, skipped: list[Skipped]) -> list[Path]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        skipped.append(Skipped(parent, f"cannot be read: {error.strerror}"))
+        skipped.append(Skipped(parent, Why(f"cannot be read: {error.strerror}")))
         return []
-    skipped += [Skipped(folder, broken_link(folder)) for folder in sorted(broken)]
+    skipped += [Skipped(folder, Why(broken_link(folder)), unread_kind(folder)) for folder in sorted(broken)]
     return sorted(found)

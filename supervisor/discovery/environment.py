@@ -105,7 +105,7 @@ def extension_environment(found: Found, config: Config, environ: Mapping[str, st
     """
     allowed = {name: value for name, value in environ.items() if may_have(name, found.manifest, config, value)}
     is_limited = found.manifest.limits.over(config.limits).file_mb is not None
-    is_hashed = found.is_of_a_project and found.entry is None
+    is_hashed = found.is_of_a_project and found.kind.has_folder
     return {**(NO_BYTECODE if is_hashed or is_limited else {}), **allowed, **found.set_env}
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from supervisor.discovery.environment import NEVER, may_have, policy_of
-from supervisor.discovery.found import NEVER_SEEN
+from supervisor.discovery.skipped import Cause, Why
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -69,6 +69,12 @@ class TrustJudgement:
     def is_trusted(self) -> bool:
         return self.standing is TrustState.TRUSTED
 
+    @property
+    def why_not(self) -> Why:
+        """Why the extension is not started, if it is not trusted."""
+        is_new = self.standing is TrustState.NEVER_SEEN
+        return Why(self.reason, Cause.NEVER_SEEN if is_new else Cause.UNTRUSTED)
+
 
 def decide_unread(record: TrustRecord | None, env: tuple[str, ...], name: str | None = None) -> TrustState | None:
     """Returns the state of an extension that is not trusted whatever its content is; None if the content decides.
@@ -120,7 +126,7 @@ def state_reason(state: TrustState, record: TrustRecord | None, manifest: Manife
     """Returns in a few words why an extension in this state is not trusted; empty if it is trusted."""
     match state:
         case TrustState.NEVER_SEEN:
-            return NEVER_SEEN
+            return "never seen"
         case TrustState.CHANGED:
             return "its files have changed"
         case TrustState.RENAMED:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from supervisor.discovery.content_hash import ContentError, hashing
-from supervisor.discovery.found import COPILOT
+from supervisor.discovery.kind import COPILOT
 from supervisor.discovery.seal import Seal
 from supervisor.discovery.steps import Allowance, finish
 from supervisor.discovery.trust_file import TrustError, TrustFile
@@ -59,11 +59,11 @@ class TrustStore:
         """Judges whether an extension may start. Only one that needs trust is judged; nothing is raised."""
         if not found.needs_trust:
             return TrustJudgement(TrustState.TRUSTED, "")
-        return finish(self.judging(found.place, found.manifest, server=found))
+        return finish(self.judging(found.place, found.manifest, found=found))
 
-    def examine(self, folder: Path, manifest: Manifest, server: Found | None = None) -> TrustJudgement:
+    def examine(self, folder: Path, manifest: Manifest, found: Found | None = None) -> TrustJudgement:
         """Judges as `judging` does, and always reads the content: for a person, who is shown what has changed."""
-        return finish(self.judging(folder, manifest, is_shown=True, server=server))
+        return finish(self.judging(folder, manifest, is_shown=True, found=found))
 
     def judging(
         self,
@@ -72,34 +72,34 @@ class TrustStore:
         allowance: Allowance | None = None,
         *,
         is_shown: bool = False,
-        server: Found | None = None,
+        found: Found | None = None,
     ) -> Steps[TrustJudgement]:
         """Judges whether an extension of any scope is what the user has trusted. Reads nothing of an extension that was
-        never trusted, or that asks for more than it was granted, unless it `is_shown`. Raises nothing. `server` is the
-        extension itself; of one with an `entry` `folder` is its `place`."""
+        never trusted, or that asks for more than it was granted, unless it `is_shown`. Raises nothing. `found` is the
+        extension itself; of one with an `mcp_file` `folder` is its `place`."""
         try:
             record = self.entries().get(key_of(folder))
             name = manifest.name if manifest.dialect == COPILOT else None
             state = decide_unread(record, manifest.env, name)
             if state is not None and not is_shown:
                 return TrustJudgement(state, state_reason(state, record, manifest))
-            content = yield from self._hashing(folder, manifest, allowance, server)
+            content = yield from self._hashing(folder, manifest, allowance, found)
         except (TrustError, ContentError) as error:
             return TrustJudgement(TrustState.UNKNOWN, str(error))
         state = decide(record, content.hash, manifest.env, name)
         known = record.parts if is_shown and record is not None else {}
         changed = changes(known, _storable(content.parts)) if known else ()
         reason = state_reason(state, record, manifest)
-        if state is TrustState.CHANGED and server is not None and server.entry is not None:
+        if state is TrustState.CHANGED and found is not None and not found.kind.has_folder:
             reason = "its entry or a file that it names has changed"
         return TrustJudgement(state, reason, content, changed, Seal(manifest, content.stamps))
 
     def trust(
-        self, folder: Path, manifest: Manifest, content: Content | None = None, *, server: Found | None = None
+        self, folder: Path, manifest: Manifest, content: Content | None = None, *, found: Found | None = None
     ) -> None:
         """Records the present content of an extension, or the `content` that the user has been shown. Raises
         `TrustError` and `ContentError`."""
-        content = content or finish(self._hashing(folder, manifest, None, server))
+        content = content or finish(self._hashing(folder, manifest, None, found))
         record = TrustRecord(
             hash=content.hash,
             name=manifest.name,
@@ -124,17 +124,17 @@ class TrustStore:
         return self._checked(self._file.read())
 
     def _hashing(
-        self, folder: Path, manifest: Manifest, allowance: Allowance | None, server: Found | None
+        self, folder: Path, manifest: Manifest, allowance: Allowance | None, found: Found | None
     ) -> Steps[Content]:
-        if server is not None and server.entry is not None:
+        if found is not None and not found.kind.has_folder:
             from supervisor.discovery.mcp.entry_hash import hashing_entry
 
-            return (yield from hashing_entry(server, allowance))
+            return (yield from hashing_entry(found, allowance))
         beside: list[str] = []
         if manifest.dialect == COPILOT:
             from supervisor.discovery.copilot.prepared import sdk_beside
 
-            beside = sdk_beside(folder, self._home, server)
+            beside = sdk_beside(folder, self._home, found)
         return (yield from hashing(folder, manifest, allowance, beside))
 
     def _checked(self, rows: Rows) -> dict[str, TrustRecord]:

@@ -28,7 +28,7 @@ NAME_BYTES = 240
 def folder_of(extension: Installed, home: Path) -> Path:
     """Returns the extension's data folder under `$ZOT_HOME`; it may not exist."""
     found = extension.found or Found(
-        extension.folder, Manifest(extension.name, "?"), extension.scope, entry=extension.entry
+        extension.folder, Manifest(extension.name, "?"), extension.scope, mcp_file=extension.mcp_file
     )
     return home / data_dir.FOLDER / data_dir.name_of(found)
 

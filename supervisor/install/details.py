@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.environment import policy_of, secrets_given, withheld
+from supervisor.discovery.kind import Kind
 from supervisor.install import data, tree
 from supervisor.install.installed import judge_trust
 
@@ -67,7 +68,7 @@ def details(extension: Installed, home: Path, config: Config, environ: Mapping[s
         is_changed, left = None, ()
     return Details(
         extension=extension,
-        argv=() if found is None else tuple(found.argv if found.entry is None else found.written),
+        argv=() if found is None else tuple(found.shown),
         warnings=() if found is None else tuple(start_warnings(found, home)),
         env_policy="" if found is None else policy_of(found.manifest, config),
         secrets_given=() if found is None else tuple(secrets_given(found.manifest, config, environ)),
@@ -86,32 +87,32 @@ def details(extension: Installed, home: Path, config: Config, environ: Mapping[s
 
 def command_line(found: Found) -> str:
     """Returns the command line, quoted for a shell."""
-    return shlex.join(found.argv if found.entry is None else found.written)
+    return shlex.join(found.shown)
 
 
 def start_warnings(found: Found, home: Path) -> list[str]:
     """Returns the unknown fields of the extension's manifest, and why its program cannot be started now. These are only
     warnings: the program may have to be built first."""
     remarks = [found.manifest.remark] if found.manifest.remark else []
-    if not found.is_copilot:
+    if found.kind is not Kind.COPILOT:
         return [*remarks, *_program_warnings(found)]
     from supervisor.discovery.copilot.prepared import prepared
 
     _, lacks = prepared(found, found.folder, home)
-    return [*remarks, *([lacks] if lacks else ())]
+    return [*remarks, *([lacks.text] if lacks is not None else ())]
 
 
 def _program_warnings(found: Found) -> list[str]:
     exec_, program = found.command[0] if found.command else found.manifest.exec, found.program
-    if found.entry is not None and not found.command:
+    if found.kind.is_expanded and not found.command:
         return []  # its variables are not set
-    if found.entry is not None and not found.folder.is_dir():
+    if not found.kind.has_folder and not found.folder.is_dir():
         return [f"{found.folder}, in which it is to run, is no folder"]
     if "/" not in exec_:
         return [] if "/" in program else [f"{exec_} is not on PATH; install it, or it cannot be started"]
     real, folder = os.path.realpath(program), os.path.realpath(found.folder)
     warnings = []
-    if found.entry is None and not os.path.isabs(exec_) and not real.startswith(folder.rstrip("/") + "/"):
+    if found.kind.has_folder and not os.path.isabs(exec_) and not real.startswith(folder.rstrip("/") + "/"):
         warnings.append(f"{exec_} leads out of its folder, to {real}: that is not installed with it")
     if not os.path.exists(program):
         return [*warnings, f"{program} does not exist; if it has to be built, build it there"]

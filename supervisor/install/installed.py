@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from supervisor.discovery.content_hash import ContentError
 from supervisor.discovery.discover import MANIFEST, mcp_file, read_manifest, servers_of
-from supervisor.discovery.found import Found, Scope
-from supervisor.discovery.staging_names import is_staging
+from supervisor.discovery.found import Found, Scope, unread_kind
 from supervisor.discovery.trust_store import TrustError, TrustStore
 from supervisor.home.copilot_folders import PROGRAM, copilot_folder_of, copilot_folders_of_user, is_for_copilot
+from supervisor.home.staging_names import is_staging
 from supervisor.install.errors import MisuseError
 from supervisor.install.record import Record, RecordError, read_record
 from supervisor.install.staging import sweep
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    from supervisor.discovery.kind import Kind
     from supervisor.discovery.trust_rules import TrustJudgement
 
 BOTH = (Scope.PROJECT, Scope.GLOBAL)
@@ -63,9 +64,9 @@ class Installed:
     """The fault of the manifest; empty if the manifest is readable."""
     record_trouble: str = ""
     """The fault of the record; empty if the record is readable or missing."""
-    entry: Path | None = None
+    mcp_file: Path | None = None
     """The file that an MCP server is from."""
-    server: Found | None = None
+    mcp_found: Found | None = None
     """The MCP server, if its entry can be read; not expanded if a variable is not set, which `trouble` says."""
 
     @property
@@ -86,8 +87,8 @@ class Installed:
 
     @property
     def found(self) -> Found | None:
-        if self.server is not None:
-            return self.server
+        if self.mcp_found is not None:
+            return self.mcp_found
         return None if self.manifest is None else Found(self.folder, self.manifest, self.scope)
 
     @property
@@ -96,25 +97,20 @@ class Installed:
         return self.scope is Scope.PROJECT if self.found is None else self.found.needs_trust
 
     @property
-    def is_copilot(self) -> bool:
-        """Whether it is a Copilot extension; one that cannot be read, if it lies where only such are."""
-        return is_for_copilot(self.folder.parent) if self.found is None else self.found.is_copilot
-
-    @property
-    def has_data_dir(self) -> bool:
-        """As in `Found`."""
-        return self.entry is None and not self.is_copilot
+    def kind(self) -> Kind:
+        """What it is; if it cannot be read, by where it lies."""
+        return unread_kind(self.folder, self.mcp_file) if self.found is None else self.found.kind
 
     @property
     def runs_in(self) -> Path:
         """The folder of its process."""
-        if self.entry is None:
+        if self.mcp_file is None:
             return self.folder
-        return self.entry.parent if self.server is None else self.server.folder
+        return self.mcp_file.parent if self.mcp_found is None else self.mcp_found.folder
 
     @property
     def where(self) -> str:
-        return f"{self.entry or self.folder} ({self.scope.label})"
+        return f"{self.mcp_file or self.folder} ({self.scope.label})"
 
 
 def look_at(folder: Path, scope: Scope) -> Installed:
@@ -178,11 +174,11 @@ def _servers(folders: ExtensionFolders, scope: Scope) -> list[Installed]:
     servers: list[Installed] = []
     for each in found:
         if not isinstance(each, Found):
-            servers.append(Installed(each.folder, scope, None, None, each.reason, entry=file))
+            servers.append(Installed(each.folder, scope, None, None, each.reason, mcp_file=file))
             continue
         made = expanded(each, os.environ)
         trouble, server = (made, each) if isinstance(made, str) else ("", made)
-        servers.append(Installed(each.place, scope, server.manifest, None, trouble, entry=file, server=server))
+        servers.append(Installed(each.place, scope, server.manifest, None, trouble, mcp_file=file, mcp_found=server))
     return servers
 
 
@@ -220,7 +216,7 @@ def trust(extension: Installed, home: Path) -> str:
     if extension.manifest is None:
         return extension.trouble
     try:
-        TrustStore(home).trust(extension.folder, extension.manifest, server=extension.server)
+        TrustStore(home).trust(extension.folder, extension.manifest, found=extension.mcp_found)
     except (TrustError, ContentError) as error:
         return str(error)
     return ""

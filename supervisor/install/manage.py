@@ -45,8 +45,8 @@ class Removal:
 def remove(extension: Installed, home: Path, others: Iterable[Installed], *, purge: bool = False) -> Removal:
     """Deletes the extension's folder, or only the link if the folder is a link. The data stays, unless `purge` is set
     and none of `others` has the same data folder. Raises `InstallError`."""
-    if extension.entry is not None:
-        raise MisuseError(f"{extension.name!r} is an MCP server of {extension.entry}: zot mcp remove takes it out")
+    if extension.mcp_file is not None:
+        raise MisuseError(f"{extension.name!r} is an MCP server of {extension.mcp_file}: zot mcp remove takes it out")
     extension = data.opened(extension)
     folder = data.folder_of(extension, home)
     moved: list[Path] = []
@@ -89,8 +89,8 @@ def switch(extension: Installed, home: Path, *, on: bool) -> bool:
     does not see a local change. Raises `InstallError`."""
     if extension.is_link and not extension.folder.exists():
         raise InstallError(f"{extension.folder}: {extension.trouble}")
-    if extension.entry is not None:
-        return _switch_server(extension, extension.entry, on=on)
+    if extension.mcp_file is not None:
+        return _switch_server(extension, extension.mcp_file, on=on)
     was_trusted = extension.needs_trust and is_trusted(extension, home)
     try:
         with staging.locked(extension.folder.parent):
@@ -108,11 +108,11 @@ def switch(extension: Installed, home: Path, *, on: bool) -> bool:
 
 def _switch_server(extension: Installed, file: Path, *, on: bool) -> bool:
     """Its trust does not depend on this."""
-    if extension.server is None or extension.server.server is None:
+    if extension.mcp_found is None or extension.mcp_found.mcp_entry is None:
         raise InstallError(f"{extension.trouble}; correct it first")
     path = Path(os.path.realpath(file))
     text = read_file(path)
-    after = switched(text, extension.server.server.key, on=on)
+    after = switched(text, extension.mcp_found.mcp_entry.key, on=on)
     if after is None:
         raise InstallError(f"{file} has no server {extension.name!r} any more")
     if after == text:

@@ -20,8 +20,8 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from supervisor.discovery.staging_names import STAGING, is_staging
 from supervisor.home.delete_tree import delete
+from supervisor.home.staging_names import STAGING, is_staging
 from supervisor.install.errors import InstallError
 
 if TYPE_CHECKING:

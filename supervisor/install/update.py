@@ -120,9 +120,9 @@ def update(
 
 
 def _record_of(extension: Installed) -> Record:
-    if extension.entry is not None:
+    if extension.mcp_file is not None:
         raise MisuseError(
-            f"{extension.name!r} is an MCP server of {extension.entry}, whose command says which version runs;"
+            f"{extension.name!r} is an MCP server of {extension.mcp_file}, whose command says which version runs;"
             " zot mcp get shows it"
         )
     if extension.is_link:

@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.discover import Discovery
-from supervisor.discovery.found import COPILOT
 from supervisor.reload.plan import Keep, Skip, Stop, plan_all
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from supervisor.discovery.found import Skipped
+    from supervisor.discovery.skipped import Skipped
     from supervisor.extension.extension import Extension
     from supervisor.reload.plan import KnownExtension, Plan
 
@@ -54,8 +53,7 @@ def is_of(skipped: Skipped, dialect: str, parents: Collection[Path]) -> bool:
     """Whether what was skipped is an extension of this dialect, or may be one whose manifest cannot be read."""
     if skipped.untrusted is not None:
         return skipped.untrusted.manifest.dialect == dialect
-    is_known = dialect == COPILOT and skipped.is_copilot
-    return is_known or skipped.folder in parents or skipped.folder.parent in parents
+    return skipped.kind.dialect == dialect or skipped.folder in parents or skipped.folder.parent in parents
 
 
 def why_held(extension: Extension) -> str:

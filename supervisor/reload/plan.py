@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.discovery.discover import Discovery
-    from supervisor.discovery.found import Found, Skipped
+    from supervisor.discovery.found import Found
+    from supervisor.discovery.skipped import Skipped
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -46,12 +47,16 @@ class Keep(msgspec.Struct, frozen=True):
     """The extension stays as it is."""
 
     reason: str
+    is_waiting: bool = False
+    """Only until the user trusts its files as they are now."""
 
 
 class Skip(msgspec.Struct, frozen=True):
     """A folder that belongs to no running extension is not started."""
 
     reason: str
+    is_waiting: bool = False
+    """Only until the user trusts it."""
 
 
 Plan = Start | Replace | Stop | Keep | Skip
@@ -74,13 +79,13 @@ def plan_one(known: KnownExtension, read: Manifest | Found | ManifestError) -> P
     if isinstance(read, ManifestError):
         return Keep(str(read))
     if not isinstance(read, Manifest):
-        return Replace(read) if read.manifest.is_enabled else Stop(f"it is disabled in {read.entry}")
+        return Replace(read) if read.manifest.is_enabled else Stop(f"it is disabled in {read.mcp_file}")
     if read.name != name:
         return Keep(_renamed(name, read.name))
     if not read.is_enabled and known.found.scope is not Scope.EXPLICIT:
         return Stop("it is disabled in its manifest")
     new = replace(known.found, manifest=read, seal=None)
-    if new.is_copilot is not known.found.is_copilot:
+    if new.kind is not known.found.kind:
         return Keep("its manifest says now that it is started in another way: that needs a new start")
     return Replace(new)
 
@@ -102,9 +107,11 @@ def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tupl
         elif place in by_place:
             plans.append((name, Keep(_renamed(name, by_place[place].manifest.name))))
         elif (skipped := _skipped(extension.found, skipped_by_folder)) is not None and skipped.is_error:
-            plans.append((name, Keep(skipped.reason)))
+            plans.append((name, Keep(skipped.reason, skipped.why.is_waiting)))
         elif not extension.is_stopped:
-            gone = "its folder is gone" if extension.found.entry is None else f"it is not in {extension.found.entry}"
+            gone = (
+                "its folder is gone" if extension.found.mcp_file is None else f"it is not in {extension.found.mcp_file}"
+            )
             plans.append((name, Stop(gone if skipped is None else f"it is {skipped.reason}")))
     folders = {extension.found.place for extension in known}
     names = {extension.found.manifest.name for extension in known}
@@ -113,14 +120,14 @@ def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tupl
             plans.append((name, Skip("an extension of the client program has its name")))
         elif name not in names and new.place not in folders:
             plans.append((name, Start(new)))
-    plans += [(skipped.folder.name, Skip(skipped.reason)) for skipped in _errors(discovery, folders)]
+    plans += [(each.folder.name, Skip(each.reason, each.why.is_waiting)) for each in _errors(discovery, folders)]
     return plans
 
 
 def _skipped(found: Found, by_folder: Mapping[Path, Skipped]) -> Skipped | None:
     """Why an extension is not among those that were found; None if nothing says so. A file that cannot be read is about
     all its servers."""
-    whole = None if found.entry is None else by_folder.get(found.entry)
+    whole = None if found.mcp_file is None else by_folder.get(found.mcp_file)
     return by_folder.get(found.place) or whole
 
 

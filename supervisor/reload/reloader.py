@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
 
     Done = Callable[[ReloadOutcome], None]
+    DialectDone = Callable[[tuple[ReloadOutcome, ...], frozenset[ReloadOutcome]], None]
     from supervisor.reload.rounds import AllDone
 
     Plans = Sequence[tuple[str, Plan]]
@@ -103,16 +104,17 @@ class Reloader:
 
         self._plan_all(planned)
 
-    def begin_dialect(self, dialect: str, parents: Collection[Path], done: AllDone) -> None:
+    def begin_dialect(self, dialect: str, parents: Collection[Path], done: DialectDone) -> None:
         """Reloads the extensions of one dialect for the agent, see `plan_dialect`, and starts new ones. All others stay
-        as they are. `done` gets the outcomes in a later pass. Needs `rediscover`."""
+        as they are. `done` gets the outcomes in a later pass, and those of extensions that do not run as they are now
+        only until the user trusts them. Needs `rediscover`."""
 
         def discovered(discovery: Discovery | None) -> None:
             extensions = self._supervisor.extensions
             held = {each.name: why for each in extensions if (why := why_held(each))}
             known = [_known(each) for each in extensions]
             plans = [] if discovery is None else plan_dialect(dialect, known, discovery, parents=parents, held=held)
-            self._carry_out_all(plans, done)
+            self._carry_out_all(plans, lambda outcomes: done(outcomes, _waiting(plans, outcomes)))
 
         self.look(discovered)
 
@@ -140,7 +142,7 @@ class Reloader:
             return outcome
         try:
             found = self._supervisor.find(outcome.name).found
-            if found.entry is not None:
+            if not found.kind.has_folder:
                 return outcome
             return msgspec.structs.replace(outcome, folder=str(found.folder))
         except KeyError:
@@ -243,6 +245,15 @@ class Reloader:
             extension.on_settled = settled
 
 
+def _waiting(plans: Plans, outcomes: Sequence[ReloadOutcome]) -> frozenset[ReloadOutcome]:
+    """The outcomes of the plans that wait for the user; both are in the same order."""
+    return frozenset(
+        outcome
+        for (_, plan), outcome in zip(plans, outcomes, strict=True)
+        if isinstance(plan, Keep | Skip) and plan.is_waiting
+    )
+
+
 def _known(extension: Extension) -> KnownExtension:
     return KnownExtension(extension.found, extension.handover.is_stopped and not extension.is_reloading)
 
@@ -251,7 +262,7 @@ def _read(found: Found) -> Manifest | Found | ManifestError:
     if found.link is not None:
         return found.manifest
     try:
-        if found.entry is not None:
+        if not found.kind.has_folder:
             from supervisor.discovery.mcp.servers import read_again  # it is loaded: this server is from there
 
             return read_again(found, os.environ)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from supervisor.discovery.discover import Discovery, untrusted_reason
-from supervisor.discovery.found import Skipped
+from supervisor.discovery.discover import Discovery
 from supervisor.discovery.seal import Seal
+from supervisor.discovery.skipped import Cause, Skipped, Why
 from supervisor.discovery.steps import Allowance
 from supervisor.discovery.trust_rules import TrustState
 from supervisor.discovery.trust_store import TrustStore, key_of
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     from supervisor.discovery.found import Found
     from supervisor.discovery.steps import Steps
-
-NOT_TRUSTED = "not trusted"
-"""The beginning of the reason why an extension waits for the user."""
 
 
 class StrictAdmission:
@@ -52,7 +49,7 @@ class StrictAdmission:
     def _remembered(self, found: Found) -> Steps[Found]:
         seal = found.seal
         if not found.is_hashed or seal is None:
-            judged = yield from self._store.judging(found.place, found.manifest, is_shown=True, server=found)
+            judged = yield from self._store.judging(found.place, found.manifest, is_shown=True, found=found)
             if judged.content is None or judged.seal is None:
                 return replace(found, seal=Seal(found.manifest, ()).for_good(judged.reason))
             self._consented[_key(found)] = judged.content.hash
@@ -66,42 +63,40 @@ class StrictAdmission:
         found, skipped = [], [self._in_short(each) for each in discovery.skipped]
         for each in discovery.found:
             admitted = (yield from self._judge(each, allowance)) if self._is_judged(each) else each
-            if isinstance(admitted, str):
-                skipped.append(Skipped(each.place, admitted, untrusted=each, is_copilot=each.is_copilot))
+            if isinstance(admitted, Why):
+                skipped.append(Skipped(each.place, admitted, each.kind, untrusted=each))
             else:
                 found.append(admitted)
         return Discovery(tuple(found), tuple(skipped))
 
     def may_run(self, found: Found) -> Steps[Found | str]:
         """A new version as it may run, or why it may not."""
-        return self._judge(found, Allowance())
+        judged = yield from self._judge(found, Allowance())
+        return judged.text if isinstance(judged, Why) else judged
 
     def _is_judged(self, found: Found) -> bool:
         return found.manifest.dialect == self.dialect and found.link is None
 
-    def _judge(self, found: Found, allowance: Allowance) -> Steps[Found | str]:
+    def _judge(self, found: Found, allowance: Allowance) -> Steps[Found | Why]:
         if found.is_hashed and found.seal is not None:
             return _sealed(found, found.seal)
         known = self._consented.get(_key(found))
         judged = yield from self._store.judging(
-            found.place, found.manifest, allowance, is_shown=known is not None, server=found
+            found.place, found.manifest, allowance, is_shown=known is not None, found=found
         )
         is_known = judged.content is not None and judged.content.hash == known
         if judged.seal is not None and (judged.is_trusted or is_known):
             return _sealed(found, judged.seal)
-        why = judged.reason
         if known is not None and judged.standing is TrustState.NEVER_SEEN:
-            why = "its files have changed since it was started"
-        return f"{NOT_TRUSTED} ({why})"
+            return Why("its files have changed since it was started", Cause.UNTRUSTED)
+        return judged.why_not
 
     def _in_short(self, skipped: Skipped) -> Skipped:
         """Without advice that has no effect here."""
         found = skipped.untrusted
         if found is None or not self._is_judged(found):
             return skipped
-        before, _, after = untrusted_reason(found.manifest.name, "\0", found.scope).partition("\0")
-        why = skipped.reason.removeprefix(before).removesuffix(after)
-        return replace(skipped, reason=f"{NOT_TRUSTED} ({why})")
+        return replace(skipped, why=replace(skipped.why, advice=""))
 
 
 def _key(found: Found) -> tuple[str, str]:
@@ -109,9 +104,10 @@ def _key(found: Found) -> tuple[str, str]:
     return key_of(found.place), found.manifest.name
 
 
-def _sealed(found: Found, seal: Seal) -> Found | str:
+def _sealed(found: Found, seal: Seal) -> Found | Why:
     """The extension, whose files are trusted; or why it does not run."""
-    return _unseen(found, seal) or replace(found, seal=seal.for_good())
+    unseen = _unseen(found, seal)
+    return Why(unseen) if unseen else replace(found, seal=seal.for_good())
 
 
 def _unseen(found: Found, seal: Seal) -> str:
@@ -120,8 +116,3 @@ def _unseen(found: Found, seal: Seal) -> str:
     link = seal.absolute_link(os.path.realpath(found.folder))
     why = "is an absolute link, and nobody has seen what it leads to; put the file itself in its place"
     return f"{link} {why}" if link else ""
-
-
-def is_waiting(reason: str) -> bool:
-    """Whether an extension does not run because of this reason only until the user trusts it."""
-    return reason.startswith(f"{NOT_TRUSTED} (")

@@ -97,13 +97,13 @@ def watch(
 
 def _in_folders(supervisor: Supervisor) -> list[Extension]:
     """The extensions that have a folder of their own: all but those of the embedding program, and MCP servers."""
-    return [each for each in supervisor.extensions if each.found.link is None and each.found.entry is None]
+    return [each for each in supervisor.extensions if each.found.link is None and each.found.kind.has_folder]
 
 
 def _has_new_entry(extension: Extension) -> bool:
     """Whether this is an MCP server that its file describes otherwise now. A faulty entry, and one that is gone or
     disabled, are `catch_up`'s."""
-    if extension.found.entry is None:
+    if extension.found.kind.has_folder:
         return False
     from supervisor.discovery.mcp.servers import is_same, read_again  # it is loaded: this server is from there
 

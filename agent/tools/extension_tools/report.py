@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from supervisor.reload.strict_admission import is_waiting
 from wire.text import counted, one_line, valid_text
 
 if TYPE_CHECKING:
@@ -91,14 +90,21 @@ def inspected(row: Row) -> str:
     return "\n".join(lines)
 
 
-def reloaded(outcomes: Sequence[ReloadOutcome], up: Collection[str], new_tools: Mapping[str, Sequence[str]]) -> str:
+def reloaded(
+    outcomes: Sequence[ReloadOutcome],
+    up: Collection[str],
+    new_tools: Mapping[str, Sequence[str]],
+    waiting: Collection[ReloadOutcome],
+) -> str:
     """After a reload. `up` are the extensions that serve now, `new_tools` those that were not offered before, by
-    extension."""
+    extension, and `waiting` the outcomes of extensions that wait for the user's trust."""
     if not outcomes:
         return "there are no Copilot extensions to reload; extensions_manage with operation scaffold makes one"
     done = sum(each.outcome in ("reloaded", "started") for each in outcomes)
     lines = [f"{done} of {counted(len(outcomes), 'Copilot extension')} reloaded or started:"]
-    lines += [_outcome(each, each.name in up, new_tools.get(each.name, ())) for each in outcomes[:LISTED]]
+    lines += [
+        _outcome(each, each in waiting, each.name in up, new_tools.get(each.name, ())) for each in outcomes[:LISTED]
+    ]
     if len(outcomes) > LISTED:
         lines.append(f"- and {len(outcomes) - LISTED} more")
     if any(new_tools.values()):
@@ -106,22 +112,19 @@ def reloaded(outcomes: Sequence[ReloadOutcome], up: Collection[str], new_tools: 
     return "\n".join(lines)
 
 
-def _outcome(told: ReloadOutcome, is_up: bool, new_tools: Sequence[str]) -> str:
+def _outcome(told: ReloadOutcome, is_waiting: bool, is_up: bool, new_tools: Sequence[str]) -> str:
     said = f"- {one_line(valid_text(told.name), NAME)}: "
     reason = one_line(valid_text(told.reason), REASON)
+    why = f"{reason}; {advice(told.name)}" if is_waiting else reason
     match told.outcome:
         case "reloaded" | "started":
             return said + told.outcome + (f"; new tools: {_names(new_tools)}" if new_tools else "")
         case "stopped":
             return f"{said}stopped: {reason}"
         case "kept" if is_up:
-            return f"{said}not reloaded: {_with_advice(told.name, reason)}; the version that was running goes on"
+            return f"{said}not reloaded: {why}; the version that was running goes on"
         case _:
-            return f"{said}not started: {_with_advice(told.name, reason)}"
-
-
-def _with_advice(name: str, reason: str) -> str:
-    return f"{reason}; {advice(name)}" if is_waiting(reason) else reason
+            return f"{said}not started: {why}"
 
 
 def _tools(row: Row) -> str:

@@ -9,7 +9,6 @@ from agent.tools.extension_tools.report import Row, advice
 from supervisor.discovery.found import Scope
 from supervisor.extension.lifecycle import State
 from supervisor.reload.of_dialect import is_of
-from supervisor.reload.strict_admission import is_waiting
 from wire.text import one_line, printable, valid_text
 
 if TYPE_CHECKING:
@@ -17,7 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.discovery.discover import Discovery
-    from supervisor.discovery.found import Found, Skipped
+    from supervisor.discovery.found import Found
+    from supervisor.discovery.skipped import Skipped
     from supervisor.extension.extension import Extension
     from supervisor.supervisor import Supervisor
 
@@ -57,7 +57,7 @@ def _row(extension: Extension, supervisor: Supervisor, skipped: Skipped | None) 
     tools = [name for name in extension.tools if name in offered and offered[name].owner is extension]
     found = extension.found
     state = _state(extension)
-    if skipped is not None and is_waiting(skipped.reason):
+    if skipped is not None and skipped.why.is_waiting:
         state += f"; its files as they are now are {skipped.reason}: {advice(extension.name)}"
     elif skipped is not None and skipped.reason:
         state += f"; its files as they are now are not used: {skipped.reason}"

@@ -93,7 +93,7 @@ class ExtensionTools:
         if self._is_reloading:
             return "such a reload runs already"
 
-        def ended(_outcomes: object) -> None:
+        def ended(_outcomes: object, _waiting: object) -> None:
             self._is_reloading = False
 
         self._is_reloading = True
@@ -142,7 +142,7 @@ class ExtensionTools:
     def _reload(self, done: Done) -> None:
         before = set(self._supervisor.registrations.tools())
 
-        def ended(outcomes: tuple[ReloadOutcome, ...]) -> None:
+        def ended(outcomes: tuple[ReloadOutcome, ...], waiting: frozenset[ReloadOutcome]) -> None:
             if self._supervisor.closed:
                 done(f"{EXTENSIONS_RELOAD.name}: {STOPPING}", True)
                 return
@@ -151,6 +151,6 @@ class ExtensionTools:
                 if name not in before:
                     new.setdefault(owned.owner.name, []).append(name)
             up = {each.name for each in self._supervisor.extensions if each.is_up}
-            done(report.reloaded(outcomes, up, new), False)
+            done(report.reloaded(outcomes, up, new, waiting), False)
 
         self._reloader.begin_dialect(self._dialect, self._parents, ended)

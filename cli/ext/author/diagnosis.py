@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cli.ext.author.no_start_rules import NO_START, carriage_return, rebuild
 from cli.ext.author.stderr_advice import advice_for
-from supervisor.discovery.found import COPILOT
+from supervisor.discovery.kind import COPILOT
 from wire.dialects.table import ZOT
 
 if TYPE_CHECKING:

@@ -58,13 +58,9 @@ def judge(result: CheckupResult, program: ProgramFacts) -> list[DoctorFinding]:
 
 
 def _unknown_fields(result: CheckupResult) -> Iterator[DoctorFinding]:
-    remark = result.found.manifest.remark
-    if remark and result.found.entry is not None:
-        yield DoctorFinding(Level.WARN, "entry", remark, "zot schema mcp has all fields")
-    elif remark:
-        yield DoctorFinding(
-            Level.WARN, "manifest", remark, "correct or remove it: zot ext schema manifest has all fields"
-        )
+    if remark := result.found.manifest.remark:
+        kind = result.found.kind
+        yield DoctorFinding(Level.WARN, kind.described_in, remark, kind.fields_advice)
 
 
 def _start(facts: Facts) -> Iterator[DoctorFinding]:
@@ -209,7 +205,7 @@ def _orderly_end(result: CheckupResult) -> Iterator[DoctorFinding]:
 def _environment(result: CheckupResult) -> Iterator[DoctorFinding]:
     if asked := result.found.manifest.env:
         yield DoctorFinding(Level.OK, "env", f"asks for {', '.join(asked)}")
-    if result.missing_env and result.found.entry is None:  # an MCP server of a file has defaults for them
+    if result.missing_env and not result.found.kind.is_expanded:
         message = f"not set here: {', '.join(result.missing_env)}"
         yield DoctorFinding(Level.WARN, "env", message, "export it before zot is started")
 

@@ -15,8 +15,10 @@ from cli.ext.author.doctor_findings import judge, judge_manifest
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.copilot.manifest import has_no_exec
 from supervisor.discovery.discover import MANIFEST, McpFiles, discover, mcp_file, read_manifest, servers_of
-from supervisor.discovery.found import Found, Scope, Skipped
+from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.kind import Kind
 from supervisor.discovery.mcp.servers import expanded
+from supervisor.discovery.skipped import Cause, Skipped, Why
 from supervisor.harness.checkup import examine
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.program_facts import look
@@ -104,7 +106,7 @@ def choose(targets: Sequence[str], project: Path, home: Path) -> _Chosen:
                 _admit(skipped.untrusted, chosen, home)
                 continue
             findings = _skipped_findings(skipped) if skipped.is_error else ()
-            told = Report(skipped.name, skipped.entry or skipped.folder, findings)
+            told = Report(skipped.name, skipped.mcp_file or skipped.folder, findings)
             chosen.reports.append(told if skipped.is_error else replace(told, skipped=skipped.reason))
         return chosen
     for target in targets:
@@ -156,7 +158,7 @@ def _admit_server(name: str, project: Path, home: Path, chosen: _Chosen) -> bool
     for scope in (Scope.PROJECT, Scope.GLOBAL):
         file = mcp_file(scope, project, home)
         for each in servers_of(scope, project, home):
-            if isinstance(each, Found) and each.server is not None and name in (each.manifest.name, each.server.key):
+            if isinstance(each, Found) and name in each.names:
                 made = expanded(each, os.environ)
                 if isinstance(made, Found):
                     _admit(made, chosen, home)
@@ -174,25 +176,25 @@ def _entry_finding(reason: str) -> DoctorFinding:
 
 
 def _skipped_findings(skipped: Skipped) -> tuple[DoctorFinding, ...]:
-    if skipped.entry is not None:
+    if not skipped.kind.has_folder:
         return (_entry_finding(skipped.reason),)
-    if skipped.is_copilot:
-        return (_lacking(skipped.reason),)
-    return _manifest_findings(skipped.folder, skipped.reason)
+    if skipped.why.cause is Cause.LACKING:
+        return (_lacking(skipped.why),)
+    return _manifest_findings(skipped.folder, skipped.why)
 
 
 def _admit_folder(folder: Path, scope: Scope, chosen: _Chosen, home: Path) -> None:
     try:
         found = Found(folder, read_manifest(folder), scope)
     except ManifestError as error:
-        chosen.reports.append(Report(folder.name, folder, _manifest_findings(folder, str(error))))
+        chosen.reports.append(Report(folder.name, folder, _manifest_findings(folder, Why(str(error)))))
         return
-    lacks = ""
-    if found.is_copilot:
+    lacks = None
+    if found.kind is Kind.COPILOT:
         from supervisor.discovery.copilot.prepared import prepared
 
         found, lacks = prepared(found, Path.cwd(), home)
-    if lacks:
+    if lacks is not None:
         chosen.reports.append(Report(found.manifest.name, folder, (_lacking(lacks),)))
     else:
         _admit(found, chosen, home)
@@ -215,13 +217,12 @@ def _distrust(found: Found, home: Path) -> str:
     return f"not trusted ({judged.reason}); zot ext trust {found.manifest.name} after you have read it"
 
 
-def _lacking(reason: str) -> DoctorFinding:
+def _lacking(why: Why) -> DoctorFinding:
     """What this machine lacks for a Copilot extension."""
-    message, _, advice = reason.rpartition(": ")
-    return DoctorFinding(Level.FAIL, "program", message, advice)
+    return DoctorFinding(Level.FAIL, "program", why.what, why.advice)
 
 
-def _manifest_findings(folder: Path, reason: str) -> tuple[DoctorFinding, ...]:
+def _manifest_findings(folder: Path, why: Why) -> tuple[DoctorFinding, ...]:
     """All faults of the manifest in a folder; if it has none, or is that of a Copilot extension, the reason why the
     folder was skipped."""
     try:
@@ -233,9 +234,9 @@ def _manifest_findings(folder: Path, reason: str) -> tuple[DoctorFinding, ...]:
     if faults:
         return tuple(faults)
     advice = ""
-    if "taken by" in reason:
+    if why.cause is Cause.NAME_TAKEN:
         advice = "only one of them can run; remove one, or change the name in its extension.json"
-    return (DoctorFinding(Level.FAIL, "manifest", reason, advice),)
+    return (DoctorFinding(Level.FAIL, "manifest", why.text, advice),)
 
 
 # --- the output ---------------------------------------------------------------------------------------------

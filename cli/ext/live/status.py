@@ -84,8 +84,8 @@ def _print_not_running(name: str, unanswering: list[int], *, as_json: bool) -> i
         return 1
     facts = [f"{one_line(name, 200)}: {state}", f"{'why':<{LABEL}}{one_line(why, 2000)}", f"{'to do':<{LABEL}}{to_do}"]
     if found is not None:
-        label, place = ("folder", found.folder) if found.entry is None else ("file", found.entry)
-        facts.append(f"{label:<{LABEL}}{one_line(str(place), 4096)}")
+        label = "folder" if found.kind.has_folder else "file"
+        facts.append(f"{label:<{LABEL}}{one_line(found.where, 4096)}")
     facts.append(f"{'log':<{LABEL}}{log}{'' if log.exists() else ' (none yet)'}")
     _print(facts, log)
     return 1

@@ -82,7 +82,7 @@ def _record(details: Details, size: DefinitionSize | None, hosts: list[int]) -> 
         "name": extension.name,
         "scope": extension.scope.label,
         "dir": str(extension.runs_in),
-        "mcp_file": None if extension.entry is None else str(extension.entry),
+        "mcp_file": None if extension.mcp_file is None else str(extension.mcp_file),
         "broken": extension.trouble or None,
         "manifest": extension.manifest,
         "argv": details.argv,
@@ -93,7 +93,7 @@ def _record(details: Details, size: DefinitionSize | None, hosts: list[int]) -> 
         "limits": None if details.limits is None else msgspec.structs.asdict(details.limits),
         "trusted": details.is_trusted,
         "trust": details.trust or None,
-        "data_dir": str(details.data) if extension.has_data_dir else None,
+        "data_dir": str(details.data) if extension.kind.has_data_dir else None,
         "data_bytes": details.data_bytes,
         "data_in_dir": details.data_in_folder,
         "log": str(details.log),
@@ -114,10 +114,10 @@ def _lines(details: Details, size: DefinitionSize | None, hosts: list[int]) -> I
     extension = details.extension
     link = f", a link to {extension.target}" if extension.is_link else ""
     yield "name", extension.name
-    if extension.entry is None:
+    if extension.mcp_file is None:
         yield "folder", f"{extension.folder} ({extension.scope.label}{link})"
     else:
-        yield "MCP server", f"of {extension.entry} ({extension.scope.label})"
+        yield "MCP server", f"of {extension.mcp_file} ({extension.scope.label})"
         yield "folder", str(extension.runs_in)
     if extension.manifest is None:
         yield "broken", extension.trouble
@@ -130,7 +130,7 @@ def _lines(details: Details, size: DefinitionSize | None, hosts: list[int]) -> I
                 "trusted",
                 "yes" if details.is_trusted else f"no, {details.trust}: zot ext trust {shlex.quote(extension.name)}",
             )
-    if extension.has_data_dir:
+    if extension.kind.has_data_dir:
         yield "data", f"{details.data}, {'none yet' if details.data_bytes is None else bytes_of(details.data_bytes)}"
     if details.data_in_folder:
         yield "", f"and in its own folder: {', '.join(details.data_in_folder[:10])}"
@@ -176,7 +176,7 @@ def _of_manifest(manifest: Manifest, details: Details) -> Iterator[tuple[str, st
 
 
 def _of_record(details: Details) -> Iterator[tuple[str, str]]:
-    if details.extension.entry is not None:
+    if not details.extension.kind.has_folder:
         return
     record = details.extension.record
     if details.extension.is_link:

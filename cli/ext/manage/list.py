@@ -81,7 +81,7 @@ def _print_table(found: list[Installed], home: Path, width: int | None) -> None:
 
 def _row(extension: Installed, home: Path, sizes: Sizes, trouble: str) -> tuple[str, ...]:
     manifest, size = extension.manifest, _size(extension, sizes)
-    place = str(extension.entry or extension.folder)
+    place = str(extension.mcp_file or extension.folder)
     folder = f"{place}  {trouble}" if trouble else place
     return tuple(
         shown(cell, 1000)
@@ -117,10 +117,8 @@ def _trusted(extension: Installed, home: Path) -> str | None:
 def _source(extension: Installed) -> str | None:
     if extension.is_link:
         return f"-> {extension.target}"
-    if extension.entry is not None:
-        return "mcp"
     if extension.record is None:
-        return "copilot" if extension.is_copilot else None
+        return extension.kind.label
     return extension.record.source + (f"@{extension.record.ref}" if extension.record.ref else "")
 
 
@@ -129,11 +127,11 @@ def _kind(extension: Installed) -> str | None:
         return "link"
     if extension.record is not None:
         return extension.record.kind
-    return "mcp" if extension.entry is not None else "copilot" if extension.is_copilot else None
+    return extension.kind.label
 
 
 def _file(extension: Installed) -> str | None:
-    return None if extension.entry is None else str(extension.entry)
+    return None if extension.mcp_file is None else str(extension.mcp_file)
 
 
 def _record(extension: Installed, home: Path, size: DefinitionSize | None) -> dict[str, Any]:

@@ -59,8 +59,8 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, yes: bool, pur
 
     folders = folders_at(cwd)
     extension = find_installed(name, folders, project=where[0], everywhere=where[1])
-    if extension.entry is not None:
-        raise MisuseError(f"{extension.name!r} is an MCP server of {extension.entry}: zot mcp remove takes it out")
+    if extension.mcp_file is not None:
+        raise MisuseError(f"{extension.name!r} is an MCP server of {extension.mcp_file}: zot mcp remove takes it out")
     if not yes:
         if as_json or not is_attended():
             raise MisuseError(f"nobody can be asked whether to remove {extension.folder}; --yes removes it")

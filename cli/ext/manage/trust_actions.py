@@ -16,7 +16,8 @@ from supervisor.cleanup.env_marks import TOKEN
 from supervisor.discovery.content_hash import ContentError
 from supervisor.discovery.discover import PROJECT_FILE, installed, mcp_file, read_manifest, servers_in, servers_of
 from supervisor.discovery.environment import policy_of
-from supervisor.discovery.found import Found, Scope, Skipped
+from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.skipped import Skipped
 from supervisor.discovery.trust_rules import TrustState
 from supervisor.discovery.trust_store import TrustError, TrustStore, key_of
 from supervisor.home.config import ConfigError, load_config
@@ -120,7 +121,7 @@ class _TrustActions:
     def find(self, what: str) -> Found:
         """Finds an extension by its manifest's name, its folder's name, or its folder's path. Raises `UnableError`."""
         servers = [*self._servers(Scope.PROJECT), *self._servers(Scope.GLOBAL)]
-        by_key = [each for each in servers if each.server is not None and each.server.key == what]
+        by_key = [each for each in servers if each.mcp_entry is not None and each.mcp_entry.key == what]
         if "/" in what or what in (".", ".."):
             return by_key[0] if by_key else self._at(Path(what))
         unusable: list[Skipped] = []
@@ -128,7 +129,7 @@ class _TrustActions:
         known = [*self._read(places), *servers]
         for wanted in (
             [extension for extension in known if extension.manifest.name == what],
-            [extension for extension in known if extension.entry is None and extension.folder.name == what],
+            [extension for extension in known if extension.kind.has_folder and extension.folder.name == what],
             by_key,
         ):
             if wanted:
@@ -234,7 +235,7 @@ class _TrustActions:
                     self._failed = True
                     continue
                 everything = answer == "all"
-            self._store.trust(extension.place, extension.manifest, judged.content, server=extension)
+            self._store.trust(extension.place, extension.manifest, judged.content, found=extension)
             if self._as_json:
                 print_json(self._record(extension, judged, TrustState.TRUSTED))
             else:

@@ -39,7 +39,7 @@ def states_of(found: Sequence[Listed], project: Path, home: Path) -> list[EntryS
     for scope, kind in SCOPES.items():
         for extension in installed(ExtensionFolders(project, home), (kind,)):
             manifest = extension.manifest
-            if extension.entry is not None or manifest is None or not manifest.is_enabled:
+            if not extension.kind.has_folder or manifest is None or not manifest.is_enabled:
                 continue
             if kind is Scope.GLOBAL or is_trusted(extension, home):
                 taken.setdefault(manifest.name, str(extension.folder))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from supervisor.discovery.copilot import prepared  # noqa: F401  (a reload imports nothing later)
-from supervisor.discovery.found import COPILOT, NODE
+from supervisor.discovery.kind import COPILOT, NODE
 from supervisor.home.copilot_folders import PROGRAM
 from supervisor.home.small_file import read_start
 from wire.lenient_json import UNREADABLE

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from supervisor.discovery.copilot.sdk import BOOTSTRAP, FOLDER, Sdk, Where, packages_of, search
-from supervisor.discovery.found import NODE, Found, Scope
+from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.kind import NODE
+from supervisor.discovery.skipped import Cause, Why
 from supervisor.home.copilot_folders import PROGRAM
 from supervisor.home.repository import repository_root
 from supervisor.home.search_path import on_path
@@ -23,12 +25,14 @@ from supervisor.home.zot_home import zot_home
 if TYPE_CHECKING:
     from supervisor.discovery.copilot.sdk import Search
 
-NO_NODE = "Node.js is not on PATH: install Node 20.6 or newer, or start zot with a PATH that has it"
+NO_NODE = Why(
+    "Node.js is not on PATH", Cause.LACKING, "install Node 20.6 or newer, or start zot with a PATH that has it"
+)
 
 
-def prepared(found: Found, workspace: Path, home: Path | None) -> tuple[Found, str]:
+def prepared(found: Found, workspace: Path, home: Path | None) -> tuple[Found, Why | None]:
     """A Copilot extension as it is started in a project's folder, the `workspace`; and what this machine lacks for
-    that, with what to do, "" if nothing is known. `home` is the `$ZOT_HOME` in which the SDK may be installed. Starts
+    that, None if nothing is known. `home` is the `$ZOT_HOME` in which the SDK may be installed. Starts
     nothing."""
     looked = _search(found.folder, found.scope, home or zot_home())
     env = {"EXTENSION_PATH": str(found.folder / PROGRAM)}

@@ -11,8 +11,8 @@ import stat
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Literal
 
-from supervisor.discovery.staging_names import is_staging
 from supervisor.home.copilot_folders import OF_ZOT, PROGRAM, copilot_folder_of
+from supervisor.home.staging_names import is_staging
 from supervisor.home.zot_home import private_folder
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from supervisor.discovery.skipped import Cause, Why
 from supervisor.home.small_file import read_file
 from wire.lenient_json import UNREADABLE
 
@@ -58,13 +59,12 @@ class Search(msgspec.Struct, frozen=True):
     unfit: tuple[str, ...] = ()
 
     @property
-    def problem(self) -> str:
-        """What is wrong and what to do, or "" if there is an SDK."""
+    def problem(self) -> Why | None:
+        """What is wrong and what to do; None if there is an SDK."""
         if self.sdk is not None:
-            return ""
-        if not self.unfit:
-            return f"it needs {PACKAGE}, which is not installed: {INSTALL}"
-        return f"it needs {PACKAGE}; {'; '.join(self.unfit)}: {INSTALL}"
+            return None
+        it = f"{PACKAGE}; {'; '.join(self.unfit)}" if self.unfit else f"{PACKAGE}, which is not installed"
+        return Why(f"it needs {it}", Cause.LACKING, INSTALL, f"they need {it}")
 
 
 def find_sdk(extension: Path, project: Path | None, home: Path) -> Sdk | None:

@@ -48,11 +48,11 @@ _BETWEEN = re.compile(r"""[\s:;,="']+""")
 def hashing_entry(found: Found, allowance: Allowance | None = None) -> Steps[Content]:
     """Reads the files that the entry names, in steps. `found` must be expanded. Raises `ContentError` if one of them
     cannot be read, or if there is more than the allowance."""
-    assert found.server is not None
+    assert found.mcp_entry is not None
     assert found.workspace is not None
-    server, files = found.server.server, _Files(str(found.workspace), allowance or Allowance())
+    server, files = found.mcp_entry.server, _Files(str(found.workspace), allowance or Allowance())
     written = {
-        "name": found.server.key,
+        "name": found.mcp_entry.key,
         "command": server.command,
         "args": server.args,
         "env": server.env,

@@ -10,8 +10,10 @@ import msgspec
 from msgspec.structs import replace
 
 from supervisor.discovery.environment import NEVER, is_secret
-from supervisor.discovery.found import Found, Scope, Skipped
+from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.kind import Kind
 from supervisor.discovery.mcp import entry_hash  # noqa: F401  (a judgement in a reload imports nothing)
+from supervisor.discovery.skipped import Skipped, Why
 from supervisor.home.config import Config
 from supervisor.home.small_file import read_file
 from wire.dialects.table import with_defaults
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from wire.settings.mcp_file import EntryFault, McpEntry, McpFile
 
-DIALECT = "mcp"
+DIALECT = Kind.MCP.dialect
 LIMIT = 1 << 20
 """Bytes of a file. People write them."""
 
@@ -34,8 +36,8 @@ def read_servers(file: Path, scope: Scope, workspace: Path, position: int = 0) -
     try:
         parsed = parse_file(file)
     except ManifestError as error:
-        named = scope is Scope.EXPLICIT
-        return [Skipped(file, str(error), is_named=named, may_be_needed=error.may_be_needed, entry=file)]
+        why, named, needed = Why(str(error)), scope is Scope.EXPLICIT, error.may_be_needed
+        return [Skipped(file, why, Kind.MCP_FILE, is_named=named, may_be_needed=needed, mcp_file=file)]
     found = [as_extension(file, entry, scope, workspace, position) for entry in parsed.entries]
     if parsed.remark and found:
         found[0] = _also(found[0], f"{file}: {parsed.remark}")
@@ -44,9 +46,9 @@ def read_servers(file: Path, scope: Scope, workspace: Path, position: int = 0) -
 
 def read_again(found: Found, environ: Mapping[str, str]) -> Found:
     """The server as its file has it now, expanded. Raises `ManifestError`, also if it is not there any more."""
-    assert found.entry is not None
+    assert found.mcp_file is not None
     assert found.workspace is not None
-    file, name = found.entry, found.manifest.name
+    file, name = found.mcp_file, found.manifest.name
     parsed = parse_file(file)
     for entry in parsed.entries:
         if entry.name == name:
@@ -72,8 +74,8 @@ def _as_started(found: Found) -> tuple[Any, ...]:
 
 def expanded(found: Found, environ: Mapping[str, str]) -> Found | str:
     """The server with the values of its variables; or why it cannot be started."""
-    assert found.server is not None
-    server, workspace = found.server.server, str(found.workspace)
+    assert found.mcp_entry is not None
+    server, workspace = found.mcp_entry.server, str(found.workspace)
     held = {name: value for name, value in environ.items() if name not in NEVER}
 
     def value(text: str, what: str) -> str:
@@ -95,7 +97,7 @@ def expanded(found: Found, environ: Mapping[str, str]) -> Found | str:
         return "a value with a NUL in it cannot be handed over"
     folder = Path(os.path.abspath(os.path.join(workspace, os.path.expanduser(cwd))))
     made = replace(found, folder=folder, command=(command, *args), set_env=env)
-    said = _secrets_in_args(found.server, environ)
+    said = _secrets_in_args(found.mcp_entry, environ)
     return _also(made, said) if said else made
 
 
@@ -123,8 +125,8 @@ def as_extension(file: Path, entry: McpEntry, scope: Scope, workspace: Path, pos
         scope,
         position,
         options=options,
-        entry=file,
-        server=entry,
+        mcp_file=file,
+        mcp_entry=entry,
         workspace=workspace,
     )
 
@@ -163,8 +165,9 @@ def parse_file(file: Path) -> McpFile:
 def _skipped(file: Path, fault: EntryFault) -> Skipped:
     return Skipped(
         file / fault.name,
-        f"{at(file, fault.place)}: {fault.message}",
+        Why(f"{at(file, fault.place)}: {fault.message}"),
+        Kind.MCP,
         is_error=not fault.is_disabled,
         may_be_needed=fault.may_be_needed,
-        entry=file,
+        mcp_file=file,
     )

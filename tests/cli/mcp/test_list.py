@@ -155,7 +155,7 @@ def test_of_two_with_one_name_the_first_that_can_be_started_has_it(zot):
     assert run(zot, "mcp", "get", "n", "--json").json_lines[0]["scope"] == "user"
     (found,) = read_servers(zot.cwd / ".mcp.json", Scope.PROJECT, zot.cwd)
     trusted = expanded(found, {})
-    TrustStore(zot.home).trust(trusted.place, trusted.manifest, server=trusted)
+    TrustStore(zot.home).trust(trusted.place, trusted.manifest, found=trusted)
     told = run(zot, "mcp", "list").text
     assert [line.split()[2] for line in told.splitlines()[1:4]] == ["ok", "hidden", "hidden"]
     assert f"m: {zot.home}/mcp.json:6:5: the name is taken by {zot.home}/extensions/m\n" in told

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from supervisor.discovery.content_hash import ContentError, hash_content
 from supervisor.discovery.discover import discover
 from supervisor.discovery.found import Scope
-from supervisor.discovery.staging_names import is_staging
 from supervisor.home.delete_tree import delete
+from supervisor.home.staging_names import is_staging
 from supervisor.install.errors import InstallError
 from supervisor.install.install import install
 from supervisor.install.installed import ExtensionFolders, installed, look_at

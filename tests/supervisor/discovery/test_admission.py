@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import discover
 from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.skipped import Cause, Why
 from supervisor.discovery.steps import Allowance, finish, no_steps
 from supervisor.home.config import Config
 from tests.support.project_extension import append, found, manifest, written
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 
 def admitted(admission: Admission, there: Found) -> Found | str:
-    return finish(admission.for_one_start()(there))
+    judged = finish(admission.for_one_start()(there))
+    return judged.what if isinstance(judged, Why) else judged
 
 
 def verdict(admission: Admission, there: Found, old: Manifest) -> str | None:
@@ -94,7 +96,7 @@ def test_an_untrusted_extension_is_skipped_and_hides_no_other(folder, tmp_path):
     home = tmp_path / "home"
     (home / "extensions" / "guard").mkdir(parents=True)
     (home / "extensions" / "guard" / "extension.json").write_text('{"name": "guard", "exec": "x"}')
-    discovery = discover((), folder.parents[2], home, lambda _: no_steps("never seen"))
+    discovery = discover((), folder.parents[2], home, lambda _: no_steps(Why("never seen", Cause.NEVER_SEEN)))
     assert [(found.folder, found.scope) for found in discovery.found] == [(home / "extensions" / "guard", Scope.GLOBAL)]
     (skipped,) = discovery.skipped
     assert skipped.is_error
@@ -105,5 +107,7 @@ def test_an_untrusted_extension_is_skipped_and_hides_no_other(folder, tmp_path):
 
 def test_extensions_in_a_home_that_is_also_the_project_are_the_users_own(folder):
     project = folder.parents[2]
-    (found_there,) = discover((), project, project / ".zot", lambda _: no_steps("never seen")).found
+    (found_there,) = discover(
+        (), project, project / ".zot", lambda _: no_steps(Why("never seen", Cause.NEVER_SEEN))
+    ).found
     assert found_there.scope is Scope.GLOBAL

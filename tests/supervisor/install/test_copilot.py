@@ -7,6 +7,7 @@ import json
 import pytest
 
 from supervisor.discovery.found import Scope
+from supervisor.discovery.kind import Kind
 from supervisor.home.config import Config
 from supervisor.install.errors import InstallError
 from supervisor.install.install import install, link
@@ -36,7 +37,7 @@ def test_all_places_are_listed_with_what_is_wrong(here, tmp_path):
     copilot_extension(here.home / "copilot-extensions", "two")
     copilot_extension(tmp_path / "copilot" / "extensions", "three")
     listed = installed(here)
-    assert [(each.name, each.scope, bool(each.trouble), each.is_copilot) for each in listed] == [
+    assert [(each.name, each.scope, bool(each.trouble), each.kind is Kind.COPILOT) for each in listed] == [
         ("empty", Scope.PROJECT, True, True),
         ("gone", Scope.PROJECT, True, True),
         ("one", Scope.PROJECT, False, True),
@@ -50,7 +51,7 @@ def test_all_places_are_listed_with_what_is_wrong(here, tmp_path):
 def test_one_is_installed_and_trusted_as_it_is(here, tmp_path, scope):
     source = copilot_extension(tmp_path / "made", "notes")
     result = install(LocalSource(source), scope, here)
-    assert (result.now.name, result.now.is_copilot, result.is_trusted) == ("notes", True, True)
+    assert (result.now.name, result.now.kind is Kind.COPILOT, result.is_trusted) == ("notes", True, True)
     assert result.warnings == ("it needs @github/copilot-sdk, which is not installed: zot ext install-sdk copilot",)
     assert result.now.folder == here.parent(scope) / "notes"
     assert is_trusted(result.now, here.home)

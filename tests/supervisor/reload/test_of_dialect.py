@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from supervisor.discovery.discover import Discovery
-from supervisor.discovery.found import Found, Scope, Skipped
+from supervisor.discovery.discover import DISABLED, Discovery
+from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.skipped import Cause, Skipped, Why
 from supervisor.reload.of_dialect import plan_dialect
 from supervisor.reload.plan import Keep, KnownExtension, Plan, Replace, Skip, Start, Stop
 from wire.manifest import parse_manifest
@@ -44,22 +45,23 @@ def test_only_extensions_of_the_dialect_get_a_plan():
     one, other, new, new_other = found("one"), found("other", dialect="zot"), found("new"), found("n2", dialect="zot")
     assert plans([one, other], [one, other, new, new_other]) == {"one": Replace(one), "new": Start(new)}
     assert plans([other], []) == {}
-    assert plans([other], [], [Skipped(other.folder / "x", "bad")]) == {}
+    assert plans([other], [], [Skipped(other.folder / "x", Why("bad"))]) == {}
 
 
-@pytest.mark.parametrize("reason", ["not trusted (never seen)", "read manifest: nothing"])
-def test_a_version_that_may_not_run_replaces_nothing_and_lets_no_other_in(reason: str):
+@pytest.mark.parametrize("why", [Why("never seen", Cause.NEVER_SEEN), Why("read manifest: nothing")])
+def test_a_version_that_may_not_run_replaces_nothing_and_lets_no_other_in(why: Why):
     running = found("guard")
-    skipped = Skipped(running.folder, reason, untrusted=running if "trusted" in reason else None)
-    assert plans([running], [], [skipped]) == {"guard": Keep(reason)}
+    skipped = Skipped(running.folder, why, untrusted=running if why.is_waiting else None)
+    kept = Keep("not trusted (never seen)" if why.is_waiting else "read manifest: nothing", why.is_waiting)
+    assert plans([running], [], [skipped]) == {"guard": kept}
     users = found("guard", USERS, scope=Scope.GLOBAL)
-    assert plans([running], [users], [skipped]) == {"guard": Keep(reason)}, "trusted, but not what runs"
+    assert plans([running], [users], [skipped]) == {"guard": kept}, "trusted, but not what runs"
 
 
 @pytest.mark.parametrize("how", ["gone", "disabled"])
 def test_what_guards_is_not_stopped(how: str):
     guard, tool = found("guard"), found("tool")
-    skipped = [Skipped(each.folder, "disabled", is_error=False) for each in (guard, tool)] if how == "disabled" else []
+    skipped = [Skipped(each.folder, DISABLED, is_error=False) for each in (guard, tool)] if how == "disabled" else []
     made = plans([guard, tool], [], skipped, held={"guard": "it guards tool_call"})
     why = "its folder is gone" if how == "gone" else "it is disabled"
     assert made == {
@@ -82,11 +84,11 @@ def test_an_extension_does_not_turn_into_one_of_another_dialect():
 def test_what_waits_for_trust_is_told_and_what_is_broken_elsewhere_is_not():
     waits = found("waits", Path("/else"))
     skipped = [
-        Skipped(waits.folder, "not trusted (never seen)", untrusted=waits),
-        Skipped(PARENT / "broken", "read manifest: nothing"),
-        Skipped(Path("/elsewhere/broken"), "read manifest: nothing"),
+        Skipped(waits.folder, Why("never seen", Cause.NEVER_SEEN), untrusted=waits),
+        Skipped(PARENT / "broken", Why("read manifest: nothing")),
+        Skipped(Path("/elsewhere/broken"), Why("read manifest: nothing")),
     ]
     assert plans([], [], skipped) == {
-        "waits": Skip("not trusted (never seen)"),
+        "waits": Skip("not trusted (never seen)", is_waiting=True),
         "broken": Skip("read manifest: nothing"),
     }

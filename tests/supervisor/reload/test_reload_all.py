@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from supervisor.discovery.discover import Discovery
-from supervisor.discovery.found import Scope, Skipped
+from supervisor.discovery.discover import DISABLED, Discovery
+from supervisor.discovery.found import Scope
+from supervisor.discovery.skipped import Skipped, Why
 from supervisor.discovery.steps import no_steps
 from supervisor.extension.lifecycle import State
 from supervisor.reload.reloader import Reloader
@@ -38,7 +39,7 @@ def test_a_reload_of_all_starts_stops_and_skips(host: Host, tmp_path: Path):
     stays_found = next(found for found in host.found if found.manifest.name == "stays")
     discovery = Discovery(
         (stays_found, new_found),
-        (Skipped(off.path, "disabled", is_error=False), Skipped(tmp_path / "odd", "read manifest: nothing")),
+        (Skipped(off.path, DISABLED, is_error=False), Skipped(tmp_path / "odd", Why("read manifest: nothing"))),
     )
     host.reloader = Reloader(host.supervisor, rediscover=lambda: no_steps(discovery))
     said = {outcome.name: (outcome.outcome, outcome.reason) for outcome in reload(host)}
@@ -82,7 +83,7 @@ def test_an_extension_that_is_disabled_during_its_start_does_not_start(host: Hos
     host.found = [replace(found, scope=Scope.GLOBAL) for found in host.found]
     host.start()
     (there,) = host.found
-    disabled = Skipped(folder.path, "disabled", is_error=False)
+    disabled = Skipped(folder.path, DISABLED, is_error=False)
     host.reloader = Reloader(host.supervisor, rediscover=lambda: no_steps(Discovery((), (disabled,))))
     assert [outcome.outcome for outcome in reload(host)] == ["stopped"]
     host.reloader = Reloader(host.supervisor, rediscover=lambda: no_steps(Discovery((there,), ())))

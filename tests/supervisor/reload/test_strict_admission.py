@@ -12,13 +12,13 @@ from supervisor.discovery.discover import Discovery, discovering
 from supervisor.discovery.found import Found, Scope
 from supervisor.discovery.steps import finish
 from supervisor.discovery.trust_store import TrustStore
-from supervisor.reload.strict_admission import StrictAdmission, is_waiting
+from supervisor.reload.strict_admission import StrictAdmission
 from tests.support.project_extension import append, written
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.discovery.found import Skipped
+    from supervisor.discovery.skipped import Skipped, Why
 
 
 class Place:
@@ -55,11 +55,11 @@ class Place:
         discovery = finish(self.strict.again(self._discover()))
         return {each.manifest.name: each for each in discovery.found}, {each.name: each for each in discovery.skipped}
 
-    def why_not(self, name: str) -> str:
+    def why_not(self, name: str) -> Why:
         found, skipped = self.again()
         assert name not in found
         assert skipped[name].untrusted is not None
-        return skipped[name].reason
+        return skipped[name].why
 
 
 WHOLE = Consent(whole_project=True)
@@ -70,11 +70,11 @@ def test_consent_to_a_run_is_about_what_was_there_at_its_start(tmp_path: Path):
     assert [each.manifest.name for each in place.started.found] == ["one"]
     assert list(place.again()[0]) == ["one"], "unchanged it may start again"
     place.put("new")
-    assert place.why_not("new") == "not trusted (never seen)"
+    assert place.why_not("new").text == "not trusted (never seen)"
     append(place.extensions / "one" / "run.sh")
-    reason = place.why_not("one")
-    assert reason == "not trusted (its files have changed since it was started)"
-    assert is_waiting(reason)
+    why = place.why_not("one")
+    assert why.text == "not trusted (its files have changed since it was started)"
+    assert why.is_waiting
 
 
 @pytest.mark.parametrize("change", ["file", "new file", "manifest", "env", "link", "moved by a link"])
@@ -99,20 +99,20 @@ def test_a_trusted_one_runs_only_as_it_was_trusted(tmp_path: Path, change: str):
         folder.rename(tmp_path / "away")
         folder.symlink_to(evil)
     why = {"env": "it now asks for GITHUB_TOKEN", "moved by a link": "never seen"}
-    assert place.why_not("one") == f"not trusted ({why.get(change, 'its files have changed')})"
+    assert place.why_not("one").text == f"not trusted ({why.get(change, 'its files have changed')})"
     assert before.change, "and a process that ends is not started again from there"
 
 
 def test_the_user_may_trust_it_while_the_host_runs(tmp_path: Path):
     place = Place(tmp_path, Consent())
     folder = place.put("new")
-    assert is_waiting(place.why_not("new"))
+    assert place.why_not("new").is_waiting
     TrustStore(place.home).trust(folder, written(folder, name="new"))
     found, _ = place.again()
     assert found["new"].seal is not None
     assert found["new"].seal.lasts
     TrustStore(place.home).revoke(folder)
-    assert is_waiting(place.why_not("new"))
+    assert place.why_not("new").is_waiting
 
 
 def test_one_that_is_named_runs_as_it_was_when_it_was_named(tmp_path: Path):
@@ -121,13 +121,13 @@ def test_one_that_is_named_runs_as_it_was_when_it_was_named(tmp_path: Path):
     place = Place(tmp_path, Consent(), named=str(named))
     assert place.again()[0]["named"].scope is Scope.EXPLICIT
     written(named, name="named", env=["GITHUB_TOKEN"])
-    assert is_waiting(place.why_not("named"))
+    assert place.why_not("named").is_waiting
 
 
 def test_the_users_own_wait_for_a_record_too(tmp_path: Path):
     place = Place(tmp_path, Consent())
     folder = place.put("mine", parent=place.home / "extensions")
-    assert is_waiting(place.why_not("mine"))
+    assert place.why_not("mine").is_waiting
     TrustStore(place.home).trust(folder, written(folder, name="mine"))
     assert "mine" in place.again()[0]
 
@@ -138,13 +138,13 @@ def test_an_absolute_link_is_not_followed_into_what_nobody_has_seen(tmp_path: Pa
     (tmp_path / "later.mjs").write_text("fine")
     os.symlink(tmp_path / "later.mjs", folder / "extension.mjs")
     TrustStore(place.home).trust(folder, written(folder, name="one"))
-    assert "extension.mjs is an absolute link" in place.why_not("one")
+    assert "extension.mjs is an absolute link" in place.why_not("one").text
 
 
 def test_a_damaged_record_lets_nothing_in(tmp_path: Path):
     place = Place(tmp_path, WHOLE, "one")
     (place.home / "trust.json").write_text("{")
-    assert is_waiting(place.why_not("one"))
+    assert place.why_not("one").is_waiting
 
 
 def test_other_dialects_are_left_as_the_run_has_admitted_them(tmp_path: Path):

@@ -151,8 +151,8 @@ def test_a_file_that_changes_while_the_new_version_starts_lets_it_not_take_over(
         tool = supervisor.find("tool")
         second_version()
         got: list[Any] = []
-        engine.reloader.begin_dialect("zot", (project.extensions,), got.append)
-        engine.reloader.begin_dialect("zot", (project.extensions,), got.append)
+        engine.reloader.begin_dialect("zot", (project.extensions,), lambda outcomes, _: got.append(outcomes))
+        engine.reloader.begin_dialect("zot", (project.extensions,), lambda outcomes, _: got.append(outcomes))
         supervisor.loop.run_until(begun.exists, supervisor.loop.clock() + 30)
         (folder / "y.py").write_text("unseen")
         gate.touch()

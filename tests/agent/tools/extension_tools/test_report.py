@@ -16,7 +16,7 @@ def row(name: str = "lint", **fields: Any) -> Row:
 
 def test_without_extensions_the_next_step_is_named():
     assert report.listed([]) == "there are no Copilot extensions; extensions_manage with operation scaffold makes one"
-    assert report.reloaded((), set(), {}).startswith("there are no Copilot extensions to reload")
+    assert report.reloaded((), set(), {}, ()).startswith("there are no Copilot extensions to reload")
 
 
 def test_a_list_is_bounded_and_each_is_one_line():
@@ -51,7 +51,7 @@ def test_a_reload_tells_each_outcome_with_the_next_step():
         ReloadOutcome("g", "stopped", "its folder is gone"),
         ReloadOutcome("h\n\udcff", "skipped", "read manifest: nothing"),
     )
-    told = report.reloaded(outcomes, {"a", "b", "f"}, {"b": ["new"]})
+    told = report.reloaded(outcomes, {"a", "b", "f"}, {"b": ["new"]}, {outcomes[2], outcomes[4]})
     trust = "a person has to look at it, and run in a terminal: zot ext trust"
     lines = told.splitlines()
     assert lines[:7] == [

@@ -7,7 +7,8 @@ import pytest
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import McpFiles, discover
 from supervisor.discovery.environment import extension_environment
-from supervisor.discovery.found import Scope, lines_of
+from supervisor.discovery.found import Scope
+from supervisor.discovery.skipped import lines_of
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.home.config import Config
 from tests.support.copilot_folders import copilot_extension, fake_sdk
@@ -34,7 +35,7 @@ def of_project(project):
 @pytest.fixture
 def trust(home):
     def now(found):
-        TrustStore(home).trust(found.place, found.manifest, server=found)
+        TrustStore(home).trust(found.place, found.manifest, found=found)
 
     return now
 

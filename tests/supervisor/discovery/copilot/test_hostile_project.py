@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import McpFiles, discover
-from supervisor.discovery.found import Found, Scope, lines_of
+from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.skipped import lines_of
 from supervisor.discovery.steps import finish
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.reload.strict_admission import StrictAdmission
@@ -43,7 +44,7 @@ def trust_all(find, home):
     def now():
         for skipped in find().skipped:
             found = skipped.untrusted
-            TrustStore(home).trust(found.place, found.manifest, server=found)
+            TrustStore(home).trust(found.place, found.manifest, found=found)
 
     return now
 
@@ -166,7 +167,7 @@ def test_the_sdk_that_it_was_started_with_counts_though_it_would_get_another_one
 ):
     folder = copilot_extension(project / "tools" if is_named else of_project, "notes")
     (found,) = discover([str(folder)] if is_named else [], project, home).found
-    TrustStore(home).trust(folder, found.manifest, server=found)  # with the SDK in $ZOT_HOME
+    TrustStore(home).trust(folder, found.manifest, found=found)  # with the SDK in $ZOT_HOME
     package = fake_sdk(project)
     strict = StrictAdmission(home, "copilot")
     (found,) = finish(strict.first(discover([str(folder)] if is_named else [], project, home))).found

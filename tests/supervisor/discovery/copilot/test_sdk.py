@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.discovery.copilot.sdk import PACKAGE, Sdk, Where, find_sdk, search
+from supervisor.discovery.copilot.sdk import PACKAGE, Sdk, Search, Where, find_sdk, search
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +23,11 @@ def places(tmp_path):
     for folder in (inside, outside, tmp_path / "home"):
         folder.mkdir(parents=True)
     return inside, outside, tmp_path / "project", tmp_path / "home"
+
+
+def problem_of(found: Search) -> str:
+    assert found.problem is not None
+    return found.problem.text
 
 
 def put(folder: Path, **changed: object) -> Path:
@@ -58,17 +63,17 @@ def test_folders_above_the_project_and_another_project_are_not_looked_at(places)
 
 def test_what_is_missing_is_said_with_what_to_do(places):
     inside, _, project, home = places
-    assert search(inside, project, home).problem == (
+    assert problem_of(search(inside, project, home)) == (
         "it needs @github/copilot-sdk, which is not installed: zot ext install-sdk copilot"
     )
     old = put(project, version="0.1.32")
     found = search(inside, project, home)
-    assert found.problem == (
+    assert problem_of(found) == (
         f"it needs @github/copilot-sdk; {old} is version 0.1.32, older than 1.0.0: zot ext install-sdk copilot"
     )
     at_home = put(home / "copilot-sdk")
     found = search(inside, project, home)
-    assert (found.sdk, found.problem) == (Sdk(at_home, "1.0.14", Where.HOME), "")
+    assert (found.sdk, found.problem) == (Sdk(at_home, "1.0.14", Where.HOME), None)
     assert found.unfit == (f"{old} is version 0.1.32, older than 1.0.0",)
 
 
@@ -95,8 +100,8 @@ def test_one_that_cannot_be_used_is_named(places, content, words):
         (path / "package.json").write_text(content)
     found = search(inside, project, home)
     assert found.sdk is None
-    assert words in found.problem
-    assert str(path) in found.problem
+    assert words in problem_of(found)
+    assert str(path) in problem_of(found)
 
 
 def test_files_in_the_way_and_links(places):

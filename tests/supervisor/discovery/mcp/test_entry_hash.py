@@ -35,7 +35,7 @@ def store(tmp_path):
 
 def trust(store, project):
     found = server_of(project, "one")
-    store.trust(found.place, found.manifest, server=found)
+    store.trust(found.place, found.manifest, found=found)
     assert store.judge(found).is_trusted
 
 
@@ -219,7 +219,7 @@ def test_too_much_is_not_read(project, store):
         file.truncate(2**31)
     found = server_of(project, "one")
     assert "more than 512 MB would be read" in store.examine(found.place, found.manifest, found).reason
-    steps = store.judging(found.place, found.manifest, Allowance(files=0), is_shown=True, server=found)
+    steps = store.judging(found.place, found.manifest, Allowance(files=0), is_shown=True, found=found)
     assert "more than 0 files" in finish(steps).reason
 
 

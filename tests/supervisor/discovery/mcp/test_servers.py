@@ -9,8 +9,9 @@ import pytest
 
 from supervisor.discovery.discover import McpFiles, discover
 from supervisor.discovery.environment import extension_environment
-from supervisor.discovery.found import Found, Scope, Skipped
+from supervisor.discovery.found import Found, Scope
 from supervisor.discovery.mcp.servers import expanded, is_same, read_again, read_servers
+from supervisor.discovery.skipped import Cause, Skipped, Why
 from supervisor.home.config import Config
 from tests.support.extension_folder import folder as make_folder
 from tests.support.mcp_files import found_in, server_of, write_servers
@@ -48,7 +49,7 @@ def test_a_server_of_the_project(project, monkeypatch):
     found = server_of(project, "one")
     assert found.scope is Scope.PROJECT
     assert found.is_of_a_project
-    assert found.entry == project / ".mcp.json"
+    assert found.mcp_file == project / ".mcp.json"
     assert found.place == project / ".mcp.json" / "one"
     assert found.folder == project / "sub"
     assert found.argv == [f"{project}/run", "--at", "here"]
@@ -219,7 +220,7 @@ def test_a_server_of_the_project_waits_for_trust(project):
 
     def admit(_found: Found) -> Any:
         yield from ()
-        return "never seen"
+        return Why("never seen", Cause.NEVER_SEEN)
 
     [skipped] = found_in(project, admit=admit).skipped
     assert isinstance(skipped, Skipped)

@@ -1,0 +1,81 @@
+"""The kinds of extensions by their origin, with all that is said and done otherwise for one kind than for another."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+COPILOT = "copilot"
+"""The dialect of Copilot extensions."""
+NODE = "node"
+"""Runs them."""
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """What a found, skipped or installed extension is, apart from the protocol that it speaks. There are four, which
+    `is` tells apart."""
+
+    OWN: ClassVar[Kind]
+    """A folder with a manifest that says how it is started."""
+    COPILOT: ClassVar[Kind]
+    """A folder with an `extension.mjs`, which zot starts with Node."""
+    MCP: ClassVar[Kind]
+    """An MCP server that is an entry in a file."""
+    MCP_FILE: ClassVar[Kind]
+    """Such a file as a whole: only of what cannot be read."""
+
+    noun: str
+    article: str
+    """Of the noun."""
+    family: str
+    """The noun where it does not matter, or is not sure, of which kind an extension is that has a folder."""
+    label: str | None
+    """How lists show it; None if they need not."""
+    flag: str
+    """Names one to be started."""
+    load_line: str
+    """How a line begins that says why it cannot be loaded; may have `{folder}` or `{name}`."""
+    why_needed: str
+    """Why nothing may run without it if it cannot be read."""
+    has_folder: bool = True
+    """Whether it has a folder of its own with its files. If not, it is an entry in a file, which has no record of an
+    installation, and runs in a folder of others."""
+    has_data_dir: bool = False
+    """Whether it is told of a folder for its data."""
+    may_guard: bool = True
+    is_expanded: bool = False
+    """Whether variables in its command line and its environment are filled in. They may be secrets, and have defaults.
+    """
+    described_in: str = "manifest"
+    """The word for what describes it."""
+    fields_advice: str = "correct or remove it: zot ext schema manifest has all fields"
+    """What to do about a field there that nobody knows."""
+    dialect: str = ""
+    """What all of this kind speak; "" if each says it."""
+
+    @property
+    def one(self) -> str:
+        """The noun with its article."""
+        return f"{self.article} {self.noun}"
+
+
+_GUARD = "may be required, or a guard whose failure means deny"
+_LOAD = "extension load: {folder}"
+Kind.OWN = Kind(
+    noun="extension", article="an", family="extension", label=None, flag="--ext", load_line=_LOAD, why_needed=_GUARD,
+    has_data_dir=True,
+)  # fmt: skip
+Kind.COPILOT = Kind(
+    noun="Copilot extension", article="a", family="extension", label="copilot", flag="--ext", load_line=_LOAD,
+    why_needed=_GUARD, dialect=COPILOT,
+)  # fmt: skip
+Kind.MCP = Kind(
+    noun="MCP server", article="an", family="MCP server", label="mcp", flag="--mcp-config",
+    load_line="MCP server {name}", why_needed="may be required", has_folder=False, may_guard=False,
+    is_expanded=True, described_in="entry", fields_advice="zot schema mcp has all fields", dialect="mcp",
+)  # fmt: skip
+Kind.MCP_FILE = msgspec.structs.replace(
+    Kind.MCP, noun="file", article="a", family="file", load_line="MCP servers",
+    why_needed="may have a server that is required",
+)  # fmt: skip

@@ -1,0 +1,156 @@
+"""What discovery finds and does not start: why, and the lines about it for people."""
+
+from __future__ import annotations
+
+import shlex
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.kind import Kind
+from wire.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+NAMED = 5
+"""A line about several extensions names so many."""
+
+
+class Cause(Enum):
+    """What keeps an extension from being started."""
+
+    UNUSABLE = "unusable"
+    """It cannot be read, or not be used as it is."""
+    DISABLED = "disabled"
+    NAME_TAKEN = "name taken"
+    """Another one that is started has its name."""
+    ITSELF = "itself"
+    """It is `zot mcp serve` for this project."""
+    LACKING = "lacking"
+    """This machine lacks what it is started with."""
+    NEVER_SEEN = "never seen"
+    """It needs trust, and the user has said nothing of it."""
+    UNTRUSTED = "untrusted"
+    """It needs trust, and is not what the user has trusted, or that cannot be told."""
+
+
+class Why(msgspec.Struct, frozen=True):
+    """Why an extension is not started."""
+
+    what: str
+    """What is the matter; of one that needs trust why it is not trusted, in a few words."""
+    cause: Cause = Cause.UNUSABLE
+    advice: str = ""
+    """What to do; "" if `what` says it, or nobody knows."""
+    of_several: str = ""
+    """`what`, said of several extensions; "" if that is the same."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the extension is not started only until the user trusts it."""
+        return self.cause in (Cause.NEVER_SEEN, Cause.UNTRUSTED)
+
+    @property
+    def text(self) -> str:
+        """All of it, in one line."""
+        if self.is_waiting:
+            return f"not trusted ({self.what})" + (f": not started; {self.advice}" if self.advice else "")
+        return f"{self.what}: {self.advice}" if self.advice else self.what
+
+    @property
+    def text_of_several(self) -> str:
+        """The same of several extensions."""
+        return msgspec.structs.replace(self, what=self.of_several or self.what).text
+
+    def with_way_out(self, found: Found) -> Why:
+        """The same of one that needs trust, with what to do at the start of a run."""
+        other = ", or --trust-project" if found.scope is Scope.PROJECT else ""
+        return msgspec.structs.replace(self, advice=f"zot ext trust {shlex.quote(found.manifest.name)}{other}")
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """A folder whose extension is not started, and why."""
+
+    folder: Path
+    why: Why
+    kind: Kind = Kind.OWN
+    is_error: bool = True
+    """Whether the user must be told. False if the user wants the extension skipped."""
+    untrusted: Found | None = None
+    """The extension that would be started if the user trusted it."""
+    is_named: bool = False
+    """Whether the folder was named with `--ext`."""
+    may_be_needed: bool = False
+    """Whether its manifest, which is faulty, may be that of a required extension or of a guard whose failure means
+    deny."""
+    mcp_file: Path | None = None
+    """The file of MCP servers that this is about. `folder` is then that file, or its path with the server's name behind
+    it; `reason` names the file."""
+    is_of_others: bool = False
+    """Whether it is a Copilot extension in a folder of the user's that was never trusted: it is there for other
+    programs, and nobody counts on it as a guard here."""
+
+    @property
+    def reason(self) -> str:
+        """Why, in one line."""
+        return self.why.text
+
+    @property
+    def why_needed(self) -> str:
+        """Why nothing may run without it, with the reason why it is not started; empty if the others may run."""
+        if self.untrusted is not None:
+            return f"extension {self.name} is required and {self.reason}" if self.untrusted.manifest.required else ""
+        if not self.is_error or not (self.is_named or self.may_be_needed):
+            return ""
+        why = f"was named with {self.kind.flag}" if self.is_named else self.kind.why_needed
+        return f"{self.kind.family} {self.name} {why}, and cannot be loaded: {self.reason}"
+
+    @property
+    def name(self) -> str:
+        return self.folder.name if self.untrusted is None else self.untrusted.manifest.name
+
+    @property
+    def line(self) -> str:
+        """The notice for the user."""
+        if self.untrusted is not None:
+            whose = "this project" if self.untrusted.scope is Scope.PROJECT else "yours"
+            return f"{self.kind.noun} {self.name} of {whose} is {self.reason}"
+        return f"{self.kind.load_line.format(folder=self.folder, name=self.name)}: {self.reason}"
+
+    @property
+    def _state(self) -> object:
+        """Equal for those that share a line: Copilot extensions that wait for trust, or cannot be started, for the same
+        reason; and what is broken among those of other programs, whatever the faults are."""
+        if self.kind is Kind.COPILOT and self.untrusted is not None:
+            return self.untrusted.scope, self.why.what
+        if self.kind is Kind.COPILOT and (self.is_of_others or self.why.cause is Cause.LACKING):
+            return self.is_of_others or self.why
+        return id(self)
+
+
+def lines_of(skipped: Iterable[Skipped]) -> list[str]:
+    """The notices for the user about all that must be told. Copilot extensions with the same fault share one: a folder
+    of the Copilot CLI may have many that nobody wants here."""
+    alike: dict[object, list[Skipped]] = {}
+    for each in skipped:
+        if each.is_error:
+            alike.setdefault(each._state, []).append(each)
+    return [each[0].line if len(each) == 1 else _line_of_several(each) for each in alike.values()]
+
+
+def _line_of_several(skipped: Sequence[Skipped]) -> str:
+    first, why, names = skipped[0].untrusted, skipped[0].why, [shlex.quote(each.name) for each in skipped]
+    more = len(names) - NAMED
+    named = ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+    count = counted(len(skipped), skipped[0].kind.noun)
+    if first is None and skipped[0].is_of_others:
+        return f"{count} of yours cannot be used: {named}: zot ext list says why of each"
+    if first is None:
+        return f"{count} cannot be started: {named}: {why.text_of_several}"
+    whose, other = ("this project", ", or --trust-project") if first.scope is Scope.PROJECT else ("yours", "")
+    said = "" if why.cause is Cause.NEVER_SEEN else f" ({why.what})"
+    return f"{count} of {whose} are not trusted{said}: not started: {named}; zot ext trust NAME{other}"
