@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from functools import partial
@@ -16,21 +15,15 @@ from supervisor.calls.merged_registrations import MergedRegistrations
 from supervisor.calls.panels import Panels
 from supervisor.calls.round_trip import RoundTrip
 from supervisor.calls.tool_call import ToolCallInFlight
-from supervisor.calls.verdict_request import VerdictInFlight, VerdictRequests
-from supervisor.cleanup.env_marks import EXTENSION, TOKEN
-from supervisor.cleanup.orphans import Orphans
-from supervisor.cleanup.tracker import ProcessTracker
+from supervisor.calls.verdict_request import VerdictRequests
+from supervisor.cleanup.host_processes import HostProcesses
 from supervisor.extension.connection.host_calls import refuse_all
 from supervisor.extension.extension import Extension
 from supervisor.extension.host_context import EventSink, HostContext
 from supervisor.extension.lifecycle import State
-from supervisor.loop.timestamp import Timestamp
 from supervisor.monitoring import stats
 from supervisor.monitoring.sampler import Sampler
 from supervisor.preload import preload
-from supervisor.process import fd_limit
-from supervisor.process.shared_table import SharedProcessTable
-from supervisor.process.teardown import end_descendants, stop_all
 from supervisor.registry.checkers import Checkers
 
 if TYPE_CHECKING:
@@ -41,7 +34,6 @@ if TYPE_CHECKING:
     from supervisor.calls.merged_registrations import OwnedCommand, OwnedTool
     from supervisor.calls.request import InFlight
     from supervisor.calls.tool_call import ToolAnswer
-    from supervisor.calls.verdict import Judgement
     from supervisor.cleanup.keeper import Keeper
     from supervisor.discovery.found import Found
     from supervisor.extension.connection.host_calls import HostCallAnswer
@@ -95,9 +87,12 @@ class Supervisor:
     ) -> None:
         self.loop = loop
         self.extensions: list[Extension] = []
-        self.token, self._task = (os.urandom(16).hex(), "") if keeper is None else (keeper.token, keeper.task)
-        """Every child has the token in its environment. It identifies the children of a killed host."""
-        self._owns_process = owns_process
+        self._processes = HostProcesses(
+            loop, version=host.version, owns_process=owns_process, runtime_folder=runtime_folder, keeper=keeper, say=say
+        )
+        self.prepare = self._processes.open
+        """Prepares the cleanup of children. With cgroups, to be called before this process starts its first child."""
+        self.token = self._processes.token
         self._on_notice = on_notice or (lambda _extension, _kind, _message: None)
         self._on_note = on_note or (lambda _extension, _level, _message: None)
         self._on_host_call = on_host_call or (lambda _extension, call, answer: refuse_all(call, answer))
@@ -106,23 +101,16 @@ class Supervisor:
         self.data_folder: Path | None = None
         """The folder that contains the data folders of all extensions."""
         self._started = (loop.clock(), time.time())
-        self._shared_table = SharedProcessTable(loop)
-        self._tracker: ProcessTracker | None = None
-        if runtime_folder is not None:
-            self._tracker = ProcessTracker(
-                loop, self.token, folder=runtime_folder, version=host.version, owns_process=owns_process,
-                is_kept=keeper is not None, say=say or (lambda _line: None),
-            )  # fmt: skip
         self._context = HostContext(
-            loop, host, logs, self._shared_table, self._tracker, limits=limits, is_strict=strict_guards,
+            loop, host, logs, self._processes.table, self._processes.tracker, limits=limits, is_strict=strict_guards,
             lets_asked_pass=allow_asked,
         )  # fmt: skip
         self.restarts = self._context.restarts
         self.set_model = self._context.set_model
-        self.adopted = Orphans(loop, self.token, self._tracker, adopts=owns_process).of
-        """Returns the pids of an extension's processes that have left its process trees."""
         self.guards = Guards(loop, self.extensions)
         self._verdicts = VerdictRequests(loop, self.guards)
+        self.intercept, self.begin_intercept = self._verdicts.judge, self._verdicts.begin
+        """Ask the guards of an event: the first waits for the judgement, the second does not."""
         self._events = EventSender(self.extensions)
         self._checkers = Checkers(loop)
         self._claims = Claims(self.extensions, reserved_tools)
@@ -132,19 +120,12 @@ class Supervisor:
         """The file of `write_stats`, if it has a timeline. It gets each verdict."""
         self.on_sample: list[Callable[[], None]] = []
         """Called after each sample."""
-        self.sampler = Sampler(loop, self.extensions, self.adopted, self._shared_table.has_all_orphans, self.on_sample)
+        self.sampler = Sampler(
+            loop, self.extensions, self._processes.adopted, self._processes.table.has_all_orphans, self.on_sample
+        )
         self.closed = False
 
     # --- start --------------------------------------------------------------------------------------------
-
-    def prepare(self) -> None:
-        """Prepares the cleanup of children. With cgroups, to be called before this process starts its first child."""
-        if self._owns_process:
-            self._shared_table.adopt_orphans()
-            os.environ[TOKEN] = self.token  # marks all children of this process
-        self._shared_table.hold()
-        if self._tracker is not None:
-            self._tracker.open()
 
     def start(self, found: Iterable[Found], env: Environment, data: Path | None = None) -> None:
         """Starts all extensions at the same time and returns; `settle` waits for them. `env` is the environment of all,
@@ -159,14 +140,14 @@ class Supervisor:
         if self.extensions:
             self.sampler.start()
             preload()  # beside the start of the processes, which takes longer
-        self._tell_reaper()
+        self._processes.tell_reaper()
 
     def add(self, found: Found) -> Extension:
         """Starts one more extension and puts it into its place in guard order."""
         preload()
         self.provide_for(found.manifest.workers)
         extension = self._start(found)
-        self._tell_reaper()
+        self._processes.tell_reaper()
         self._sort()
         self.sampler.start()
         return extension
@@ -178,14 +159,9 @@ class Supervisor:
         extension.start(self.environment_of(found), self.data_folder)
         return extension
 
-    def _tell_reaper(self) -> None:
-        if self._tracker is not None:
-            self._tracker.tell_reaper()
-
     def provide_for(self, workers: int) -> None:
         """Raises the limit of descriptors, if needed, for this number of additional workers."""
-        if self._owns_process:
-            fd_limit.provide(sum(len(extension.all_workers) for extension in self.extensions) + workers)
+        self._processes.provide_for(sum(len(extension.all_workers) for extension in self.extensions) + workers)
 
     def _sort(self) -> None:
         self.extensions.sort(key=lambda extension: extension.found.order)
@@ -195,7 +171,7 @@ class Supervisor:
     def environment_of(self, found: Found) -> dict[str, str]:
         """The environment of the workers of this extension."""
         env = self._env(found) if callable(self._env) else self._env
-        return {**env, EXTENSION: found.manifest.name, TOKEN: self.token}
+        return {**env, **self._processes.marks(found.manifest.name)}
 
     @property
     def is_settled(self) -> bool:
@@ -227,7 +203,7 @@ class Supervisor:
             showed=partial(self.panels.showed, extension),
             claims=partial(self._claims.judge, extension),
             called=partial(self._on_host_call, extension),
-            adopted=lambda table, start: self.adopted(table, extension.name, start),
+            adopted=lambda table, start: self._processes.adopted(table, extension.name, start),
         )
 
     def _changed(self, extension: Extension) -> None:
@@ -275,29 +251,6 @@ class Supervisor:
         """Whether an extension guards this event, or a starting extension may guard it."""
         return bool(self.guards.of(event)) or not self.is_settled
 
-    def intercept(self, event: frames.Event) -> Judgement:
-        """Asks the guards of an event and waits for the judgement, see `VerdictRequests.judge`."""
-        if self.stats_file is None or not self.guards.of(event.event):
-            return self._verdicts.judge(event)
-        began = Timestamp.now()
-        judgement = self._verdicts.judge(event)
-        self._mark_verdict(event, judgement, began)
-        return judgement
-
-    def begin_intercept(self, event: frames.Event, done: Callable[[Judgement], None]) -> InFlight:
-        """Asks the guards; `done` gets the judgement. Raises `KeyError` for an event that cannot be guarded."""
-        began = Timestamp.now()
-
-        def judged(judgement: Judgement) -> None:
-            self._mark_verdict(event, judgement, began)
-            done(judgement)
-
-        return VerdictInFlight(self.loop, self.guards, event, judged)
-
-    def _mark_verdict(self, event: frames.Event, judgement: Judgement, began: Timestamp) -> None:
-        if (file := self.stats_file) is not None:
-            file.mark("intercept", event.event, judgement.blocked_by or "", began, detail=judgement.explanation)
-
     def cancel_pending(self, reason: str) -> None:
         """Cancels all pending calls, commands and verdicts. Late answers are ignored; the events that are being judged
         are blocked."""
@@ -339,12 +292,18 @@ class Supervisor:
             interval_s=stats_interval_s, metrics_file=metrics_file, openmetrics=openmetrics, on_error=on_error,
         )  # fmt: skip
         self.on_sample.append(lambda: written.sampled(is_last=self.closed))
-        self.stats_file = None if stats_file is None else written
+        if stats_file is not None:
+            self.stats_file = written
+            self._verdicts.on_judged = lambda event, judged, began: written.mark(
+                "intercept", event, judged.blocked_by or "", began, detail=judged.explanation
+            )
         return written
 
     def host_stats(self, kind: HostKind, version: str, cwd: str) -> HostStats:
         """The stats of the host itself."""
-        return stats.of_host(self.loop, self.sampler, self._started, self._task, kind=kind, version=version, cwd=cwd)
+        return stats.of_host(
+            self.loop, self.sampler, self._started, self._processes.task, kind=kind, version=version, cwd=cwd
+        )
 
     def kill_now(self) -> None:
         """Sends SIGKILL to the process group of every worker: the user does not want to wait."""
@@ -380,16 +339,10 @@ class Supervisor:
     def _stop_all(self, others: Iterable[Stoppable], *, at_once: bool) -> None:
         left = {worker: known for extension in self.extensions for worker, known in extension.retire().items()}
         own: dict[Stoppable, Patience] = {each: each.patience for one in self.extensions for each in one.all_workers}
-        stuck = stop_all(
-            self.loop, [*left, *others], at_once=at_once, known=left, patience_with=own, shared_table=self._shared_table
-        )
-        if self._owns_process:
-            end_descendants(self.loop, shared_table=self._shared_table)
+        stuck = self._processes.stop([*left, *others], at_once=at_once, known=left, patience_with=own)
         for extension in self.extensions:
             for worker in extension.all_workers:
                 if worker in stuck:
                     self._on_notice(extension, "warning", f"process {worker.pid} could not be killed")
             extension.close()
-        if self._tracker is not None:
-            self._tracker.close()
-        self._shared_table.close()
+        self._processes.close()

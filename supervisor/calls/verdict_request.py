@@ -1,4 +1,4 @@
-"""Asks the guards of an event. `VerdictRequests.judge` waits for the judgement, `VerdictInFlight` does not."""
+"""Asks the guards of an event. `VerdictRequests.judge` waits for the judgement, `VerdictRequests.begin` does not."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from supervisor.calls.guard_chain import GuardChain
 from supervisor.calls.guards import latest_start
 from supervisor.calls.request import InFlight
 from supervisor.calls.verdict import ALLOW, UNTOUCHED, Judgement, verdict_of
+from supervisor.loop.timestamp import Timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,11 +24,24 @@ if TYPE_CHECKING:
 
 
 class VerdictRequests:
-    """Judges one event at a time and waits. This is the hot path of a run."""
+    """Judges events: `judge` one at a time, and waits. This is the hot path of a run."""
 
     def __init__(self, loop: Loop, guards: Guards) -> None:
         self._loop = loop
         self._guards = guards
+        self.on_judged: Callable[[str, Judgement, Timestamp], None] | None = None
+        """Gets the name of an event that guards were asked about, the judgement, and when they were asked."""
+
+    def begin(self, event: frames.Event, done: Callable[[Judgement], None]) -> InFlight:
+        """Asks the guards; `done` gets the judgement. Raises `KeyError` for an event that cannot be guarded."""
+        began = Timestamp.now()
+
+        def judged(judgement: Judgement) -> None:
+            if self.on_judged is not None:
+                self.on_judged(event.event, judgement, began)
+            done(judgement)
+
+        return VerdictInFlight(self._loop, self._guards, event, judged)
 
     def judge(self, event: frames.Event) -> Judgement:
         """Asks the guards of an event, and waits for the judgement.
@@ -36,6 +50,14 @@ class VerdictRequests:
         the extension's intercept timeout, counted from the extension's start. Raises `KeyError` for an event that
         cannot be guarded.
         """
+        if self.on_judged is None or not self._guards.of(event.event):
+            return self._judge(event)
+        began = Timestamp.now()
+        judgement = self._judge(event)
+        self.on_judged(event.event, judgement, began)
+        return judgement
+
+    def _judge(self, event: frames.Event) -> Judgement:
         guards, name = self._guards, event.event
         before = len(guards.cancellations)
         judgement = UNTOUCHED if guards.is_complete else self._judge_starts(name)

@@ -132,7 +132,7 @@ def test_the_reaper_knows_each_extension_when_the_start_of_all_is_over(tmp_path:
         for name in ("a", "b"):
             host.add("echo", name=name)
         host.launch()
-        known = {identity.pid for identity in host.supervisor._tracker._reaper._known}
+        known = {identity.pid for identity in host.supervisor._processes.tracker._reaper._known}
         assert known == {host.extension(name).pid for name in ("a", "b")}
 
 

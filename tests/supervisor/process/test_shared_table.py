@@ -87,10 +87,10 @@ def test_an_orphan_is_collected_when_it_ends_without_a_look_at_the_table(tmp_pat
         host.write("forker", ORPHANS)
         host.start()
         host.supervisor.sampler.stop()
-        before = host.supervisor._shared_table._read_at
+        before = host.supervisor._processes.table._read_at
         pids = host.text("leave").split()
         host.until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids))
-        assert host.supervisor._shared_table._read_at == before
+        assert host.supervisor._processes.table._read_at == before
 
 
 def test_an_embedded_host_leaves_the_children_of_its_program_alone(tmp_path: Path) -> None:
