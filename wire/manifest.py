@@ -9,13 +9,13 @@ start, by `zot ext doctor` and by `zot ext install`. A near miss of `on_failure`
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
 from wire.dialects.table import MODULES, ZOT, with_defaults
-from wire.field_errors import explain, fault_path, fault_steps
-from wire.lenient_json import UNREADABLE, Place, fault_of, place_at, places, repeated
+from wire.field_errors import explain, fault_path
+from wire.lenient_json import UNREADABLE, fault_of, repeated
 from wire.suggest import letters
 from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, words
 
@@ -196,15 +196,6 @@ class ManifestError(ValueError):
     failure means deny."""
 
 
-class Fault(NamedTuple):
-    """One fault of a manifest."""
-
-    message: str
-    """It names the field."""
-    place: Place | None
-    """None if the fault is in no one place."""
-
-
 def _means_required(value: Any) -> bool:
     """`requires` is a list of other things elsewhere."""
     return not isinstance(value, str | list | dict) or str(value).lower() in ("true", "yes", "always", "1")
@@ -247,9 +238,6 @@ _EXECS = ("command", "cmd", "executable", "run", "main", "entry", "entrypoint", 
 _NAME_RULE = "name must be 1 to 64 characters, without slashes or control characters, and not start with a dot"
 _FIELD = re.compile(rb"""["']?([A-Za-z_][\w .-]{0,39})["']?\s{0,99}:\s{0,99}(?:["']?(\w{1,40}))?""")
 """Its parts are bounded: else the search would take the square of the text's length."""
-MOST_FAULTS = 20
-"""Each fault takes a reading of the whole text."""
-_STAND_INS: tuple[Any, ...] = ("X", 1, {})
 
 _decoder = msgspec.json.Decoder(Manifest)
 
@@ -265,58 +253,25 @@ def parse_manifest(text: bytes, given: Mapping[str, Any] | None = None) -> Manif
             fields.update(given)
             manifest = msgspec.convert(fields, Manifest)
     except msgspec.ValidationError as error:
-        raise _error(f"manifest: {_explained(error, text)}", text) from None
+        raise _error(f"manifest: {explained(error, text)}", text) from None
     except UNREADABLE as error:
         what, place = fault_of(text, error)
         where = "" if place is None else f"{FILE}:{place.line}:{place.column}: "
         quoted = "" if place is None or not place.quoted else f" (the line: {place.quoted})"
         raise _error(f"parse manifest: {where}{what}{quoted}", text) from None
-    for _path, message in _outside_of_types(fields, text):
+    for _path, message in outside_of_types(fields, text):
         raise _error(f"manifest: {message}", text)
     unknown = VOCABULARY.unknown(fields)
     for each in unknown:
         if each.is_near_miss:
-            raise _error(f"manifest: {_near_miss(each)}", text)
+            raise _error(f"manifest: {near_miss(each)}", text)
     if manifest.dialect != ZOT:
         manifest = msgspec.convert(with_defaults(manifest.dialect, fields), Manifest)
     manifest.__dict__.update(unknown=tuple(unknown), text=text)
     return manifest
 
 
-def all_faults(text: bytes) -> list[Fault]:
-    """Every fault for which `parse_manifest` refuses a text, each in its words, up to `MOST_FAULTS`: for people who
-    correct the file."""
-    try:
-        fields = msgspec.json.decode(text)
-    except UNREADABLE as error:
-        what, place = fault_of(text, error)
-        return [Fault(f"{FILE} is no JSON: {what}", place)]
-    if not isinstance(fields, dict):
-        return [Fault("a manifest is an object, { … }", place_at(text, 0))]
-    where = places(text)
-
-    def fault(path: str, message: str) -> Fault:
-        return Fault(message, place_at(text, where[path]) if path in where else None)
-
-    found = [fault(each.place, _near_miss(each)) for each in VOCABULARY.unknown(fields) if each.is_near_miss]
-    found += [fault(path, message) for path, message in _outside_of_types(fields, text)]
-    while True:
-        try:
-            msgspec.convert(fields, Manifest)
-        except msgspec.ValidationError as error:
-            path = fault_path(str(error))
-            found.append(fault(path, _explained(error, text)))
-            if len(found) >= MOST_FAULTS:
-                break
-            _mend(fields, fault_steps(str(error)))
-        else:
-            break
-    if not found and (refusal := _refusal(text)) is not None:
-        found.append(fault(fault_path(str(refusal)), _explained(refusal, text)))
-    return sorted(found, key=lambda each: (each.place is not None, each.place and each.place[:2]))
-
-
-def _outside_of_types(fields: dict[str, Any], text: bytes) -> Iterator[tuple[str, str]]:
+def outside_of_types(fields: dict[str, Any], text: bytes) -> Iterator[tuple[str, str]]:
     """The place and the message of each fault that no decoder sees."""
     if twice := repeated(text, VOCABULARY.guarding):
         yield twice, f"{twice} is there twice, and only one of them would count; remove the other"
@@ -324,40 +279,7 @@ def _outside_of_types(fields: dict[str, Any], text: bytes) -> Iterator[tuple[str
         yield "dialect", f"dialect: none of {', '.join(MODULES)}"
 
 
-def _refusal(text: bytes) -> msgspec.ValidationError | None:
-    """The first fault in the order of the text. Of a name that is there twice it may be in the first value."""
-    try:
-        _decoder.decode(text)
-    except msgspec.ValidationError as error:
-        return error
-    return None
-
-
-def _mend(fields: dict[str, Any], steps: tuple[str | int, ...]) -> None:
-    """Takes the faulty value at these steps away, so that the next fault shows."""
-    *parents, last = steps
-    holder: Any = fields
-    for step in parents:
-        holder = holder[step]
-    if isinstance(holder, list) and isinstance(last, int):
-        # another value in its place: the indices of the others must stay
-        holder[last] = next(value for value in _STAND_INS if _fits(value, fields, steps, holder, last))
-    elif last in ("name", "exec") and holder is fields:
-        holder[last] = "x"
-    else:
-        del holder[last]
-
-
-def _fits(value: Any, fields: dict[str, Any], steps: tuple[str | int, ...], holder: list[Any], index: int) -> bool:
-    holder[index] = value
-    try:
-        msgspec.convert(fields, Manifest)
-    except msgspec.ValidationError as error:
-        return fault_steps(str(error)) != steps
-    return True
-
-
-def _explained(error: msgspec.ValidationError, text: bytes) -> str:
+def explained(error: msgspec.ValidationError, text: bytes) -> str:
     fault = str(error)
     if "matching regex" in fault:
         path = fault_path(fault)
@@ -369,7 +291,7 @@ def _explained(error: msgspec.ValidationError, text: bytes) -> str:
     return said
 
 
-def _near_miss(each: UnknownField) -> str:
+def near_miss(each: UnknownField) -> str:
     return f"{each.place}: no such field; {each.hint} It is not started: such a slip would change what it may do"
 
 

@@ -15,7 +15,8 @@ from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.process.stop_policy import Patience
 from supervisor.registry.definition_size import too_large
 from wire.dialects.table import ZOT
-from wire.manifest import FILE, all_faults
+from wire.manifest import FILE
+from wire.manifest_faults import all_faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from cli.ext.author.diagnosis import Diagnosis
     from supervisor.harness.checkup import CheckupResult
     from supervisor.harness.program_facts import ProgramFacts
-    from wire.manifest import Fault
+    from wire.manifest_faults import Fault
 
 TALKATIVE = 1000
 """Lines on stdout without a request from the host. So many are a finding."""

@@ -25,7 +25,8 @@ from supervisor.monitoring.definition_sizes import read_sizes
 from tests.fuzz import seeds
 from tests.fuzz.prompt import without_fsync
 from tests.fuzz.target import Target
-from wire.manifest import Manifest, ManifestError, all_faults, parse_manifest
+from wire.manifest import Manifest, ManifestError, parse_manifest
+from wire.manifest_faults import all_faults
 from wire.settings.mcp_file import McpFileError, parse_mcp
 from wire.settings.mcp_switch import switched
 
