@@ -13,8 +13,9 @@ import pytest
 from supervisor.calls.verdict import UNTOUCHED
 from supervisor.extension.lifecycle import State
 from supervisor.loop.future import Failure
-from tests.support.host import LATER, PATIENCE, SOON, Host
+from tests.support.host import LATER, SOON, Host
 from tests.support.lives import is_gone, life, lives, turn_start
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -300,4 +301,4 @@ def test_every_call_ends_once_through_random_restarts_and_crashes(host: Host, tm
     assert set(ended.values()) == {1}
     assert {name for name in host.tools() if name in names} == set(names)
     assert all(not worker.pending for name in names for worker in host.extension(name).workers)
-    assert host.stop() < PATIENCE
+    assert host.stop() < PATIENCE_S

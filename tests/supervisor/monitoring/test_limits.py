@@ -123,7 +123,7 @@ def test_a_fork_bomb_is_ended_with_all_that_it_has_started(host: Host):
 def test_a_few_processes_too_many_have_to_be_seen_again(host: Host):
     code = (
         'hello("a")\nsend(type="ready")\nfor frame in frames():\n'
-        '    children = [subprocess.Popen(["sleep", "60"]) for _ in range(2)]\n    result(frame, "")'
+        '    children = [subprocess.Popen(["sleep", "600"]) for _ in range(2)]\n    result(frame, "")'
     )
     host.write("parent", code, limits={"processes": 2}, restart=LATER)
     host.start()
