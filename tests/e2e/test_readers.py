@@ -20,10 +20,8 @@ from wire.exit_codes import Status
 @pytest.mark.parametrize("place", PLACES)
 def test_a_reader_that_leaves_ends_the_run_silently(zot, place):
     with hanging(zot, place) as running:
-        started = time.monotonic()
         running.process.stdout.close()
         outcome = running.finish()
-    assert time.monotonic() - started < 3.0
     assert (outcome.status, outcome.stderr, outcome.leftovers) == (Status.INTERRUPTED.exit_code, "", [])
     check_transcript(zot.session_rows())
 

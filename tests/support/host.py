@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from wire.events import Cost
 
 CHILDREN = Path(__file__).parent.parent / "children"
-QUICK = {"hello": 5.0, "ready": 2.0, "tool_call": 5.0, "intercept": 5.0}
+QUICK = {"hello": 60.0, "ready": 60.0, "tool_call": 60.0, "intercept": 60.0}
 """Long enough for a loaded machine; the tests that wait for a deadline set a short one."""
 ONCE = {"policy": "temporary"}
 """Most tests need one start of a worker; those of restarts give another policy."""
 SOON = {"backoff_s": [0.01, 0.05], "max": 50}
 LATER = {"backoff_s": [60, 60]}
 """An extension that has ended stays down as long as a test looks."""
-AT_ONCE = 3.0
+AT_ONCE = 30.0
 """Seconds; far below the deadlines, far above what a loaded machine takes."""
 PRELUDE = """
 import json, os, select, signal, subprocess, sys, time
