@@ -26,6 +26,7 @@ from rich.text import Span, Text
 from agent.demo import EXTENSIONS, PROJECT
 from supervisor.control.client import ControlClient, Endpoint
 from tests.support.browser import Browser
+from tests.support.patience import PATIENCE_S
 from wire import control, frames
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ IMAGES = ROOT / "docs" / "images"
 ZOT = [sys.executable, "-m", "pyzot"]
 WIDTH = 1280
 COLUMNS, LINES = 110, 12
-PATIENCE_S = 30.0
 BURSTS_S = (2.0, 1.0, 3.0)
 """How long a tool is called again and again: the histories of the screen and the charts of the report show it."""
 PAUSE_S = 1.2

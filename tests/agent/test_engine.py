@@ -101,7 +101,7 @@ def test_each_result_has_the_use_of_its_prompt_and_the_records_have_the_sum(engi
 
 
 def test_an_abort_ends_its_own_prompt_only(engine):
-    running = ("t1", "bash", {"command": "echo up; exec sleep 60"})
+    running = ("t1", "bash", {"command": "echo up; exec sleep 600"})
     again = ("t2", "bash", {"command": "echo still here"})
     with engine(says("", running), says("", again), says("Done.")) as made:
         abort = Abort()

@@ -67,7 +67,7 @@ LONG = ("batch", "copilot", "intercept", "mcp", "rpc", "startup", "throughput")
 def test_runs_and_cleans_up(name: str, tmp_path: Path):
     figures, mark = tmp_path / "figures.json", uuid.uuid4().hex
     argv = [sys.executable, "-m", f"benchmarks.{name}", "--quick", "--json", str(figures)]
-    done = subprocess.run(argv, cwd=ROOT, env={**os.environ, MARK: mark}, capture_output=True, text=True, timeout=110)
+    done = subprocess.run(argv, cwd=ROOT, env={**os.environ, MARK: mark}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     for title in TABLES[name]:
         assert title in done.stdout
@@ -89,7 +89,7 @@ def test_explains_itself(name: str):
 def test_two_checkouts_are_compared_by_turns(tmp_path: Path):
     figures, mark = tmp_path / "figures.json", uuid.uuid4().hex
     argv = [sys.executable, "-m", "benchmarks.compare", str(ROOT), "--quick", "--json", str(figures)]
-    done = subprocess.run(argv, cwd=ROOT, env={**os.environ, MARK: mark}, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(argv, cwd=ROOT, env={**os.environ, MARK: mark}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     ((turn, *cells),) = json.loads(figures.read_text())["tables"][0]["rows"]
     assert turn == "1"
@@ -98,15 +98,12 @@ def test_two_checkouts_are_compared_by_turns(tmp_path: Path):
     assert marked(mark) == []
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.skipif(sys.platform != "linux", reason="places processes on processors")
 def test_the_seam_of_two_checkouts_is_compared_by_turns(tmp_path: Path):
     figures, mark = tmp_path / "figures.json", uuid.uuid4().hex
     argv = [sys.executable, "-m", "benchmarks.mcp", "--part", "seam", "--base", str(ROOT), "--quick"]
     env = {**os.environ, MARK: mark}
-    done = subprocess.run(
-        [*argv, "--json", str(figures)], cwd=ROOT, env=env, capture_output=True, text=True, timeout=280
-    )
+    done = subprocess.run([*argv, "--json", str(figures)], cwd=ROOT, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     tables = json.loads(figures.read_text())["tables"]
     for table in tables[:2]:
@@ -119,7 +116,7 @@ def test_the_seam_of_two_checkouts_is_compared_by_turns(tmp_path: Path):
 def test_the_start_of_two_checkouts_is_compared_by_turns(tmp_path: Path):
     figures, mark = tmp_path / "figures.json", uuid.uuid4().hex
     argv = [sys.executable, "-m", "benchmarks.startup", "--base", str(ROOT), "--quick", "--json", str(figures)]
-    done = subprocess.run(argv, cwd=ROOT, env={**os.environ, MARK: mark}, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(argv, cwd=ROOT, env={**os.environ, MARK: mark}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     rows = json.loads(figures.read_text())["tables"][0]["rows"]
     assert [row[0] for row in rows] == [

@@ -38,7 +38,7 @@ def test_the_floods_are_the_largest_frames_that_a_host_takes():
 def test_every_call_ends_once_and_nothing_is_left(tmp_path: Path):
     figures, mark = tmp_path / "figures.json", uuid.uuid4().hex
     argv = [sys.executable, "-m", "benchmarks.soak", "--quick", "--json", str(figures)]
-    done = subprocess.run(argv, cwd=ROOT, env={**os.environ, MARK: mark}, capture_output=True, text=True, timeout=90)
+    done = subprocess.run(argv, cwd=ROOT, env={**os.environ, MARK: mark}, capture_output=True, text=True)
     assert figures.exists(), done.stdout + done.stderr
     tables = {table["title"]: table["rows"] for table in json.loads(figures.read_text())["tables"]}
     claims = {row[0]: row[2] for row in tables["claims"]}

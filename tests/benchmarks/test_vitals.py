@@ -21,7 +21,7 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="finds processes
 def test_processes_left_behind_are_found(by: str):
     token = uuid.uuid4().hex
     env = {**os.environ, TOKEN: token} if by == "token" else None
-    child = subprocess.Popen(["sleep", "60"], env=env, start_new_session=True)
+    child = subprocess.Popen(["sleep", "600"], env=env, start_new_session=True)
     try:
         sessions = {child.pid} if by == "session" else set()
 

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from tests.support.conversation import Conversation
+from tests.support.patience import PATIENCE_S
 
 HERE = Path(__file__).parent
 ARGUMENTS = {"blocker": ["tool_call", "no"], "recorder": [os.devnull], "rewriter": ["rewriter", "!"]}
@@ -95,4 +96,4 @@ def test_fork_bomb_makes_50_processes_in_two_sessions():
         assert {os.getsid(process.pid) for process in below} - {os.getsid(child.process.pid)}
         for process in (*below, bomb):
             process.kill()
-        psutil.wait_procs(below, timeout=30)  # the parents of those below are dead as well: they are ours by now
+        psutil.wait_procs(below, timeout=PATIENCE_S)  # their parents are dead as well: they are ours by now

@@ -78,7 +78,7 @@ open("rules.py", "a").close()
 os.utime("rules.py")
 hello("x")
 send(type="ready")
-time.sleep(60)
+time.sleep(600)
 """
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.mounts import within
 from tests.support.npm_registry import PACKAGE, NpmRegistry
+from tests.support.patience import PATIENCE_S
 
 pytestmark = pytest.mark.slow
 INSTALL = ("ext", "install-sdk", "copilot")
@@ -50,7 +51,7 @@ def test_an_interrupt_in_the_middle_leaves_the_old_one(zot, number):
         assert zot.run(*INSTALL, env={"npm_config_registry": registry.url}).status == 0
     with NpmRegistry("1.2.3", holds=".tgz") as registry:
         with zot.start(*INSTALL, env={"npm_config_registry": registry.url}) as running:
-            assert registry.held.wait(60)
+            assert registry.held.wait(PATIENCE_S)
             running.signal(number)
             outcome = running.finish()
         if number != signal.SIGKILL:

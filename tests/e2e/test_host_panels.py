@@ -12,7 +12,8 @@ from supervisor.control.client import HostError
 from tests.supervisor.calls.test_panels import PANEL
 from tests.support.extension_folder import folder
 from tests.support.host import PRELUDE
-from tests.support.hosting import PATIENCE_S, Hosted, hosting
+from tests.support.hosting import Hosted, hosting
+from tests.support.patience import PATIENCE_S
 from wire import control, events, frames
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from tests.support.extension_folder import CHILDREN, extension, folder
 from tests.support.hosting import hosting
 from tests.support.mcp_files import write_servers
 from tests.support.mcp_served_client import McpClient
+from tests.support.patience import PATIENCE_S
 from tests.support.zot_process import wait_until
 
 SDK_CLIENT = Path(__file__).parents[1] / "support" / "mcp_sdk_client.py"
@@ -205,7 +206,7 @@ def test_a_client_that_does_not_read_is_not_waited_for(zot, folders):
     with McpClient(zot, *flags(folders)) as client:
         for _ in range(20):
             client.begin("tools/call", {"name": "swell"})
-        status = client.running.process.wait(60)
+        status = client.running.process.wait(PATIENCE_S)
     assert status == 1
     assert "the client does not read: more than 64 MiB wait for it" in client.running.errors()
 
@@ -236,7 +237,7 @@ def test_the_official_client(zot, folders, mode):
     """The SDK checks every message against its own models."""
     words = [str(word) for word in (*zot.command, "mcp", "serve", *flags(folders))]
     program = [sys.executable, str(SDK_CLIENT), mode, *words]
-    ran = subprocess.run(program, capture_output=True, text=True, env=zot.env, cwd=zot.cwd, timeout=60)
+    ran = subprocess.run(program, capture_output=True, text=True, env=zot.env, cwd=zot.cwd)
     assert ran.returncode == 0, ran.stderr
     said = json.loads(ran.stdout)
     assert said["version"] == ("2026-07-28" if mode == "auto" else "2025-11-25")

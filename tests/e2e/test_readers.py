@@ -9,6 +9,7 @@ import time
 import pytest
 
 from tests.support.extension_folder import extension
+from tests.support.patience import PATIENCE_S
 from tests.support.places import PLACES, hanging
 from tests.support.replay_script import Script, ok
 from tests.support.zot_process import check_transcript
@@ -19,10 +20,8 @@ from wire.exit_codes import Status
 @pytest.mark.parametrize("place", PLACES)
 def test_a_reader_that_leaves_ends_the_run_silently(zot, place):
     with hanging(zot, place) as running:
-        started = time.monotonic()
         running.process.stdout.close()
         outcome = running.finish()
-    assert time.monotonic() - started < 3.0
     assert (outcome.status, outcome.stderr, outcome.leftovers) == (Status.INTERRUPTED.exit_code, "", [])
     check_transcript(zot.session_rows())
 
@@ -35,7 +34,7 @@ def test_a_reader_that_takes_one_line_as_head_does(zot):
     with zot.start(*flags, "go") as running:
         head = subprocess.Popen(["head", "-n", "1"], stdin=running.process.stdout, stdout=subprocess.PIPE)
         running.process.stdout.close()
-        assert head.communicate(timeout=20)[0].startswith(b'{"type":"session"')
+        assert head.communicate(timeout=PATIENCE_S)[0].startswith(b'{"type":"session"')
         outcome = running.finish()
     assert outcome.status in (Status.OK.exit_code, Status.INTERRUPTED.exit_code)
     assert (outcome.stderr, outcome.leftovers) == ("", [])
@@ -69,7 +68,7 @@ def test_progress_for_a_slow_reader_is_bounded_and_the_result_is_whole(zot):
 def test_an_aborted_run_does_not_wait_for_a_reader_that_does_not_read(zot):
     script = Script(zot.cwd).answer("x" * 4_000_000)
     with zot.start(*zot.replay_flags(script), "--no-session", "--timeout", "1", "go") as running:
-        assert running.process.wait(10) == Status.TIMEOUT.exit_code
+        assert running.process.wait(PATIENCE_S) == Status.TIMEOUT.exit_code
 
 
 def test_stdout_closed_from_the_start(zot):

@@ -12,6 +12,7 @@ from cli.report.reading.source import read_recording
 from tests.support.extension_folder import extension
 from tests.support.faulty_run import ECHO, SOON, is_back, observe
 from tests.support.hosting import hosting
+from tests.support.patience import PATIENCE_S
 from tests.support.zot_process import wait_until
 from wire import stats
 
@@ -67,7 +68,7 @@ def test_a_host_appends_to_its_file_and_writes_openmetrics_if_asked(zot: Zot) ->
                 host.call("echo", text)
             wait_until(lambda: b'"type":"change"' in path.read_bytes())
             zot.run("stop", str(host.pid))
-            host.running.process.wait(30)
+            host.running.process.wait(PATIENCE_S)
         begun = [line for line in lines(path) if isinstance(line, stats.Stats) and not line.extensions]
         assert len(begun) == run, "each host begins with the figures before its extensions start"
     found = read_recording(str(path))

@@ -168,7 +168,7 @@ def test_a_reload_that_a_signal_ends_is_answered(replayed, zot):
         client.ask("ping")
         client.until("extension", event="started")
         manifest = json.loads((made / "extension.json").read_text())
-        (made / "extension.json").write_text(json.dumps({**manifest, "exec": "/bin/sh", "args": ["-c", "sleep 60"]}))
+        (made / "extension.json").write_text(json.dumps({**manifest, "exec": "/bin/sh", "args": ["-c", "sleep 600"]}))
         client.send("reload_ext", id="r")
         client.ask("ping")
         running.signal(signal.SIGTERM)

@@ -26,7 +26,7 @@ from tests.support.warm_start import MARK
 from tests.support.zot_process import wait_until
 
 SEED = int(os.environ.get("ZOT_TEST_SEED", "0")) or random.randrange(1, 10**6)
-MOMENTS = pytest.mark.parametrize("moments", [2, pytest.param(50, marks=[pytest.mark.slow, pytest.mark.timeout(300)])])
+MOMENTS = pytest.mark.parametrize("moments", [2, pytest.param(50, marks=pytest.mark.slow)])
 PROMPT = '{"type":"prompt","message":"go"}\n'
 
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.support.messages_server import drop_midway, http_error, stall_midway, text_reply, tool_reply
+from tests.support.patience import PATIENCE_S
 from tests.support.rpc_client import RpcClient
 from tests.support.zot_process import wait_until
 
@@ -22,8 +23,6 @@ KNOWN = {
     *("done", "error"),
 }
 """The records of zot."""
-PATIENCE_S = 5
-"""Seconds that a client waits for the end of its server."""
 
 
 @pytest.fixture

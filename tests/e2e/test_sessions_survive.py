@@ -139,7 +139,7 @@ def test_a_run_that_did_not_come_to_its_end_goes_on(zot, server, end):
         server.add(tool_reply([("bash", {"command": "echo x"})] * 2, input_tokens=1000))
         zot.run(*flags, "--max-tokens", "500", "go", env=KEY).check(Status.BUDGET)
     else:
-        server.add(tool_reply([("bash", {"command": "echo begun; sleep 60"}), ("bash", {"command": "echo x"})]))
+        server.add(tool_reply([("bash", {"command": "echo begun; sleep 600"}), ("bash", {"command": "echo x"})]))
         with zot.start(*flags, "go", env=KEY) as running:
             running.wait_for(events.ToolProgress)
             running.signal(signal.SIGINT)

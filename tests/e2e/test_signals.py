@@ -11,12 +11,21 @@ from signal import Signals
 import pytest
 
 from tests.support.extension_folder import extension
+from tests.support.faulty_run import program
 from tests.support.golden import golden
 from tests.support.places import PLACES, hanging
 from tests.support.replay_script import Script
 from tests.support.zot_process import check_transcript, wait_until
 from wire.events import Session, ToolProgress, TurnStart
 from wire.exit_codes import Status
+
+STUBBORN = """
+signal.signal(signal.SIGTERM, lambda *_: open(sys.argv[1], "w").close())
+hello()
+send(type="ready")
+while True:
+    signal.pause()
+"""
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -35,17 +44,17 @@ def test_an_interrupted_run_ends_whole(zot, place, number):
 
 
 def test_a_second_signal_kills_what_does_not_want_to_stop(zot):
-    stubborn = extension(zot.folder, "ignores_shutdown")
+    """Without it the command would have two seconds, and then the extension two more before its SIGTERM."""
+    stubborn = program(zot.folder, "stubborn", STUBBORN, zot.folder / "terminated")
     stays = "trap ': > asked' TERM; echo up; while :; do sleep 0.1; done"
-    script = Script(zot.cwd, extra={"echo": ""}).call(("bash", {"command": stays}))
+    script = Script(zot.cwd).call(("bash", {"command": stays}))
     with zot.start(*zot.replay_flags(script), "-e", stubborn, "go") as running:
         running.wait_for(ToolProgress)
         running.signal(signal.SIGINT)
         wait_until((zot.cwd / "asked").exists)
-        started = time.monotonic()
         running.signal(signal.SIGINT)
         running.finish().check(Status.INTERRUPTED)
-    assert time.monotonic() - started < 2.0, "it would take two seconds for the command, and three for the extension"
+    assert not (zot.folder / "terminated").exists()
     check_transcript(zot.session_rows())
 
 
@@ -95,26 +104,22 @@ main()
 
 @pytest.mark.parametrize("slow", ["silent", "slow_register"])
 def test_an_extension_that_is_still_starting_does_not_hold_up_the_end(zot, slow):
-    starting = extension(zot.folder, slow, timeouts={"hello": 30, "ready": 30, "intercept": 30})
+    starting = extension(zot.folder, slow, timeouts={"hello": 600, "ready": 600, "intercept": 600})
     with zot.start(*zot.replay_flags(Script(zot.cwd).answer("x")), "-e", starting, "go") as running:
         running.child(slow)
-        started = time.monotonic()
         running.signal(signal.SIGINT)
         outcome = running.finish()
-    assert time.monotonic() - started < 2.0
     if outcome.status == Status.INTERRUPTED.exit_code:
         outcome.check(Status.INTERRUPTED)
     assert outcome.status in (Status.INTERRUPTED.exit_code, -Signals.SIGINT)
 
 
 def test_a_guard_that_is_still_starting_does_not_hold_up_the_end(zot):
-    starting = extension(zot.folder, "silent", timeouts={"hello": 60, "intercept": 60}, on_failure="deny")
+    starting = extension(zot.folder, "silent", timeouts={"hello": 600, "intercept": 600}, on_failure="deny")
     script = Script(zot.cwd).answer("x")
     with zot.start(*zot.replay_flags(script), "-e", starting, "--ext-wait", "0", "go") as running:
         running.wait_for(Session)
-        started = time.monotonic()
         running.signal(signal.SIGINT)
         outcome = running.finish().check(Status.INTERRUPTED)
-    assert time.monotonic() - started < 3.5
     assert outcome.leftovers == []
     assert not outcome.of(TurnStart), "the prompt waited for its verdict"

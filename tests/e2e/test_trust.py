@@ -17,9 +17,9 @@ import pytest
 
 from tests.support.hosting import hosting
 from tests.support.installing import manifest_in
+from tests.support.patience import PATIENCE_S
 from tests.support.project_extension import put
 from tests.support.replay_script import Script
-from tests.support.zot_process import PATIENCE_S
 from wire.events import Extension
 from wire.exit_codes import Status
 

@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.embedding_program import EXAMPLES, project
 from tests.support.messages_server import http_error, stall_midway, text_reply
+from tests.support.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.skipif(find_spec(name) is None, reason=f"no {name} here") for name in ("fastapi", "uvicorn")]
 pytestmark.append(pytest.mark.slow)
@@ -32,14 +33,14 @@ def serving(made, fault=""):
             yield line.partition("http://")[2].split()[0], server
         finally:
             server.terminate()
-            log = server.communicate(timeout=60)[1]
+            log = server.communicate(timeout=PATIENCE_S)[1]
     assert ("Traceback" in log) == bool(fault), log
     assert fault in log
 
 
 @contextmanager
 def asking(address, question="go"):
-    client = HTTPConnection(address, timeout=60)
+    client = HTTPConnection(address, timeout=PATIENCE_S)
     try:
         client.request("POST", "/ask", json.dumps({"question": question}), {"content-type": "application/json"})
         yield client

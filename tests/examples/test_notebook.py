@@ -39,7 +39,7 @@ import nbformat
 from nbclient import NotebookClient
 
 notebook = nbformat.read(sys.argv[1], as_version=4)
-NotebookClient(notebook, timeout=60, extra_arguments=["--log-level=ERROR"]).execute()
+NotebookClient(notebook, timeout=120, extra_arguments=["--log-level=ERROR"]).execute()
 for cell in notebook.cells:
     for output in cell.get("outputs", ()):
         assert output.name == "stdout", output

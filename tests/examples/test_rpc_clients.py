@@ -23,6 +23,7 @@ from tests.support.messages_server import (
     text_reply,
 )
 from tests.support.no_child_left import no_child_left
+from tests.support.patience import PATIENCE_S
 from tests.support.replay_script import Script
 from tests.support.zot_process import Zot
 
@@ -70,7 +71,7 @@ def command(tmp_path_factory):
 @pytest.fixture
 def run(zot, command):
     def run_to_its_end(client, *args):
-        done = subprocess.run(command(client, *args), env=zot.env, cwd=zot.cwd, capture_output=True, timeout=60)
+        done = subprocess.run(command(client, *args), env=zot.env, cwd=zot.cwd, capture_output=True)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     return run_to_its_end
@@ -154,7 +155,7 @@ def test_a_client_says_why_an_answer_ended_early(run, client):
 def test_an_aborted_prompt_has_its_reason(answering, client):
     with answering(client) as (process, agent):
         os.kill(agent, signal.SIGTERM)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out, err) == (130, "\ninterrupted: interrupted by SIGTERM\n", "")
 
 
@@ -162,7 +163,7 @@ def test_an_aborted_prompt_has_its_reason(answering, client):
 def test_an_interrupt_aborts_the_prompt(answering, client):
     with answering(client) as (process, _agent):
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out, err) == (130, "\ninterrupted: aborted by the client\n", "")
 
 
@@ -170,7 +171,7 @@ def test_an_interrupt_aborts_the_prompt(answering, client):
 def test_a_server_that_dies_is_an_error(answering, client):
     with no_child_left(), answering(client) as (process, agent):
         os.kill(agent, signal.SIGKILL)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out) == (1, "")
     assert "zot rpc has ended" in err
     assert len(err.splitlines()) <= 2, err  # some shells say that it was killed

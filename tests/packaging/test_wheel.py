@@ -35,7 +35,7 @@ class Installation(NamedTuple):
 
 
 def run(*argv: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([*map(str, argv)], capture_output=True, text=True, timeout=120, **options)
+    done = subprocess.run([*map(str, argv)], capture_output=True, text=True, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done
 
@@ -50,7 +50,7 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
     venv.create(environment, symlinks=True, with_pip=False)
     python = environment / "bin" / "python"
     install = [*PIP[:3], "--python", str(python), *PIP[3:], "install", "--no-deps", "--no-compile"]
-    namesake = subprocess.run([*install, NAMESAKE], capture_output=True, text=True, timeout=120)
+    namesake = subprocess.run([*install, NAMESAKE], capture_output=True, text=True)
     if namesake.returncode != 0:
         pytest.skip(f"{NAMESAKE} cannot be downloaded: {namesake.stderr.strip().splitlines()[-1]}")
     run(*install, wheel)
@@ -189,7 +189,6 @@ def test_each_child_of_ours_finds_its_modules(installation, project, child, isol
         env=project.env,
         input=b"",
         capture_output=True,
-        timeout=30,
     )
     assert b"Traceback" not in done.stderr, done.stderr
     assert b"ModuleNotFoundError" not in done.stderr, done.stderr

@@ -97,7 +97,7 @@ def program(code, *arguments, **popen):
     """Runs a program that embeds a runtime."""
     head = "import os, signal, sys, threading, time, gc, warnings\nfrom pyzot import *\nfake = sys.argv[1:6]\n"
     argv = [sys.executable, "-X", "faulthandler", "-c", head + code, *fake_engine("works"), *map(str, arguments)]
-    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=60, **popen)
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, **popen)
     assert done.stderr == "", done.stderr
     return done
 

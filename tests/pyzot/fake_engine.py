@@ -155,14 +155,14 @@ class Behaviour:
         greet(requests())
         os.close(1)
         while True:
-            time.sleep(60)
+            time.sleep(600)
 
     def never_ends(self):
         """Ignores the end of its input and SIGTERM."""
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         greet(requests())
         while True:
-            time.sleep(60)
+            time.sleep(600)
 
     def lingers(self):
         """Ends half a second after its input."""
@@ -173,7 +173,7 @@ class Behaviour:
     def never_reads(self):
         greet(requests())
         while True:
-            time.sleep(60)
+            time.sleep(600)
 
     def stderr_flood(self):
         """Writes 20 MB to stderr, with a line of 10 MB in it, before it works."""

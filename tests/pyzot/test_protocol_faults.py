@@ -24,6 +24,7 @@ from pyzot import (
 )
 from pyzot import runtime as runtime_module
 from pyzot.connection import engine_process, prompt_stream
+from tests.support.patience import PATIENCE_S
 
 
 @pytest.fixture(autouse=True)
@@ -226,7 +227,7 @@ def test_a_callback_can_cancel_a_prompt_that_is_just_being_sent(fake, monkeypatc
 
     def write_and_hear(line):
         write(line)
-        assert b'"prompt"' not in line or b'"abort"' in line or told.wait(20)
+        assert b'"prompt"' not in line or b'"abort"' in line or told.wait(PATIENCE_S)
 
     monkeypatch.setattr(runtime._client.process, "write", write_and_hear)
     events = runtime.prompt("event")

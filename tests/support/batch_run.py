@@ -16,8 +16,9 @@ from agent.batch.run.begin import encode_request
 from agent.options import RunRequest
 from supervisor.cleanup.env_marks import TOKEN
 from tests.support.marked_processes import command_line, marked_pids
+from tests.support.patience import PATIENCE_S
 from tests.support.warm_start import MARK, ROOT
-from tests.support.zot_process import PATIENCE_S, Outcome, Running
+from tests.support.zot_process import Outcome, Running
 from wire.batch import link
 from wire.batch.task import Task, encode_task
 

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
+from tests.support.patience import PATIENCE_S
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-PATIENCE_S = 60.0
 FLAGS = (
     "--headless",
     "--no-sandbox",

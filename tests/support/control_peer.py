@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from supervisor.calls.verdict import UNTOUCHED
 from supervisor.control.server import ControlServer
 from supervisor.loop.loop import Loop
+from tests.support.patience import PATIENCE_S
 from wire import frames
 from wire.stats import ExtensionStats, HostStats
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from supervisor.loop.future import Failure
-
-PATIENCE = 20.0
 
 
 @dataclass
@@ -192,7 +191,7 @@ class Serving:
 
         if poll_s is not None:
             tick()
-        assert self.loop.run_until(lambda: bool(predicate()), self.loop.clock() + PATIENCE), "it did not come about"
+        assert self.loop.run_until(lambda: bool(predicate()), self.loop.clock() + PATIENCE_S), "it did not come about"
 
 
 class Peer:
@@ -212,7 +211,7 @@ class Peer:
     def write(self, data: bytes) -> None:
         """Writes all of it, and runs the loop while the server has to read first. Ends early if the server closes."""
         left = memoryview(data)
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + PATIENCE_S
         while left and time.monotonic() < deadline:
             try:
                 left = left[self.socket.send(left) :]

@@ -10,11 +10,10 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any, Self
 
+from tests.support.patience import PATIENCE_S
+
 if TYPE_CHECKING:
     from pathlib import Path
-
-PATIENCE = 20.0
-"""Seconds to wait for a line or for the exit; running out fails the test."""
 
 
 class Conversation:
@@ -48,10 +47,10 @@ class Conversation:
 
     def line(self) -> bytes:
         """The next line, LF included; empty at EOF."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + PATIENCE_S
         while b"\n" not in self._received:
             if not select.select([self.process.stdout], [], [], max(0, deadline - time.monotonic()))[0]:
-                raise TimeoutError(f"no line within {PATIENCE} s; stderr: {self.stderr()}")
+                raise TimeoutError(f"no line within {PATIENCE_S} s; stderr: {self.stderr()}")
             if not (chunk := os.read(self.process.stdout.fileno(), 1 << 20)):
                 return b""
             self._received += chunk
@@ -80,7 +79,7 @@ class Conversation:
 
     def exit_code(self) -> int:
         """Waits for the exit; negative is the signal that killed it."""
-        return self.process.wait(PATIENCE)
+        return self.process.wait(PATIENCE_S)
 
     def stderr(self) -> str:
         """All that it has written there so far."""

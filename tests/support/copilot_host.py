@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support.patience import PATIENCE_S
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
@@ -27,7 +29,6 @@ SDKS = ROOT / ".venv" / "copilot-sdk"
 """Where `make copilot-sdk` installs the oldest and the newest SDK."""
 VERSIONS = ("oldest", "newest")
 HEADER = re.compile(rb"Content-Length: (\d+)\r\n\r\n")
-PATIENCE_S = 30.0
 SESSION = "session-1"
 TIMESTAMP = 1_700_000_000_123
 """Of each hook, in ms."""

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Self
 
 from supervisor.process.cgroup_survey import OPT_OUT
 from supervisor.process.table import ProcessTable
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PROGRAM = Path(__file__).with_name("doomed_host.py")
-PATIENCE_S = 20.0
 VISIBLE = ",".join(
     (
         "plain", "stubborn", "daemon", "gone", "left behind", "scrubbed in a session", "scrubbed", "busy", "stopped",

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING
 from supervisor.discovery.environment import is_secret
 from supervisor.home.config import Config
 from tests.support.messages_server import MessagesServer
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,6 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "embedding"
 PHOTO = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==")
 FILES = {"prices.py": b"VAT = {'book': 7}\n", "notes.md": b"Prices of the shop, in cents.\n", "photo.png": PHOTO}
-PATIENCE_S = 60
 
 
 class Project:

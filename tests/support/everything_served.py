@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.support.extension_folder import folder
 from tests.support.host import PRELUDE
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,7 +90,7 @@ class Lines:
 
     def __init__(self, path: Path) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.settimeout(60.0)
+        self._socket.settimeout(PATIENCE_S)
         self._socket.connect(str(path))
         self._file = self._socket.makefile("rwb")
         self._asked = 0

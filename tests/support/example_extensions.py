@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.found import Found, Scope
 from tests.support.conversation import Conversation
-from tests.support.host import PATIENCE, Host
+from tests.support.host import Host
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,7 +68,7 @@ class Supervised(Host):
         """The frame that the command answers; a command that fails fails the test."""
         answers: list[CommandAnswer] = []
         self.begin_command(name, args, answers.append)
-        assert self.loop.run_until(lambda: bool(answers), self.loop.clock() + PATIENCE)
+        assert self.loop.run_until(lambda: bool(answers), self.loop.clock() + PATIENCE_S)
         assert answers[0].frame is not None, answers[0]
         return answers[0].frame
 

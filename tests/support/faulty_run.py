@@ -17,6 +17,7 @@ from agent.model.provider import Stream
 from agent.options import RunRequest
 from tests.support.extension_folder import extension, folder
 from tests.support.host import PRELUDE
+from tests.support.patience import PATIENCE_S
 from wire import events
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 QUICK = {"hello": 1.0, "ready": 0.6, "tool_call": 0.8, "intercept": 0.4}
 SOON = {"backoff_s": [0.1, 0.1]}
 """A restart policy whose restarts come at once."""
-PATIENCE_S = 30.0
-"""A run that hangs because of a defect ends after this time, with status `timeout`."""
 HEALTHY = "echo"
 Call = tuple[str, dict[str, Any]]
 ECHO: Call = ("echo", {"text": "still here"})

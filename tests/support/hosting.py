@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from supervisor.control.client import ControlClient, Endpoint, HostError
+from tests.support.patience import PATIENCE_S
 from tests.support.zot_process import wait_until
 from wire import control, frames
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from tests.support.zot_process import Running, Zot
 
-PATIENCE_S = 20.0
 STARTING = ("spawned", "greeted")
 
 

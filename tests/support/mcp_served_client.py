@@ -7,7 +7,7 @@ import subprocess
 import time
 from typing import TYPE_CHECKING, Any
 
-from tests.support.zot_process import PATIENCE_S
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.model.worker import worker_main
+from tests.support.patience import PATIENCE_S
 
 WORKER = Path(worker_main.__file__)
 ROOT = Path(__file__).parents[2]
@@ -73,7 +74,7 @@ class WorkerProcess:
             assert self.process.stdin
             self.process.stdin.close()
             try:
-                self.process.wait(10)
+                self.process.wait(PATIENCE_S)
             finally:
                 self.process.kill()
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import psutil
 
 from tests.support import warm_start
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-PATIENCE_S = 20
 
 
 @contextmanager

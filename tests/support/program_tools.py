@@ -9,8 +9,6 @@ from tests.support.messages_server import text_reply, tool_reply
 if TYPE_CHECKING:
     from tests.support.messages_server import MessagesServer
 
-PATIENCE_S = 20.0
-
 
 def calls(model: MessagesServer, *calls: tuple[str, dict[str, Any]], then: str = "Done.") -> None:
     """The model calls these tools in one turn, and then answers."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.options import Options
 from agent.rpc.server import RpcServer
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from tests.support.zot_process import Running
 
-PATIENCE_S = 30.0
 Json = dict[str, Any]
 
 

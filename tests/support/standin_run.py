@@ -62,7 +62,7 @@ class Standin:
                 return
         if obeys:
             os._exit(9)
-        time.sleep(60)
+        time.sleep(600)
 
     def run(self) -> NoReturn:
         self.link(type="phase", state="running")
@@ -112,7 +112,7 @@ class Standin:
         self.wait()
 
     def do_leave(self) -> None:
-        subprocess.Popen(["sleep", "60"], start_new_session=True)
+        subprocess.Popen(["sleep", "600"], start_new_session=True)
 
     def do_usage(self) -> None:
         self.ask()

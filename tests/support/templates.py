@@ -16,6 +16,7 @@ from supervisor.loop.loop import Loop
 from supervisor.process.teardown import stop_all
 from supervisor.template import protocol
 from supervisor.template.client import Template
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).with_name("small_template.py")
-PATIENCE_S = 20.0
 MARK = "token of a template"
 
 

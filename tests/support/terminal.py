@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 
+from tests.support.patience import PATIENCE_S
 from tests.support.zot_process import MARK, wait_until
 
 
@@ -24,7 +25,7 @@ class Terminal:
         self._asked = 0
 
     def _run(self, *words: str, env: dict[str, str] | None = None) -> str:
-        done = subprocess.run([*self._tmux, *words], env=env, capture_output=True, check=True, timeout=20)
+        done = subprocess.run([*self._tmux, *words], env=env, capture_output=True, check=True, timeout=PATIENCE_S)
         return done.stdout.decode()
 
     def keys(self, *names: str) -> None:

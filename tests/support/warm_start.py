@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from supervisor.template import protocol
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +31,6 @@ MARK = "ZOT_TEST_RUN"
 """Inherited by everything that a run starts, so that what it leaves behind can be found."""
 TURNED_OFF = "ZOT_TEST_COLD"
 """If this variable is set, the command itself is always started."""
-PATIENCE_S = 30.0
 REQUEST_BYTES = 100_000
 """Of arguments and environment. Longer ones are left to the kernel, which refuses some."""
 AT_START = ("PYTHON", "LC_", "LANG", "_TYPER", "LD_", "MALLOC_")

@@ -20,6 +20,7 @@ from supervisor.discovery.environment import is_secret
 from supervisor.home.config import Config
 from tests.support import warm_start
 from tests.support.marked_processes import command_line, marked_pids
+from tests.support.patience import PATIENCE_S
 from tests.support.warm_start import MARK, ROOT
 from wire import events
 from wire.exit_codes import Status
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.replay_script import Script
-
-PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True)

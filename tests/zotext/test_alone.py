@@ -47,9 +47,7 @@ def test_a_copied_folder_works_next_to_an_extension(tmp_path: Path):
         "import sys\nfrom zotext.testing import spawn\n"
         "with spawn([sys.executable, '-S', 'main.py']) as host:\n    print(host.call_tool('where').text)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-S", "test_main.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60, env={}
-    )
+    done = subprocess.run([sys.executable, "-S", "test_main.py"], cwd=tmp_path, capture_output=True, text=True, env={})
     assert done.stderr == ""
     assert Path(done.stdout.strip()) == tmp_path / "zotext" / "__init__.py"
 

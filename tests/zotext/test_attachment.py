@@ -8,6 +8,7 @@ from queue import Queue
 
 import pytest
 
+from tests.support.patience import PATIENCE_S
 from zotext import Extension, ToolContext
 
 ACK = {"type": "hello_ack", "protocol_version": 1, "model": "m", "features": ["log"]}
@@ -23,11 +24,11 @@ class Host:
     def begin(self):
         self.attachment.begin()
         self.attachment.handle(ACK)
-        return [self.said.get(timeout=10) for _ in range(self.said.qsize())]
+        return [self.said.get(timeout=PATIENCE_S) for _ in range(self.said.qsize())]
 
     def answer(self, **frame):
         self.attachment.handle(frame)
-        return self.said.get(timeout=10)
+        return self.said.get(timeout=PATIENCE_S)
 
     def call(self, name, **args):
         return self.answer(type="tool_call", id="c1", name=name, args=args)
@@ -85,7 +86,7 @@ def test_the_end_cancels_calls_and_then_calls_the_handlers_of_on_shutdown(ext, h
     @ext.tool
     def wait(ctx: ToolContext) -> str:
         ctx.progress("begun")
-        ctx.wait(60)
+        ctx.wait(PATIENCE_S)
         heard.append(ctx.reason)
         return "x"
 
@@ -105,7 +106,7 @@ def test_the_end_does_not_wait_for_a_handler_that_ignores_it(ext):
     @ext.tool
     def deaf(ctx: ToolContext) -> None:
         ctx.progress("begun")
-        go_on.wait(60)
+        go_on.wait(PATIENCE_S)
 
     host = Host(ext)
     host.begin()
@@ -139,8 +140,8 @@ def test_coroutines_run_on_the_loop_of_the_host_and_are_cancelled_there(ext):
         assert host.call("where")["content"][0]["text"] == "true"
         assert host.call("wait")["type"] == "tool_progress"
         host.attachment.handle({"type": "cancel", "id": "c1", "reason": "aborted"})
-        assert host.said.get(timeout=10)["content"][0]["text"] == "cancelled: aborted"
-        assert cancelled.get(timeout=10)
+        assert host.said.get(timeout=PATIENCE_S)["content"][0]["text"] == "cancelled: aborted"
+        assert cancelled.get(timeout=PATIENCE_S)
         host.attachment.close(10)
     finally:
         loop.call_soon_threadsafe(loop.stop)
@@ -171,11 +172,11 @@ def test_the_end_cancels_the_coroutines_of_guards_and_events(ext, capsys):
     host.attachment.handle({"type": "event_intercept", "id": "g", "event": "tool_call", "tool_args": {}})
     host.attachment.handle({"type": "event", "event": "turn_end"})
     for _ in range(2):
-        assert begun.get(timeout=10)
+        assert begun.get(timeout=PATIENCE_S)
     assert host.attachment.close(10)
     for _ in range(2):
-        assert ended.get(timeout=10)
-    assert host.said.get(timeout=10)["block"] is True
+        assert ended.get(timeout=PATIENCE_S)
+    assert host.said.get(timeout=PATIENCE_S)["block"] is True
     assert capsys.readouterr().err == ""
 
 

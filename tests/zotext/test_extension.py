@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.support.patience import PATIENCE_S
 from zotext import Extension, ToolContext  # noqa: TC001  (hints of tools are read)
 from zotext.testing import Harness, Note
 
@@ -33,7 +34,7 @@ def test_shutdown_handlers_run_after_calls_under_way(ext: Extension):
     @ext.tool
     def wait(ctx: ToolContext) -> None:
         ctx.progress("begun")
-        ctx.wait(20)
+        ctx.wait(PATIENCE_S)
         seen.append(ctx.reason)
 
     @ext.on("turn_end")

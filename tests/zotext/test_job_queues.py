@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import zotext
+from tests.support.patience import PATIENCE_S
 from zotext import Extension, ToolContext, TurnStart, allow
 from zotext.testing import Harness
 
@@ -21,7 +22,7 @@ def test_a_call_that_is_cancelled_while_it_waits_is_not_begun():
     def block(number: int, ctx: ToolContext) -> int:
         begun.append(number)
         ctx.progress("begun")
-        assert release.wait(20)
+        assert release.wait(PATIENCE_S)
         return number
 
     with Harness(ext) as host:
@@ -38,7 +39,7 @@ def test_tools_run_side_by_side_and_do_not_hold_up_guards_commands_and_events(ex
 
     @ext.tool
     def meet() -> str:
-        together.wait(20)
+        together.wait(PATIENCE_S)
         return "met"
 
     @ext.intercept_tool_call
@@ -60,7 +61,7 @@ def test_tools_run_side_by_side_and_do_not_hold_up_guards_commands_and_events(ex
         host.send_event("turn_end")
         host.ping()
         assert seen == ["guard", "event"]
-        together.wait(20)
+        together.wait(PATIENCE_S)
         assert [call.wait().text for call in calls] == ["met", "met"]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support.patience import PATIENCE_S
 from tests.support.sdk_program import PRELUDE, PYTHON
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def conversation(tmp_path: Path, code: str, said: bytes) -> subprocess.Completed
     """All input is there at once and then ends, as with a shell pipe."""
     script = tmp_path / "main.py"
     script.write_text(f"{PRELUDE}{code}\next.run()\n")
-    return subprocess.run([*PYTHON, str(script)], input=said, capture_output=True, timeout=30)
+    return subprocess.run([*PYTHON, str(script)], input=said, capture_output=True)
 
 
 def test_the_greeting_has_all_registrations(start: Any):
@@ -83,7 +84,7 @@ def test_the_shutdown_handler_runs_after_calls_under_way(start: Any, tmp_path: P
 @ext.tool
 def work(ctx: ToolContext) -> str:
     ctx.progress("begun")
-    assert ctx.wait(20)
+    assert ctx.wait(120)
     return "ended in good order: " + ctx.reason
 @ext.on("turn_end")
 def ended() -> None:
@@ -168,7 +169,7 @@ def test_the_extension_ends_quietly_when_stdout_is_closed(tmp_path: Path):
         child.stdout.close()
         child.stdin.write(b'{"type":"event","event":"turn_end"}\n')
         child.stdin.flush()
-        assert child.wait(20) == 0
+        assert child.wait(PATIENCE_S) == 0
         assert child.stderr.read() == b""
 
 

@@ -18,7 +18,7 @@ SOURCE = """
 from zotext import *
 ext = Extension("sample", "1.0.0")
 
-@ext.tool(read_only=True, timeout_s=20)
+@ext.tool(read_only=True, timeout_s=120)
 def weather(city: str, days: int = 1, *, ctx: ToolContext) -> Result:
     "Tell the weather."
     print("not for the host")
@@ -33,7 +33,7 @@ def broken() -> None:
 
 @ext.tool(timeout_s=1)
 def slow(ctx: ToolContext) -> None:
-    if ctx.wait(20):
+    if ctx.wait(120):
         ext.notify("warn", "nobody waits: " + ctx.reason)
 
 @ext.intercept_tool_call(tools=["read"])

@@ -7,11 +7,12 @@ import os
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.answers.schema import FAULTS_LIMIT, SIZE_LIMIT, AnswerSchema, AnswerSchemaError
 from agent.answers.verdict import repair_request
+from tests.support.any_schema import ARGUMENTS, SCHEMAS
 
 ITEM = {"type": "object", "properties": {"price": {"type": "number", "minimum": 0}}, "required": ["price"]}
 SCHEMA = {
@@ -216,6 +217,21 @@ def test_no_text_breaks_it(tmp_path_factory, text):
     path.write_text('{"type": "object", "minProperties": 1}')
     verdict = AnswerSchema(str(path)).check(text)
     assert verdict.fits == (verdict.answer is not msgspec.UNSET)
+
+
+@given(SCHEMAS, ARGUMENTS)
+@example({"$schema": "#"}, {})
+def test_any_schema_is_refused_in_words_or_texts_are_held_against_it(schema, value):
+    made, said = None, ""
+    try:
+        made = AnswerSchema(json.dumps(schema))
+    except AnswerSchemaError as error:
+        said = str(error)
+    if made is None:
+        assert said.startswith("--output-schema (the JSON)")
+    else:
+        verdict = made.check(json.dumps(value))
+        assert verdict.fits == (not verdict.faults)
 
 
 def test_a_schema_may_be_given_itself():

@@ -13,11 +13,11 @@ from pathlib import Path
 from supervisor.cleanup.env_marks import bears_token, environment_of
 from supervisor.process.table import ProcessTable
 from tests.support.batch_place import BatchPlace, tasks
+from tests.support.patience import PATIENCE_S
 from wire.batch.outcome import TaskStatus
 
 PROGRAM = Path(__file__).resolve().parents[2] / "support" / "batch_program.py"
 ROOT = Path(__file__).resolve().parents[3]
-PATIENCE_S = 20.0
 
 
 def test_a_killed_batch_leaves_nothing_and_goes_on(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_each_prompt_has_its_own_steps(run):
 
 
 def test_a_timeout_during_a_sent_prompt_is_that_of_the_run(run):
-    call = ("t1", "bash", {"command": "exec sleep 60"})
+    call = ("t1", "bash", {"command": "exec sleep 600"})
     ran = run(says("One."), says("", call), programs={"eager": SENDS_AT_ONCE}, timeout=3.0)
     assert (ran.result.status, ran.result.text, ran.headless.has_answer) == ("timeout", "One.", True)
     assert [sent.status for sent in ran.result.sent] == ["timeout"]
@@ -189,7 +189,7 @@ want("SendPrompt", text="x")
 for kind, host in heard():
     if kind == "event" and host.get("sender"): want("AbortPrompt", "a")
 """
-    call = ("t1", "bash", {"command": "exec sleep 60"})
+    call = ("t1", "bash", {"command": "exec sleep 600"})
     ran = run(says("One."), says("", call), programs={"eager": program})
     (sent,) = ran.result.sent
     assert (sent.status, sent.reason) == (
@@ -202,7 +202,7 @@ def test_an_extension_may_abort_the_users_prompt(run):
     program = (
         'hello(events=["tool_call"])\nfor kind, _ in heard():\n    want("AbortPrompt") if kind == "event" else 0\n'
     )
-    call = ("t1", "bash", {"command": "exec sleep 60"})
+    call = ("t1", "bash", {"command": "exec sleep 600"})
     ran = run(says("", call), programs={"strict": program})
     assert (ran.result.status, ran.result.reason) == ("interrupted", "extension strict has aborted it")
     assert ran.result.exit_code == 130
@@ -330,7 +330,7 @@ def test_a_pending_wait_does_not_hold_up_the_end_of_an_aborted_run(run):
     program = (
         'hello(events=["idle"])\nwant("SendPrompt", text="x")\nfor _ in heard(): pass\nimport time\ntime.sleep(600)\n'
     )
-    call = ("t1", "bash", {"command": "exec sleep 60"})
+    call = ("t1", "bash", {"command": "exec sleep 600"})
     ran = run(says("", call), programs={"waits": program}, timeout=3.0)
     assert (ran.result.status, ran.result.sent) == ("timeout", events.msgspec.UNSET)
     assert ran.warnings("waits") == ["1 prompt that it has sent was not carried out: the run was ended"]

@@ -85,7 +85,7 @@ REPLIES = {
     "starting": [],
     "idle": [says("Hi.")],
     "streaming": [BEGUN],
-    "tools": [says("", ("t1", "bash", {"command": "echo up; exec sleep 60"}))],
+    "tools": [says("", ("t1", "bash", {"command": "echo up; exec sleep 600"}))],
     "queued": [BEGUN],
     "compacting": [says("Hi."), BEGUN],
     "closing": [BEGUN, says("More.")],

@@ -116,7 +116,7 @@ for kind, event in heard():
 
 def test_the_client_sees_and_aborts_a_sent_prompt(tmp_path):
     program = 'hello()\nwant("SendPrompt", text="sleep")\nfor _ in heard(): pass\n'
-    call = ("t1", "bash", {"command": "echo up; exec sleep 60"})
+    call = ("t1", "bash", {"command": "echo up; exec sleep 600"})
 
     def script(client):
         client.ask("hello", sent_prompts=True)
@@ -205,7 +205,7 @@ SENDS_TWO = 'hello()\nwant("SendPrompt", text="a")\nwant("SendPrompt", "l", text
 
 
 def test_an_abort_without_an_id_ends_also_the_prompt_of_the_client_that_waits_behind(tmp_path):
-    call = ("t1", "bash", {"command": "echo up; exec sleep 60"})
+    call = ("t1", "bash", {"command": "echo up; exec sleep 600"})
 
     def script(client):
         client.ask("hello", sent_prompts=True)

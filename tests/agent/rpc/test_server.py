@@ -18,7 +18,7 @@ from wire.exit_codes import Status
 
 BEGUN = [{"type": "message_start", "usage": {}}, {"type": "text_delta", "delta": "Once"}]
 """A reply that never ends."""
-SLEEP = ("t1", "bash", {"command": "echo up; exec sleep 60"})
+SLEEP = ("t1", "bash", {"command": "echo up; exec sleep 600"})
 TURN = ["turn_start", "assistant_start", "text_delta", "usage", "assistant_message", "turn_end"]
 END = ["result", "done"]
 

@@ -38,7 +38,7 @@ def results(seen: Observed) -> list[tuple[str, str]]:
 
 def barrier(tmp_path: Path, *calls: tuple[str, int]) -> Observed:
     batch: Sequence[tuple[str, dict[str, Any]]] = [(name, {"together": together}) for name, together in calls]
-    extension = program(tmp_path, "barrier", BARRIER, timeouts={"tool_call": 5})
+    extension = program(tmp_path, "barrier", BARRIER, timeouts={"tool_call": 60})
     return observe(tmp_path, extension, batches=[batch])
 
 
@@ -63,7 +63,7 @@ for frame in frames():
     send(type="event_intercept_response", id=frame["id"], block=frame["tool_name"] == "right", reason="no")
 """,
     )
-    extension = program(tmp_path, "barrier", BARRIER, timeouts={"tool_call": 5})
+    extension = program(tmp_path, "barrier", BARRIER, timeouts={"tool_call": 60})
     batch = [(name, {"together": 2}) for name in ("left", "right", "left")]
     seen = observe(tmp_path, extension, guard, batches=[batch])
     assert results(seen) == [("t1.0", "left"), ("t1.1", "no"), ("t1.2", "left")]

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from tests.support.conversation import Conversation
+from tests.support.patience import PATIENCE_S
 
 pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
@@ -52,7 +53,7 @@ def begun(child: Conversation) -> None:
 @pytest.mark.parametrize("fault", sorted(set(FAULTS) - NO_END))
 def test_it_answers_and_ends_with_its_input(fault):
     lines = b"".join(json.dumps({"jsonrpc": "2.0", **request}).encode() + b"\n" for request in REQUESTS)
-    done = subprocess.run([*PROGRAM, fault], input=lines, capture_output=True, timeout=60)
+    done = subprocess.run([*PROGRAM, fault], input=lines, capture_output=True)
     assert done.returncode == ENDS.get(fault, 0), done.stderr
     answer = b"strange-tools" if fault == "strange-tools" else b'"text": "here"'
     assert fault in NO_ECHO or answer in done.stdout or b'"text": "echo"' in done.stdout or fault == "null-id-error"
@@ -105,4 +106,4 @@ def test_the_launcher_dies_alone_of_sigterm():
         child.send_bytes(json.dumps({"jsonrpc": "2.0", **REQUESTS[3], "id": 4}).encode() + b"\n")
         assert json.loads(child.line())["id"] == 4, "it still answers"
         server.kill()
-        psutil.wait_procs([server], timeout=30)
+        psutil.wait_procs([server], timeout=PATIENCE_S)

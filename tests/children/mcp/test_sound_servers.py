@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.patience import PATIENCE_S
+
 pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
-PATIENCE_S = 60.0
 MODERN = "2026-07-28"
 REFERENCE = (sys.executable, "-S", str(HERE / "reference.py"))
 ERAS = pytest.mark.parametrize("era", ["legacy", "modern"])

@@ -47,7 +47,6 @@ def run(*flags: str, **env: str) -> subprocess.CompletedProcess[str]:
         env={**os.environ, "PYTHONPATH": str(ROOT), **env},
         capture_output=True,
         text=True,
-        timeout=30,
     )
 
 

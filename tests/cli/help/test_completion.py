@@ -159,8 +159,6 @@ def test_a_real_shell_gets_the_names(zot, shell):
     (programs / "zot").chmod(0o755)
     env = {**zot.env, "PATH": f"{programs}:{zot.env['PATH']}", "HOME": str(zot.folder), "TERM": "dumb"}
     command = [shell, *PLAIN[shell], "-c", IN_A_SHELL[shell]]
-    done = subprocess.run(
-        command, cwd=zot.cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
-    )
+    done = subprocess.run(command, cwd=zot.cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert "guard" in done.stdout, done.stderr
     assert "rror" not in done.stdout + done.stderr

@@ -12,6 +12,7 @@ import subprocess
 import pytest
 
 from tests.support.messages_server import http_error, text_reply
+from tests.support.patience import PATIENCE_S
 from wire.exit_codes import Status
 
 KEY = "sk-very-secret-1234"
@@ -131,7 +132,7 @@ def test_a_key_that_is_typed_is_not_shown(zot):
             prompt = b"Key of anthropic (it is not shown): "
             assert process.stderr.read(len(prompt)) == prompt
             os.write(master, f"{KEY}\n".encode())
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 0, err
         os.set_blocking(master, False)
         try:

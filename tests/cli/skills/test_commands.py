@@ -10,6 +10,7 @@ import pytest
 import cli.skills.commands  # noqa: F401  (once, and not in each fork)
 from agent.skills.shipped import shipped
 from tests.support.forked import run
+from tests.support.patience import PATIENCE_S
 from wire.exit_codes import Status
 
 
@@ -52,7 +53,7 @@ def test_show_prints_what_the_model_gets(skilled):
     assert "\x1b[31mon." in run(skilled, "skill", "show", "deploy").text
     ours, theirs = pty.openpty()
     with skilled.start("skill", "show", "deploy", stdout=theirs) as running:
-        assert running.process.wait(30) == 0
+        assert running.process.wait(PATIENCE_S) == 0
     os.close(theirs)
     shown = os.read(ours, 10_000)
     os.close(ours)

@@ -144,7 +144,6 @@ def test_32_jobs_share_an_account_with_a_token_bucket(zot: Zot, server: Messages
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_32_jobs_share_an_account_for_long(zot: Zot, server: MessagesServer) -> None:
     bucket_run(zot, server, count=300, free=40)
 

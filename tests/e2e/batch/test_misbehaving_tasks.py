@@ -35,7 +35,7 @@ KILL_TEMPLATE = (
     "up=$(awk '/PPid/ {print $2}' /proc/$PPID/status); grep -q template_main /proc/$up/cmdline && kill -KILL $up;"
 )
 LITTER = "for n in 1 2 3; do (setsid sleep 1000 > /dev/null 2>&1 &); done; setsid sleep 1000 > /dev/null 2>&1 &"
-EAT = "python3 -c 'import time; eaten = bytearray(400 << 20); time.sleep(60)'"
+EAT = "python3 -c 'import time; eaten = bytearray(400 << 20); time.sleep(600)'"
 
 
 @pytest.mark.slow
@@ -64,7 +64,9 @@ def begun(batch: BatchCommand, task: str) -> list[Outcome]:
 def test_a_task_that_harms_its_run_harms_no_other(zot: Zot, server: MessagesServer) -> None:
     batch = BatchCommand(zot, server)
     tasks = {f"good{number}": f"prompt {number}" for number in range(6)}
-    tasks |= {f"crash-{name}": f"bash {LITTER} kill -{number} $PPID; sleep 60" for name, (number, _) in CRASHES.items()}
+    tasks |= {
+        f"crash-{name}": f"bash {LITTER} kill -{number} $PPID; sleep 600" for name, (number, _) in CRASHES.items()
+    }
     tasks |= {
         "litter": f"bash {LITTER} echo ok",
         "template": f"bash {KILL_TEMPLATE} sleep 0.2; echo ok",

@@ -49,7 +49,7 @@ def test_a_run_that_is_interrupted(each_sdk):
     place = each_sdk
     place.write("tells", TELLS)
     place.add("workbench")
-    place.server.add(tool_reply([("bash", {"command": "echo begun; sleep 60"})]))
+    place.server.add(tool_reply([("bash", {"command": "echo begun; sleep 600"})]))
     with place.zot.start("--json", *place.flags(), "go") as running:
         running.wait_for(ToolProgress)
         running.signal(signal.SIGINT)

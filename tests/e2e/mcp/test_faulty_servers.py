@@ -123,7 +123,6 @@ def add(host: Host, fault: str, *args: object, **manifest: object) -> None:
     add_server(host, fault, f"faulty.py {fault}", *args, **{"timeouts": TIMEOUTS[fault], "restart": later} | manifest)
 
 
-@pytest.mark.timeout(240)
 def test_what_is_seen_of_each_beside_all_others(tmp_path):
     pid_file = tmp_path / "pid"
     with Host(tmp_path) as host:

@@ -10,7 +10,7 @@ from supervisor.extension.lifecycle import State
 from tests.support.host import Host
 from tests.support.mcp_servers import add_published, published
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 NAMES = ("everything", "filesystem", "memory", "time")
 TIMES = {"hello": 120, "ready": 60, "tool_call": 60}
 

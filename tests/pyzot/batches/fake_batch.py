@@ -87,7 +87,7 @@ class FakeBatch:
         if word == "garbage":
             sys.stdout.write(" ".join(words) + "\n")
             sys.stdout.flush()
-            time.sleep(60)
+            time.sleep(600)
         text = "x" * int(words[0]) if word == "long" else "Done."
         found = outcome(id_, "error" if word == "fail" else "ok", text, meta=task.get("meta", {}))
         with self.kept.open("a") as file:
@@ -113,7 +113,7 @@ class Behaviour:
     def begins_with_another_record(self):
         send(type="session")
         sys.stdin.read()
-        time.sleep(60)
+        time.sleep(600)
 
     def fails(self):
         sys.stdin.read()
@@ -130,7 +130,7 @@ class Behaviour:
         sys.stdin.read()
         send(type="batch_start", folder="/", tasks=1, done=0, jobs=1, time="")
         while True:
-            time.sleep(60)
+            time.sleep(600)
 
     def cannot_be_read(self):
         """Of the commands only the batch itself works."""

@@ -14,6 +14,7 @@ from pyzot.batches import inboxes, process
 from pyzot.connection import engine_process
 from tests.pyzot.batches.conftest import fake_program
 from tests.pyzot.conftest import is_gone
+from tests.support.patience import PATIENCE_S
 from tests.support.zot_process import wait_until
 
 
@@ -66,7 +67,7 @@ def test_results_that_nobody_takes_stay_in_the_folder(fake, monkeypatch):
     monkeypatch.setattr(inboxes, "READ_AHEAD_BYTES", 50_000)
     count = 300
     batch = fake(*["long 10000"] * count)
-    batch._client.process.ended.wait(60)
+    batch._client.process.ended.wait(PATIENCE_S)
     live = batch._client._live
     assert 50_000 < live.bytes <= 100_000
     found, most = [], 0
@@ -166,7 +167,7 @@ def test_ctrl_c_interrupts_the_iteration_and_nothing_else(fake):
     waits, is_told = threading.Event(), []
 
     def interrupt(*_given):
-        waits.wait(60)
+        waits.wait(PATIENCE_S)
         if not is_told:
             is_told.append(True)
             os.kill(os.getpid(), signal.SIGINT)
@@ -316,7 +317,7 @@ def test_a_batch_that_is_dropped_is_stopped(fake, tmp_path):
     ended = batch._client.process.ended
     with pytest.warns(ResourceWarning, match="a Batch was not closed"):
         del batch
-    ended.wait(60)
+    ended.wait(PATIENCE_S)
 
 
 # --- forks and the end of the program ------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import pytest
 from pyzot import Batch, BatchError, Result, ToolCall
 from tests.support import warm_start
 from tests.support.marked_processes import MARK, marked_pids
+from tests.support.patience import PATIENCE_S
 from tests.support.replay_script import Script
 from tests.support.zot_process import ROOT, wait_until
 
@@ -54,7 +55,7 @@ def test_a_killed_batch_goes_on_and_is_stopped_without_a_trace(options):
 
     with Batch(**options, on_event=on_event) as batch:
         found = [next(batch), next(batch)]
-        assert hangs.wait(60)
+        assert hangs.wait(PATIENCE_S)
         os.kill(batch.pid, signal.SIGKILL)
         with pytest.raises(BatchError, match="killed by signal 9"):
             next(batch)
@@ -66,7 +67,7 @@ def test_a_killed_batch_goes_on_and_is_stopped_without_a_trace(options):
     hangs.clear()
     with Batch(**options, on_event=on_event) as batch:
         assert [next(batch), next(batch)] == sorted(found, key=lambda one: one.id != "one")
-        assert hangs.wait(60)
+        assert hangs.wait(PATIENCE_S)
         batch.stop()
         assert list(batch) == []
         assert (batch.summary.reason, batch.summary.statuses) == ("stopped", {"ok": 2, "not_run": 1})
@@ -87,13 +88,11 @@ def test_the_end_of_the_program_stops_its_batch(options, tmp_path):
         "def on_event(task, attempt, event):\n"
         "    isinstance(event, ToolCall) and hangs.set()\n"
         "batch = Batch(**json.load(sys.stdin), on_event=on_event)\n"
-        "assert hangs.wait(60)\n"
+        "assert hangs.wait(120)\n"
         "print(next(batch).id, next(batch).id)\n"
     )
     given = json.dumps(options, default=str)
-    done = subprocess.run(
-        [sys.executable, "-c", program], input=given, cwd=ROOT, capture_output=True, text=True, timeout=100
-    )
+    done = subprocess.run([sys.executable, "-c", program], input=given, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, sorted(done.stdout.split())) == (0, ["one", "three"]), done.stderr
     assert is_nothing_left(options)
     kept = (tmp_path / "runs" / "results.jsonl").read_text().splitlines()

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from tests.support.messages_server import MessagesServer
-from tests.support.program_tools import PATIENCE_S
+from tests.support.patience import PATIENCE_S
 from zotext import Extension
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from pyzot import AsyncRuntime, BusyError, RefusedError
 from tests.support.messages_server import text_reply
-from tests.support.program_tools import PATIENCE_S, calls, told, weather
+from tests.support.patience import PATIENCE_S
+from tests.support.program_tools import calls, told, weather
 from tests.support.zot_process import wait_until
 from zotext import Extension, block
 

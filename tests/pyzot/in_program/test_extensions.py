@@ -14,7 +14,8 @@ from pyzot import (
 )
 from tests.support.extension_folder import extension
 from tests.support.messages_server import text_reply, tool_reply
-from tests.support.program_tools import PATIENCE_S, calls, told, weather
+from tests.support.patience import PATIENCE_S
+from tests.support.program_tools import calls, told, weather
 from zotext import Display, Extension, allow, block, rewrite_args
 
 

@@ -20,7 +20,8 @@ from pyzot import (
     RuntimeDied,
 )
 from tests.support.messages_server import text_reply, tool_reply
-from tests.support.program_tools import PATIENCE_S, calls, told
+from tests.support.patience import PATIENCE_S
+from tests.support.program_tools import calls, told
 from zotext import Extension, ToolContext
 
 pytestmark = pytest.mark.slow
@@ -226,7 +227,7 @@ events = zot.prompt("go")
 begun.wait({PATIENCE_S})
 print("bye", flush=True)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "bye\n"), done.stderr
 
 

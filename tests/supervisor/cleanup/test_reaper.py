@@ -20,7 +20,8 @@ from supervisor.cleanup.reaper import Reaper, ReaperState
 from supervisor.loop.loop import Loop
 from supervisor.process.cgroup_survey import Unavailable, survey
 from supervisor.process.table import Identity, read_process
-from tests.support.doomed import PATIENCE_S, Doomed, sleeper
+from tests.support.doomed import Doomed, sleeper
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +40,7 @@ def leaves(request: pytest.FixtureRequest) -> bool:
 
 
 @linux_only
-@pytest.mark.parametrize("rounds", [1, pytest.param(25, marks=[pytest.mark.slow, pytest.mark.timeout(300)])])
+@pytest.mark.parametrize("rounds", [1, pytest.param(25, marks=pytest.mark.slow)])
 def test_nothing_survives_a_host_killed_at_any_moment(tmp_path: Path, bystanders, leaves: bool, rounds: int):
     """Rounds of five hosts at once: a stubborn process takes one second each time."""
     random.seed()

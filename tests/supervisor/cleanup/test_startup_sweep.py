@@ -31,7 +31,8 @@ from supervisor.cleanup.host_record import (
 from supervisor.cleanup.startup_sweep import StartupSweep, SweptHost
 from supervisor.loop.loop import Loop
 from supervisor.process.table import read_process
-from tests.support.doomed import PATIENCE_S, Doomed, collect_orphans, sleeper
+from tests.support.doomed import Doomed, collect_orphans, sleeper
+from tests.support.patience import PATIENCE_S
 from tests.support.zot_process import wait_until
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import pytest
 from supervisor.discovery.trust_file import TrustFile
 from supervisor.discovery.trust_rules import TrustRecord, TrustState
 from supervisor.discovery.trust_store import TrustError, TrustStore
+from tests.support.patience import PATIENCE_S
 from tests.support.project_extension import found, manifest, written
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def test_parallel_writers_lose_nothing(tmp_path):
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join(30)
+        writer.join(PATIENCE_S)
         assert writer.exitcode == 0
         writer.close()
     assert set(TrustStore(tmp_path / "home").entries()) == {str(folder.resolve()) for folder in folders}

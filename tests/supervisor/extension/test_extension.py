@@ -13,8 +13,9 @@ import pytest
 from supervisor.calls.verdict import UNTOUCHED
 from supervisor.extension.lifecycle import State
 from supervisor.loop.future import Failure
-from tests.support.host import LATER, PATIENCE, SOON, Host
+from tests.support.host import AT_ONCE, LATER, SOON, Host
 from tests.support.lives import is_gone, life, lives, turn_start
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +40,7 @@ def test_a_tool_of_an_extension_that_is_down_fails_at_once_with_the_reason(host:
     offered = host.supervisor.registrations.tools()["life"]
     host.call("die", code=7)
     answer, seconds = host.timed(host.call_owned, offered, b"{}")
-    assert seconds < 1
+    assert seconds < AT_ONCE
     assert answer.failure is Failure.DIED
     assert re.fullmatch(r'it ended \(exit 7\): "life 0"; it is started again in \d\d\.\d s', answer.reason)
     assert host.extension("lives").failure == answer.reason
@@ -57,7 +58,7 @@ def test_a_guard_that_is_down_gives_no_verdict(host: Host, marks: Path, on_failu
     assert host.ask() == UNTOUCHED
     host.call("die", code=7)
     judgement, seconds = host.timed(host.ask)
-    assert seconds < 1
+    assert seconds < AT_ONCE
     assert judgement.is_blocked is (on_failure == "deny")
     (missing,) = judgement.missing
     assert missing.reason.startswith('it ended (exit 7): "life 0"; it is started again in ')
@@ -300,4 +301,4 @@ def test_every_call_ends_once_through_random_restarts_and_crashes(host: Host, tm
     assert set(ended.values()) == {1}
     assert {name for name in host.tools() if name in names} == set(names)
     assert all(not worker.pending for name in names for worker in host.extension(name).workers)
-    assert host.stop() < PATIENCE
+    assert host.stop() < PATIENCE_S

@@ -14,7 +14,8 @@ from supervisor.harness.recorded_process import HandshakePhase, phase_of
 from supervisor.harness.script_runner import ended_badly, found_in
 from supervisor.process.child import SpawnError
 from tests.support.extension_folder import folder
-from tests.support.host import PATIENCE, PRELUDE
+from tests.support.host import PRELUDE
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,7 @@ def started(room: Harness, tmp_path: Path, code: str, **options) -> RecordedProc
     source.write_text(PRELUDE + code)
     found = found_in(folder(tmp_path, "x", [sys.executable, "-I", "-S", str(source)], timeouts=PATIENT))
     process = room.start(found, **options)
-    assert room.wait(lambda: process.phase.is_over or not process.is_running, PATIENCE)
+    assert room.wait(lambda: process.phase.is_over or not process.is_running, PATIENCE_S)
     return process
 
 
@@ -88,7 +89,7 @@ def test_without_a_greeting_only_the_frames_of_the_script_are_sent(room: Harness
 
 def test_a_last_line_without_its_end_is_recorded(room: Harness, tmp_path: Path):
     process = started(room, tmp_path, 'hello()\nsend(type="ready")\nprint(\'{"type": "shut\', end="", flush=True)')
-    assert room.wait(lambda: not process.is_running, PATIENCE)
+    assert room.wait(lambda: not process.is_running, PATIENCE_S)
     assert process.heard[-1].frame is None
     assert process.heard[-1].text == '{"type": "shut'
 
@@ -107,7 +108,7 @@ def test_an_exit_after_the_hello_fails_the_handshake(room: Harness, tmp_path: Pa
 
 def test_an_end_after_the_handshake_does_not_change_its_phase(room: Harness, tmp_path: Path):
     process = started(room, tmp_path, 'hello()\nsend(type="ready")\nos.close(1)\nlist(sys.stdin)')
-    assert room.wait(lambda: process.state is State.FAILED, PATIENCE)
+    assert room.wait(lambda: process.state is State.FAILED, PATIENCE_S)
     assert process.is_mute
     assert process.phase is HandshakePhase.READY
 

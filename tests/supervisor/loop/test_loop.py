@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.loop.loop import CANCELLED_KEPT, Loop
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-PATIENCE_S = 10.0
 
 
 class Clock:

@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 
 from supervisor.loop.loop import BACKGROUND_READ, Loop
 from supervisor.loop.pipes import FULL_READ, LARGE_READ, LAST_DIGEST_S, LAST_READ, PipeReader, PipeWriter
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-PATIENCE_S = 10.0
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from supervisor.loop.loop import Loop
 from supervisor.monitoring.metrics_file import MetricsFile
 from supervisor.monitoring.stats_error import StatsFileError
+from tests.support.patience import PATIENCE_S
 from tests.support.recorded_stats import extension_stats, sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PATIENCE_S = 30.0
 MANY = {f"ext-{index}": extension_stats(calls=index) for index in range(300)}
 
 

@@ -198,7 +198,7 @@ def test_after_the_end_no_look_is_due(host: Host):
 def test_a_tree_is_the_sum_of_its_processes(host: Host):
     code = (
         'hello("a")\nsend(type="ready")\nfor frame in frames():\n'
-        '    children = [subprocess.Popen(["sleep", "60"], start_new_session=bool(n)) for n in range(2)]\n'
+        '    children = [subprocess.Popen(["sleep", "600"], start_new_session=bool(n)) for n in range(2)]\n'
         "    result(frame, '')"
     )
     host.write("parent", code)

@@ -50,7 +50,7 @@ def child() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def sleep(**options: object) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(["sleep", "60"], start_new_session=True, **options)  # type: ignore[call-overload,no-any-return]
+    return subprocess.Popen(["sleep", "600"], start_new_session=True, **options)  # type: ignore[call-overload,no-any-return]
 
 
 def open_files() -> int:
@@ -157,7 +157,7 @@ def test_a_pid_that_is_reused_is_another_process(reader: TableReader):
             LAST_PID.write_text(str(first.pid - 1))
         except OSError:
             pytest.skip("pids cannot be chosen here")
-        with subprocess.Popen(["sleep", "61"]) as second:
+        with subprocess.Popen(["sleep", "601"]) as second:
             try:
                 if second.pid != first.pid:
                     continue  # it has been collected already
@@ -240,7 +240,7 @@ def test_signals_and_stops_are_no_ends(reader: TableReader, child: subprocess.Po
 
 
 def test_a_subreaper_with_few_descendants_reads_no_other_process(clock: Clock, child: subprocess.Popen[bytes]) -> None:
-    with subprocess.Popen(["sh", "-c", "sleep 60 & echo $!; wait"], stdout=subprocess.PIPE) as shell:
+    with subprocess.Popen(["sh", "-c", "sleep 600 & echo $!; wait"], stdout=subprocess.PIPE) as shell:
         assert shell.stdout is not None
         grandchild = int(shell.stdout.readline())
         reader = TableReader(clock, lambda: True)

@@ -13,12 +13,11 @@ import pytest
 from supervisor.loop.loop import Loop
 from supervisor.process.child import Child, ExitStatus, SpawnError
 from supervisor.process.table import read_process
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-PATIENCE_S = 10.0
 
 
 class Started:

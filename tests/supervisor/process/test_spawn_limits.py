@@ -20,6 +20,7 @@ from supervisor.process import spawn_limits
 from supervisor.process.child import Child, SpawnError
 from supervisor.process.spawn_limits import Confinement, find_program, launch, limit_core, prefixed
 from tests.support.git_server import command_lines
+from tests.support.patience import PATIENCE_S
 from wire.manifest import Limits
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ASKED = Confinement(open_files=64)
-PATIENCE_S = 20.0
 TELL = f"""#!{sys.executable} -IS
 import json, os, resource, sys
 limits = {{name: resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in ("CORE", "NOFILE", "FSIZE")}}

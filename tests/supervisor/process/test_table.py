@@ -15,8 +15,8 @@ from supervisor.process.table import Identity, Process, ProcessTable, children_o
 
 TREE = """
 import os, subprocess, sys
-child = subprocess.Popen(["sleep", "60"])
-apart = subprocess.Popen(["sleep", "60"], start_new_session=True)
+child = subprocess.Popen(["sleep", "600"])
+apart = subprocess.Popen(["sleep", "600"], start_new_session=True)
 print(child.pid, apart.pid, flush=True)
 sys.stdin.read()
 for one in (child, apart):
@@ -103,7 +103,7 @@ def test_children_are_listed_for_every_thread_and_with_zombies(tree: tuple[int, 
 
 
 def test_a_signal_reaches_its_process():
-    with subprocess.Popen(["sleep", "60"]) as child:
+    with subprocess.Popen(["sleep", "600"]) as child:
         found = read_process(child.pid)
         assert found is not None
         assert send_signal(found.identity, signal.SIGTERM)
@@ -115,7 +115,7 @@ def test_a_signal_reaches_its_process():
 def test_a_reused_pid_is_not_signalled(monkeypatch: pytest.MonkeyPatch, has_pidfd: bool):
     if not has_pidfd:
         monkeypatch.delattr(os, "pidfd_open", raising=False)
-    with subprocess.Popen(["sleep", "60"]) as child:
+    with subprocess.Popen(["sleep", "600"]) as child:
         found = read_process(child.pid)
         assert found is not None
         older = Identity(child.pid, found.identity.started - 1)
@@ -154,7 +154,7 @@ def test_trees_of_a_made_up_table():
 def test_the_tests_themselves_are_a_subreaper():
     assert processes.become_subreaper() is (sys.platform == "linux")
     orphan = subprocess.run(
-        ["sh", "-c", "sleep 60 >/dev/null & echo $!"], stdout=subprocess.PIPE, text=True, check=False
+        ["sh", "-c", "sleep 600 >/dev/null & echo $!"], stdout=subprocess.PIPE, text=True, check=False
     )
     pid = int(orphan.stdout)
     if sys.platform == "linux":

@@ -18,7 +18,7 @@ from supervisor.process.table import is_alive, read_process
 from supervisor.process.teardown import stop_all
 from supervisor.registry import checker_main, checkers
 from supervisor.registry.checkers import BROKEN_OFF_LIMIT, PROGRAM, Checkers
-from tests.support.host import PATIENCE
+from tests.support.patience import PATIENCE_S
 from tests.support.zot_process import ROOT
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Court:
         return self.checkers.check(extension, json.dumps(schema).encode(), json.dumps(value).encode())
 
     def until_done(self, *pending: Pending) -> None:
-        assert self.loop.run_until(lambda: all(each.done for each in pending), self.loop.clock() + PATIENCE)
+        assert self.loop.run_until(lambda: all(each.done for each in pending), self.loop.clock() + PATIENCE_S)
 
     def fault(self, schema: Any, value: Any, extension: str = "a") -> str | None:
         pending = self.ask(schema, value, extension)
@@ -299,7 +299,7 @@ def test_a_checker_ends_with_a_killed_host_also_in_the_middle_of_a_check():
         host.send_signal(signal.SIGKILL)
     assert found is not None
     loop = Loop()
-    deadline = loop.clock() + PATIENCE
+    deadline = loop.clock() + PATIENCE_S
     while is_alive(found.identity):
         assert not loop.run_until(lambda: False, loop.clock() + 0.02)
         assert loop.clock() < deadline

@@ -6,11 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
 from supervisor.registry.arguments import fault_at_once
+from supervisor.registry.checker_main import check
 from supervisor.registry.registration import (
     DESCRIPTION_LIMIT,
     EMPTY_SCHEMA,
@@ -23,6 +24,7 @@ from supervisor.registry.registration import (
     judge_tool,
 )
 from tests.support.any_message import JSON
+from tests.support.any_schema import ARGUMENTS, SCHEMAS
 from wire.frames import RegisterTool
 from wire.lenient_json import is_deeper
 
@@ -175,6 +177,31 @@ def test_any_schema_is_judged(schema: object):
     except RefusedError as error:
         said = str(error)
     assert isinstance(said, str)
+
+
+@given(SCHEMAS, ARGUMENTS)
+@example({"$anchor": [], "$comment": [], "$schema": "#"}, {})
+@example({"$schema": "http://none.invalid/a", "not": {"$schema": "#"}}, {})
+@example({"$id": "no URL %%%", "properties": {"a": {"$ref": "b"}}}, {"a": 1})
+@example({"properties": {"a": {"$ref": "#/properties/a"}}}, {"a": 1})
+def test_a_schema_is_refused_in_words_or_arguments_are_held_against_it(schema: dict[str, Any], value: object):
+    """Neither this process nor the checker's fails at one, whatever the validator thinks of it."""
+    tool, said = None, ""
+    try:
+        tool = judge(schema)
+    except RefusedError as error:
+        said = str(error)
+    if tool is None:
+        assert said.startswith("tool 'tool': ")
+    else:
+        answer = check(json.dumps(tool.schema).encode(), json.dumps(value).encode())
+        assert [type(text) for text in answer.values()] == [str]
+        assert answer.keys() <= {"fault", "trouble"}
+
+
+def test_the_first_fault_is_named_also_if_no_draft_is_known():
+    said = refusal(RegisterTool("a", schema=Raw(b'{"$anchor": [], "$comment": [], "$schema": "#"}')))
+    assert said == "tool 'a': schema is not valid JSON Schema: [] is not of type \"string\" (at $anchor)"
 
 
 @given(JSON)

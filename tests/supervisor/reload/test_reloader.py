@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def test_a_version_that_does_not_start_changes_nothing(host: Host, folder: Folder, code: str, reason: str):
     host.start()
     before = folder.says()
-    folder.code(code, timeouts={**QUICK, "hello": 0.2 if "600" in code else 5.0})
+    folder.code(code, timeouts={**QUICK, "hello": 0.2 if "600" in code else 60.0})
     outcome = folder.reload()
     assert (outcome.outcome, outcome.reason) == ("kept", reason)
     log = folder.extension.log.path

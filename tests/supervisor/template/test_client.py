@@ -381,7 +381,7 @@ def test_a_parent_that_is_killed_leaves_nothing():
         "    pids = [made.template.child and made.template.child.pid]\n"
         "    forks = [made.fork('stubborn').until_said() for _ in range(3)]\n"
         "    print(made.template.child.pid, *[forked.child.pid for forked in forks], flush=True)\n"
-        "    time.sleep(60)"
+        "    time.sleep(600)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.messages_server import MessagesServer, Reply, hold_first_byte, text_reply
+from tests.support.patience import PATIENCE_S
 
 
 def post(server: MessagesServer, path: str = "/v1/messages") -> http.client.HTTPConnection:
     host, port = server.base_url.removeprefix("http://").split(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=20)
+    connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE_S)
     connection.request("POST", path, b'{"model": "m"}', {"content-type": "application/json"})
     return connection
 

@@ -73,7 +73,7 @@ def nobody_listens(stage: Stage) -> str:
 
 @situation("zot: timeout: …")
 def takes_too_long(stage: Stage) -> str:
-    cassette = Script(stage.zot.cwd).call(("bash", {"command": "sleep 60"})).answer("").write(stage.zot.folder / "c")
+    cassette = Script(stage.zot.cwd).call(("bash", {"command": "sleep 600"})).answer("").write(stage.zot.folder / "c")
     return stage.zot.run("-p", "--replay", cassette, "--timeout", "1", "go").stderr
 
 

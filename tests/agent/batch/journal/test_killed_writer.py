@@ -22,6 +22,7 @@ from agent.batch.journal.writer import NO_LOCKS_NOTE
 from supervisor.loop.loop import Loop
 from tests.support.batch_journal import open_journal, outcome, ran
 from tests.support.mounts import within, without_privileges
+from tests.support.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[4]
 PROGRAM = [sys.executable, str(ROOT / "tests" / "support" / "appending_program.py")]
@@ -97,7 +98,7 @@ def test_a_full_disk_ends_the_journal(tmp_path):
     folder = tmp_path / "small"
     script = '"$@"; echo "status $?"; cat "$0/journal.jsonl"'
     command = within(folder, "size=200k", ["/bin/sh", "-c", script, str(folder), *PROGRAM, str(folder), str(ROOT)])
-    process = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    process = subprocess.run(command, capture_output=True, text=True)
     told, _, journal = process.stdout.partition("status 7\n")
     (tmp_path / "copy").write_text(journal)
     contents = read_journal(tmp_path / "copy")
@@ -110,7 +111,7 @@ def test_a_folder_that_may_not_be_written_to_is_said(tmp_path, loop):
     (tmp_path / "journal.jsonl").chmod(0o444)
     tmp_path.chmod(0o555)
     process, first = begin(tmp_path, without_privileges)
-    error = process.communicate(timeout=60)[1]
+    error = process.communicate(timeout=PATIENCE_S)[1]
     tmp_path.chmod(0o755)
     assert first == ""
     assert f"{tmp_path}/journal.jsonl: cannot be opened for writing: Permission denied" in error

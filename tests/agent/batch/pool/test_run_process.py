@@ -20,6 +20,7 @@ from supervisor.cleanup.env_marks import bears_token, environment_of
 from supervisor.loop.loop import Loop
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.table import ProcessTable
+from tests.support.patience import PATIENCE_S
 from wire.batch import link, task
 from wire.batch.outcome import Outcome, TaskStatus
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PROGRAM = Path(__file__).resolve().parents[3] / "support" / "standin_run.py"
-PATIENCE_S = 30
 
 
 class Listener:

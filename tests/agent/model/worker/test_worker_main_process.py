@@ -18,6 +18,7 @@ from tests.support.messages_server import (
     text_reply,
 )
 from tests.support.model_worker_process import WORKER, SeveralWorkers, WorkerProcess, configure
+from tests.support.patience import PATIENCE_S
 
 
 def test_retries_follow_retry_after_and_are_capped(workers: SeveralWorkers) -> None:
@@ -137,7 +138,7 @@ def test_the_worker_ends_when_the_host_goes_away_in_the_middle_of_a_reply() -> N
         server.wait_until_held()
         assert worker.process.stdin
         worker.process.stdin.close()
-        assert worker.process.wait(10) == 0
+        assert worker.process.wait(PATIENCE_S) == 0
 
 
 NOISY = """
@@ -163,7 +164,7 @@ def test_the_host_going_away_in_a_pause_ends_the_worker_at_once() -> None:
         assert line["wait_s"] == 50
         assert worker.process.stdin
         worker.process.stdin.close()
-        assert worker.process.wait(30) == 0
+        assert worker.process.wait(PATIENCE_S) == 0
 
 
 def test_a_worker_that_fails_says_the_error_of_python_last() -> None:
@@ -171,7 +172,7 @@ def test_a_worker_that_fails_says_the_error_of_python_last() -> None:
         assert worker.process.stdin
         worker.process.stdin.write(b"{}\n")
         worker.process.stdin.flush()
-        assert worker.process.wait(30) == 1
+        assert worker.process.wait(PATIENCE_S) == 1
         assert worker.stderr().strip().splitlines()[-1] == "KeyError: 'id'"
 
 
@@ -195,7 +196,7 @@ def test_modules_of_the_same_names_in_the_project_are_not_imported(tmp_path, fla
         assert worker.read()["type"] == "ready"
         assert worker.process.stdin
         worker.process.stdin.close()
-        assert worker.process.wait(10) == 0, "an idle one ends at the end of its input"
+        assert worker.process.wait(PATIENCE_S) == 0, "an idle one ends at the end of its input"
 
 
 def test_a_model_that_retires_soon_prints_no_warning_and_sigterm_ends_the_worker() -> None:
@@ -205,5 +206,5 @@ def test_a_model_that_retires_soon_prints_no_warning_and_sigterm_ends_the_worker
     ):
         assert worker.ask(model="claude-sonnet-4-5")[-1]["type"] == "final"
         worker.process.terminate()
-        assert worker.process.wait(10) == -15
+        assert worker.process.wait(PATIENCE_S) == -15
         assert worker.stderr() == ""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent.tools.file_worker import main
+from tests.support.patience import PATIENCE_S
 
 COMMAND = [sys.executable, "-I", "-S", main.__file__]
 
@@ -44,7 +45,7 @@ def host() -> Iterator[Host]:
         yield host
         assert process.stdin
         process.stdin.close()
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_S) == 0
 
 
 def test_the_file_tools(host: Host, tmp_path: Path) -> None:
@@ -127,7 +128,6 @@ def test_stray_prints_do_not_reach_the_host() -> None:
         [sys.executable, "-I", "-S", "-c", program, root],
         input=b'{"id":1,"name":"read"}\n{"id":2,"name":"read"}\n',
         capture_output=True,
-        timeout=20,
     )
     quiet = {"content": [{"type": "text", "text": "quiet"}], "is_error": False}
     lines = [json.loads(line) for line in done.stdout.splitlines()]
@@ -144,12 +144,12 @@ def test_a_host_that_goes_away_is_no_error(tmp_path: Path) -> None:
         assert process.stderr
         process.stdout.close()
         host.send(b"x")
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_S) == 0
         assert process.stderr.read() == b""
 
 
 def test_it_loads_nothing_but_the_standard_library_and_its_siblings() -> None:
-    done = subprocess.run([*COMMAND[:3], "-X", "importtime", COMMAND[3]], input=b"", capture_output=True, timeout=20)
+    done = subprocess.run([*COMMAND[:3], "-X", "importtime", COMMAND[3]], input=b"", capture_output=True)
     loaded = {line.rsplit(b"|", 1)[1].strip().decode() for line in done.stderr.splitlines() if b"|" in line}
     foreign = {
         name for name in loaded if name.split(".")[0] not in sys.stdlib_module_names | {"agent", "imported package"}

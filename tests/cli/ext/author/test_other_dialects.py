@@ -104,7 +104,7 @@ def test_a_server_that_its_stdin_does_not_end_is_no_failure(tmp_path, monkeypatc
 def test_a_program_of_the_other_protocol_is_told_so(zot, tmp_path, dialect):
     if dialect == "zot":
         script = tmp_path / "eager.sh"
-        script.write_text('echo \'{"jsonrpc":"2.0","method":"notifications/message"}\'; exec sleep 60')
+        script.write_text('echo \'{"jsonrpc":"2.0","method":"notifications/message"}\'; exec sleep 600')
         made = folder(tmp_path, "desk", ["/bin/sh", str(script)], timeouts={"hello": 1.0})
         says = 'for an MCP server write "dialect": "mcp" into extension.json'
     else:

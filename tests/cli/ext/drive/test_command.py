@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tests.support.extension_folder import EXAMPLES, extension, folder
 from tests.support.extension_scripts import PATIENT
 from tests.support.host import PRELUDE
-from tests.support.zot_process import PATIENCE_S
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path

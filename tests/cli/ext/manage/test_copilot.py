@@ -72,7 +72,7 @@ def test_one_that_is_switched_off_says_so(zot, place):
     ("node", "advice"),
     [
         ("exit 0", "let the top level of extension.mjs call joinSession(), and await it"),
-        ("exec sleep 60", "let the top level of extension.mjs call joinSession(), and await it, before it waits for"),
+        ("exec sleep 600", "let the top level of extension.mjs call joinSession(), and await it, before it waits for"),
     ],
 )
 def test_the_doctor_knows_how_one_joins(zot, place, tmp_path, node, advice):
