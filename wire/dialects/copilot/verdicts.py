@@ -24,7 +24,9 @@ from wire import frames
 from wire.dialects.base import Remarked, Warned
 from wire.dialects.copilot.hook_outputs import FIELDS, WITHOUT_EFFECT, OutputError, read_output
 from wire.dialects.copilot.hooks import handler_of, question
-from wire.dialects.copilot.permissions import Answer, hook_request, permission_request, read_permission
+from wire.dialects.copilot.permissions.answers import Answer, read_permission
+from wire.dialects.copilot.permissions.approvals import Approvals
+from wire.dialects.copilot.permissions.asked import hook_request, permission_request
 from wire.dialects.copilot.requests import Kind, Request
 from wire.dialects.copilot.tool_results import error_message
 from wire.dialects.json_values import kind_of, text_of
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from wire.dialects.base import HostInfo, Message, Received
     from wire.dialects.copilot.hook_outputs import Output
     from wire.dialects.copilot.joining import Joined
+    from wire.dialects.copilot.permissions.answers import Permission
     from wire.dialects.copilot.requests import Requests
     from wire.dialects.jsonrpc import Incoming
 
@@ -49,7 +52,7 @@ fall out: the time of a question is over long before."""
 KEPT_SIZE = 32 * 1024 * 1024
 """Characters that each of these may have together."""
 NAMES_LIMIT = 100
-"""Fields without an effect that are named, each once."""
+"""Remarks on fields without an effect and on approvals, each once."""
 SHOWN = 80
 REASON_LENGTH = 500
 _HOOK = "hooks.invoke"
@@ -70,6 +73,7 @@ class _Pending(NamedTuple):
     """Whether a hook said `ask`."""
     reason: str
     """Of the hook."""
+    asked: dict[str, Any]
 
 
 T = TypeVar("T")
@@ -114,6 +118,7 @@ class Verdicts:
         self._pending: _Newest[_Pending] = _Newest()
         self._args: _Newest[Raw] = _Newest()
         """The arguments of calls, by the calls' ids."""
+        self._approvals = Approvals(host.cwd)
         self._named: set[str] = set()
 
     def note(self, event: frames.Event) -> None:
@@ -139,7 +144,9 @@ class Verdicts:
     def _asks_about(self, event: frames.Event) -> bool:
         """Whether its permission handler is asked about a call for which no hook said `ask`."""
         tool = self.joined.tools.get(event.tool_name or "")
-        return self.joined.asks_permission and not (tool is not None and tool.skip_permission)
+        if not self.joined.asks_permission or (tool is not None and tool.skip_permission):
+            return False
+        return not self._approvals.covers(permission_request(event, self.joined))
 
     # --- hooks --------------------------------------------------------------------------------------------
 
@@ -209,7 +216,7 @@ class Verdicts:
         asked = hook_request(event, hook_reason or "") if is_hook_request else permission_request(event, self.joined)
         request_id = self._requests.next_id()
         data = encode({"requestId": request_id, "permissionRequest": asked})
-        self._pending.put(request_id, _Pending(response, is_hook_request, hook_reason or ""), len(data))
+        self._pending.put(request_id, _Pending(response, is_hook_request, hook_reason or "", asked), len(data))
         return self._requests.event("permission.requested", data)
 
     def permission_answered(self, params: Raw | UnsetType) -> Received:
@@ -225,7 +232,7 @@ class Verdicts:
         permission = read_permission(value.get("result"))
         match permission.answer:
             case Answer.APPROVED:
-                return (response,), b""
+                return (*self._approve(pending, permission), response), b""
             case Answer.REFUSED:
                 return (_blocking(response, permission.reason),), b""
             case Answer.NOBODY:
@@ -233,6 +240,19 @@ class Verdicts:
             case Answer.NO_OPINION:
                 return (_asking(response, pending.reason) if pending.is_hook_request else response,), b""
         return (_undecided(pending, permission.reason),), b""
+
+    def _approve(self, pending: _Pending, permission: Permission) -> Sequence[Message]:
+        """Remembers what is approved for the session. What a hook asks about is asked about each time."""
+        if not permission.is_lasting or pending.is_hook_request:
+            return ()
+        approved = self._approvals.remember(pending.asked, permission.approval)
+        remark = f"its permission handler approves for the session, and is not asked again: {approved}"
+        if not approved:
+            remark = "its permission handler approves for the session what is not remembered: it is asked each time"
+        if remark in self._named or len(self._named) >= NAMES_LIMIT:
+            return ()
+        self._named.add(remark)
+        return (Remarked(remark),)
 
     def permission_lost(self, why: str, said: bytes) -> Sequence[Message]:
         """Takes an answer of the permission handler that cannot be read. `said` is what is known of it; the id of the
