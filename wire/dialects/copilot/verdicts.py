@@ -60,6 +60,7 @@ _DENY = re.compile(rb'"permissionDecision"\s*:\s*"deny"')
 _REFUSAL = re.compile(rb'"kind"\s*:\s*"(?:reject|den|cancel)')
 """In answers that cannot be read. In a text of theirs the quotes would be escaped."""
 _PERMISSION = "permission"
+LEFT = "the extension has left the session: its permission handler is asked nothing any more"
 NOT_ASKED = "its permission handler could not ask anyone"
 ASKED = "the extension wants a person to decide"
 
@@ -104,12 +105,20 @@ class _Newest(Generic[T]):
         self._size -= size
         return value
 
+    def take_all(self) -> list[T]:
+        found = [value for value, _ in self._values.values()]
+        self._values.clear()
+        self._size = 0
+        return found
+
 
 class Verdicts:
     """The questions to one extension that wait for a verdict. All methods that return bytes make framed messages."""
 
     def __init__(self, joined: Joined, requests: Requests, host: HostInfo, unix_ms: Callable[[], int]) -> None:
         self.joined = joined
+        self.has_left = False
+        """Whether it has left the session: its SDK has forgotten the permission handler, and answers for the hooks."""
         self._requests = requests
         self._host = host
         self._unix_ms = unix_ms
@@ -131,7 +140,8 @@ class Verdicts:
         nevertheless: the SDK then answers that it has no opinion."""
         self.note(event)
         hooks = self.joined.hooks
-        if event.event == "tool_call" and hooks is not None and "preToolUse" not in hooks and self._asks_about(event):
+        is_hook_there = hooks is None or "preToolUse" in hooks or self.has_left
+        if event.event == "tool_call" and not is_hook_there and self._asks_about(event):
             return self._ask_permission(event, frames.InterceptResponse(call_id))
         is_told_without = event.event == "tool_result" and event.tool_args is UNSET
         if is_told_without and (args := self._args.get(event.tool_id)) is not None:
@@ -168,10 +178,13 @@ class Verdicts:
         messages: list[Message] = [*output.besides, *self._remarks(hook, output)]
         if event.event == "tool_call":
             judged = self._rewritten(event, output)
-            if output.decision == "ask" and self.joined.asks_permission:
-                return messages, self._ask_permission(judged, output.response, hook_reason=output.reason)
-            if output.decision is None and self._asks_about(judged):
-                return messages, self._ask_permission(judged, output.response)
+            is_hook_request = output.decision == "ask" and self.joined.asks_permission
+            if is_hook_request or (output.decision is None and self._asks_about(judged)):
+                hook_reason = output.reason if is_hook_request else None
+                if self.has_left:
+                    pending = _Pending(output.response, is_hook_request, hook_reason or "", {})
+                    return [*messages, _undecided(pending, LEFT)], b""
+                return messages, self._ask_permission(judged, output.response, hook_reason)
             if output.decision == "ask":
                 return [*messages, _asking(output.response, output.reason)], b""
         return [*messages, output.response], b""
@@ -253,6 +266,10 @@ class Verdicts:
             return ()
         self._named.add(remark)
         return (Remarked(remark),)
+
+    def end_permissions(self, reason: str) -> list[Message]:
+        """The ends of all questions to the permission handler: none of them will be answered."""
+        return [_undecided(pending, reason) for pending in self._pending.take_all()]
 
     def permission_lost(self, why: str, said: bytes) -> Sequence[Message]:
         """Takes an answer of the permission handler that cannot be read. `said` is what is known of it; the id of the

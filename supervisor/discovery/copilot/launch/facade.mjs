@@ -7,8 +7,15 @@ import { view } from "./view.mjs";
 
 export * from "@github/copilot-sdk/extension";
 
-/** Joins the session of the host. The config is the SDK's. */
+let hasJoined = false;
+
+/** Joins the session of the host. The config is the SDK's. A second call throws: the SDK would read stdin twice, mix up
+ * the answers of the two, and let the first one say for the second one's hooks that there are none. */
 export async function joinSession(config = {}) {
+  if (hasJoined) {
+    throw new Error("joinSession() was called before: a process joins once; name all tools and hooks in one call");
+  }
+  hasJoined = true;
   return watchWaits(await join(config && typeof config === "object" ? prepared(config) : config));
 }
 
