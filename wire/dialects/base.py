@@ -154,6 +154,8 @@ class Session(Protocol):
     claimed: Sequence[str]
     """Tools that it registers behind its hello and that no other may have: if one does, the hello is not accepted. Read
     at the hello."""
+    is_working: bool
+    """Whether it is still at something that it was told, and may want something from its host when that is done."""
 
     @property
     def spoken(self) -> str:
@@ -213,6 +215,7 @@ class NoHostCalls:
 
     __slots__ = ()
     claimed: Sequence[str] = ()
+    is_working = False
 
     def reject(self, reason: str) -> bytes:  # noqa: ARG002
         return b""

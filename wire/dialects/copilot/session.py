@@ -21,7 +21,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from wire import frames
 from wire.dialects import jsonrpc
-from wire.dialects.base import Remarked, UnsendableError, Unusable
+from wire.dialects.base import Remarked, UnsendableError, Unusable, Warned
 from wire.dialects.copilot.calls import SUCCESS, Calls
 from wire.dialects.copilot.events import Events
 from wire.dialects.copilot.joining import Joined, JoinError, joined
@@ -50,12 +50,17 @@ QUOTED = 100
 """Characters of a line, or of an id, that are shown."""
 JOINS_LIMIT = 10
 """Calls of `session.resume` that are read. To read one with a thousand tools takes a while."""
+WORKING = "zot.working"
+"""A message of our facade: how many handlers of events have not ended."""
+UNSENT = "zot.unsent"
+"""A message of our facade: a prompt came after the host had closed the process's stdin."""
 PERMISSION_ANSWER = "session.permissions.handlePendingPermissionRequest"
 _NOT_JOINED = "it has not called joinSession()"
 _JOINED_BEFORE = (
     "joinSession() was called before, and the SDK does not keep two joins of a process apart: "
     "name all tools and hooks in one call"
 )
+_TOO_LATE = "a prompt that it sends came after the end, and is lost"
 _LEFT = "the extension has left the session"
 _NOTHING: Received = ((), b"")
 
@@ -74,7 +79,12 @@ class _Ping(msgspec.Struct):
     message: Any = None
 
 
+class _Working(msgspec.Struct):
+    handlers: int = 0
+
+
 _ping = msgspec.json.Decoder(_Ping).decode
+_working = msgspec.json.Decoder(_Working).decode
 
 
 class CopilotSession:
@@ -82,7 +92,8 @@ class CopilotSession:
 
     __slots__ = (
         "_calls", "_events", "_frame_limit", "_host", "_join_id", "_joined", "_joins", "_methods", "_name",
-        "_phase", "_requests", "_unix_ms", "_verdicts", "_version", "claimed", "due_at", "opening", "trouble",
+        "_phase", "_requests", "_unix_ms", "_verdicts", "_version", "claimed", "due_at", "is_working", "opening",
+        "trouble",
     )  # fmt: skip
 
     def __init__(self, setup: Setup) -> None:
@@ -90,6 +101,7 @@ class CopilotSession:
         self.due_at: float | None = None
         self.trouble = _NOT_JOINED
         self.claimed: Sequence[str] = ()
+        self.is_working = False
         self._name = setup.name
         self._version = setup.host_version
         self._frame_limit = setup.frame_limit
@@ -192,6 +204,11 @@ class CopilotSession:
             assert self._verdicts is not None
             messages, sent = self._verdicts.permission_answered(params)
             return messages, sent + (answered(written_id, SUCCESS) if written_id else b"")
+        if method == WORKING:
+            self.is_working = not written_id and _handlers_at_work(params)
+            return _NOTHING
+        if method == UNSENT:
+            return (Warned(UNSENT, _TOO_LATE),), b""
         assert self._methods is not None
         messages, reply = self._methods.take(method, written_id, params)
         if self._methods.has_left and self._phase is Phase.JOINED:
@@ -353,6 +370,13 @@ class CopilotSession:
 
     def stop(self) -> bytes:
         return b""
+
+
+def _handlers_at_work(params: Raw | UnsetType) -> bool:
+    try:
+        return _working(b"null" if params is UNSET else params).handlers > 0
+    except UNREADABLE:
+        return False
 
 
 def _wrong_session(found: Joined, host: HostInfo) -> str:

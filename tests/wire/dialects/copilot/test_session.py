@@ -180,6 +180,21 @@ def test_the_permission_handler_of_who_has_left_gives_no_verdict():
     assert denied.block
 
 
+@pytest.mark.parametrize(
+    ("said", "is_working"),
+    [
+        ([{"handlers": 1}], True), ([{"handlers": 2}, {"handlers": 0}], False), ([{"handlers": "many"}], False),
+        ([None], False), ([[]], False),
+    ],
+)  # fmt: skip
+def test_it_says_whether_handlers_of_events_have_ended(said: list[Any], is_working: bool):
+    talk = opened()
+    assert not talk.session.is_working
+    for params in said:
+        assert talk.hear({"method": "zot.working", "params": params}) == []
+    assert talk.session.is_working is is_working
+
+
 def test_it_still_answers_pings_and_may_speak():
     talk = opened()
     left(talk)
