@@ -1,8 +1,8 @@
 """A dialect whose processes want something from their host: each line is a JSON object, in both directions.
 
 A process says `{"say": NAME, ...}` with NAME hello, tool (name), command (name), hooks (events, intercept), ready,
-want (key, call and its fields), pong (id), result (id, text), verdict (id, block?, context?), done (id), working (is) or
-note (text).
+want (key, call and its fields), pong (id), result (id, text), verdict (id, block?, context?), done (id), note
+(text) or working (is).
 The host says `{"host": NAME, ...}` with welcome, event, ask, call, command, ping, answer and refuse.
 """
 

@@ -204,11 +204,17 @@ class CopilotSession:
             assert self._verdicts is not None
             messages, sent = self._verdicts.permission_answered(params)
             return messages, sent + (answered(written_id, SUCCESS) if written_id else b"")
-        if method == WORKING:
-            self.is_working = not written_id and _handlers_at_work(params)
-            return _NOTHING
+        if method in (WORKING, UNSENT):
+            return self._on_facade(method, params), b""
+        return self._on_other(method, written_id, params)
+
+    def _on_facade(self, method: str, params: Raw | UnsetType) -> Sequence[Message]:
         if method == UNSENT:
-            return (Warned(UNSENT, _TOO_LATE),), b""
+            return (Warned(UNSENT, _TOO_LATE),)
+        self.is_working = _handlers_at_work(params)
+        return ()
+
+    def _on_other(self, method: str, written_id: bytes, params: Raw | UnsetType) -> Received:
         assert self._methods is not None
         messages, reply = self._methods.take(method, written_id, params)
         if self._methods.has_left and self._phase is Phase.JOINED:
