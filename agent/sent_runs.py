@@ -34,9 +34,7 @@ SHOWN = 200
 GOES_ON = (Status.OK, Status.BLOCKED, Status.MAX_STEPS, Status.INTERRUPTED)
 """How a sent prompt may have ended for the next one to run. Another failure would only come again."""
 BEFORE = "a prompt before it has failed"
-STILL_AT_WORK = (
-    f"a handler of an event has not ended {WORK_S:g} s after the last prompt; what it may send is not awaited"
-)
+STILL_AT_WORK = f"a handler of an event has not ended {WORK_S:g} s after the last prompt; its prompts are not awaited"
 ENDING = "the run is ending: it takes no prompts any more"
 
 

@@ -154,12 +154,14 @@ class Session(Protocol):
     claimed: Sequence[str]
     """Tools that it registers behind its hello and that no other may have: if one does, the hello is not accepted. Read
     at the hello."""
-    is_working: bool
-    """Whether it is still at something that it was told, and may want something from its host when that is done."""
 
     @property
     def spoken(self) -> str:
         """The protocol that the process speaks, with its version: `MCP 2025-11-25`; "" before that is known."""
+
+    @property
+    def is_working(self) -> bool:
+        """Whether it is still at something that it was told, and may want something from its host when that is done."""
 
     def splitter(self) -> Splitter: ...
 

@@ -21,9 +21,10 @@ from msgspec import UNSET, Raw, UnsetType
 
 from wire import frames
 from wire.dialects import jsonrpc
-from wire.dialects.base import Remarked, UnsendableError, Unusable, Warned
+from wire.dialects.base import Remarked, UnsendableError, Unusable
 from wire.dialects.copilot.calls import SUCCESS, Calls
 from wire.dialects.copilot.events import Events
+from wire.dialects.copilot.facade import UNSENT, WORKING, Facade
 from wire.dialects.copilot.joining import Joined, JoinError, joined
 from wire.dialects.copilot.limits import limit_of
 from wire.dialects.copilot.requests import Kind, Request, Requests, answered, answered_with, refused
@@ -50,17 +51,12 @@ QUOTED = 100
 """Characters of a line, or of an id, that are shown."""
 JOINS_LIMIT = 10
 """Calls of `session.resume` that are read. To read one with a thousand tools takes a while."""
-WORKING = "zot.working"
-"""A message of our facade: how many handlers of events have not ended."""
-UNSENT = "zot.unsent"
-"""A message of our facade: a prompt came after the host had closed the process's stdin."""
 PERMISSION_ANSWER = "session.permissions.handlePendingPermissionRequest"
 _NOT_JOINED = "it has not called joinSession()"
 _JOINED_BEFORE = (
     "joinSession() was called before, and the SDK does not keep two joins of a process apart: "
     "name all tools and hooks in one call"
 )
-_TOO_LATE = "a prompt that it sends came after the end, and is lost"
 _LEFT = "the extension has left the session"
 _NOTHING: Received = ((), b"")
 
@@ -79,20 +75,15 @@ class _Ping(msgspec.Struct):
     message: Any = None
 
 
-class _Working(msgspec.Struct):
-    handlers: int = 0
-
-
 _ping = msgspec.json.Decoder(_Ping).decode
-_working = msgspec.json.Decoder(_Working).decode
 
 
 class CopilotSession:
     """The session of one process."""
 
     __slots__ = (
-        "_calls", "_events", "_frame_limit", "_host", "_join_id", "_joined", "_joins", "_methods", "_name",
-        "_phase", "_requests", "_unix_ms", "_verdicts", "_version", "claimed", "due_at", "is_working", "opening",
+        "_calls", "_events", "_facade", "_frame_limit", "_host", "_join_id", "_joined", "_joins", "_methods", "_name",
+        "_phase", "_requests", "_unix_ms", "_verdicts", "_version", "claimed", "due_at", "opening",
         "trouble",
     )  # fmt: skip
 
@@ -101,7 +92,7 @@ class CopilotSession:
         self.due_at: float | None = None
         self.trouble = _NOT_JOINED
         self.claimed: Sequence[str] = ()
-        self.is_working = False
+        self._facade = Facade()
         self._name = setup.name
         self._version = setup.host_version
         self._frame_limit = setup.frame_limit
@@ -116,6 +107,10 @@ class CopilotSession:
         self._verdicts: Verdicts | None = None
         self._events: Events | None = None
         self._methods: Methods | None = None
+
+    @property
+    def is_working(self) -> bool:
+        return self._facade.is_working
 
     @property
     def spoken(self) -> str:
@@ -205,14 +200,8 @@ class CopilotSession:
             messages, sent = self._verdicts.permission_answered(params)
             return messages, sent + (answered(written_id, SUCCESS) if written_id else b"")
         if method in (WORKING, UNSENT):
-            return self._on_facade(method, params), b""
+            return self._facade.take(method, params), b""
         return self._on_other(method, written_id, params)
-
-    def _on_facade(self, method: str, params: Raw | UnsetType) -> Sequence[Message]:
-        if method == UNSENT:
-            return (Warned(UNSENT, _TOO_LATE),)
-        self.is_working = _handlers_at_work(params)
-        return ()
 
     def _on_other(self, method: str, written_id: bytes, params: Raw | UnsetType) -> Received:
         assert self._methods is not None
@@ -376,13 +365,6 @@ class CopilotSession:
 
     def stop(self) -> bytes:
         return b""
-
-
-def _handlers_at_work(params: Raw | UnsetType) -> bool:
-    try:
-        return _working(b"null" if params is UNSET else params).handlers > 0
-    except UNREADABLE:
-        return False
 
 
 def _wrong_session(found: Joined, host: HostInfo) -> str:
