@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 REACTION_S = 1.0
 """Seconds that the run waits at most, after a prompt, for what extensions do as they hear of its end."""
+WORK_S = 5.0
+"""Seconds that it waits at most, from then on, for those that say they are still at what they were told."""
 LINGER_S = 0.01
 """Seconds in which an extension has to say something more, or it is taken to have nothing to say."""
 SHOWN = 200
@@ -32,6 +34,7 @@ SHOWN = 200
 GOES_ON = (Status.OK, Status.BLOCKED, Status.MAX_STEPS, Status.INTERRUPTED)
 """How a sent prompt may have ended for the next one to run. Another failure would only come again."""
 BEFORE = "a prompt before it has failed"
+STILL_AT_WORK = f"a handler of an event has not ended {WORK_S:g} s after the last prompt; its prompts are not awaited"
 ENDING = "the run is ending: it takes no prompts any more"
 
 
@@ -100,13 +103,27 @@ class SentRuns:
         self._hear(senders, deadline)  # a prompt may be on its way
         if not self._prompts.has_waiting:
             supervisor.tell(frames.Event("idle"))
-            is_quiet = not senders
-            while not is_quiet and not self._is_over(deadline):
-                self._hear(senders, deadline)
-                heard = _said_by(senders)
-                self._host.event_writer.wait(lambda: self._prompts.has_waiting, min(deadline, clock() + LINGER_S))
-                is_quiet = _said_by(senders) == heard
+            self._hear_out(senders, deadline)
         return self._prompts.has_waiting
+
+    def _hear_out(self, senders: Sequence[Extension], deadline: float) -> None:
+        """Waits until they have nothing more to say, and are done with what they were told."""
+        clock, wait = self._host.event_writer.clock, self._host.event_writer.wait
+        last = clock() + WORK_S
+        is_quiet = not senders
+        while not is_quiet and not self._is_over(deadline):
+            self._hear(senders, deadline)
+            if any(each.is_working for each in senders):
+                wait(lambda: self._prompts.has_waiting or not any(each.is_working for each in senders), last)
+                deadline = min(last, clock() + REACTION_S)
+                continue
+            heard = _said_by(senders)
+            wait(lambda: self._prompts.has_waiting, min(deadline, clock() + LINGER_S))
+            is_quiet = _said_by(senders) == heard
+        if not self._prompts.has_waiting and not self._abort.requested:
+            for each in senders:
+                if each.is_working:
+                    self._host.notices.notice(each, "warning", STILL_AT_WORK)
 
     def _hear(self, senders: Sequence[Extension], deadline: float) -> None:
         """Waits until all has come that they say now. What they wait for may make them say more: then once again."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.host_calls.git_place import git_place
-from agent.host_calls.sent_prompts import SendRefusedError, SentPrompt, TooManySentError, check
+from agent.host_calls.sent_prompts import SendRefusedError, SentPrompt, check
 from agent.host_calls.workspace import WorkspaceError
 from agent.model import catalogue
 from supervisor.discovery.found import Scope
@@ -72,8 +72,8 @@ class HostCalls:
         """Whether the worker of this extension that was started then belongs to a session that was left."""
         self._agent = agent
         self._on_notice = on_notice
-        self._told: set[str] = set()
-        """The extensions whose prompts were refused as too many, and of which the user was told."""
+        self._told: set[tuple[str, str]] = set()
+        """The extensions whose prompts were refused, each with the reason, and of which the user was told."""
         self._handlers: dict[type, Callable[[Extension, Any], Any]] = {
             calls.SendPrompt: self._send,
             calls.AbortPrompt: self._abort,
@@ -105,7 +105,7 @@ class HostCalls:
             answer.give(value)
 
     def forget_refusals(self) -> None:
-        """The user is told again of prompts that are too many."""
+        """The user is told again of prompts that are not taken."""
         self._told.clear()
 
     # --- prompts --------------------------------------------------------------------------------------------
@@ -115,9 +115,9 @@ class HostCalls:
         check(prompt)
         try:
             self.on_prompt(prompt)
-        except TooManySentError as error:
-            if extension.name not in self._told:
-                self._told.add(extension.name)
+        except SendRefusedError as error:
+            if (extension.name, str(error)) not in self._told:
+                self._told.add((extension.name, str(error)))
                 self._on_notice(extension, "warning", f"a prompt that it sends is refused: {error}")
             raise
 

@@ -112,6 +112,11 @@ class Extension:
         return any(slot.worker.state.is_up for slot in self.slots)
 
     @property
+    def is_working(self) -> bool:
+        """It has said that it is still at something that it was told."""
+        return any(slot.worker.is_working for slot in self.slots)
+
+    @property
     def is_reloading(self) -> bool:
         """A candidate is starting."""
         return self.handover.candidate is not None

@@ -180,6 +180,11 @@ class Worker(Reception):
         return self._session.claimed
 
     @property
+    def is_working(self) -> bool:
+        """Whether it is still at something that it was told."""
+        return self.state.is_up and self._session.is_working
+
+    @property
     def trouble(self) -> str:
         """Why there may have been no hello yet; "" if nothing speaks for a cause."""
         return self._session.trouble

@@ -1,7 +1,8 @@
 """A dialect whose processes want something from their host: each line is a JSON object, in both directions.
 
 A process says `{"say": NAME, ...}` with NAME hello, tool (name), command (name), hooks (events, intercept), ready,
-want (key, call and its fields), pong (id), result (id, text), verdict (id, block?, context?), done (id) or note (text).
+want (key, call and its fields), pong (id), result (id, text), verdict (id, block?, context?), done (id), note
+(text) or working (is).
 The host says `{"host": NAME, ...}` with welcome, event, ask, call, command, ping, answer and refuse.
 """
 
@@ -74,6 +75,7 @@ class CallingSession:
     spoken = "calls"
     trouble = ""
     claimed = ()
+    is_working = False
 
     def __init__(self, setup: Setup) -> None:
         self._name = setup.name
@@ -82,7 +84,11 @@ class CallingSession:
         return LineSplitter(64 << 20)
 
     def receive(self, line: Any, now: float) -> Received:
-        return (self._message(json.loads(bytes(line))),), b""
+        said = json.loads(bytes(line))
+        if said["say"] == "working":
+            self.is_working = said["is"]
+            return (), b""
+        return (self._message(said),), b""
 
     def _message(self, said: dict[str, Any]) -> Any:  # noqa: C901
         match said["say"]:

@@ -14,11 +14,12 @@ from wire.dialects.copilot.requests import Requests
 from wire.dialects.copilot.rpc.methods import Methods
 
 HOST = HostInfo("1", "p", "m", "/repo", session_id="S", workspace="/work/S")
+JOINED = Joined("S")
 
 
 class Talk:
-    def __init__(self, host: HostInfo = HOST) -> None:
-        joined, requests = Joined("S"), Requests(lambda: 0)
+    def __init__(self, host: HostInfo = HOST, joined: Joined = JOINED) -> None:
+        requests = Requests(lambda: 0)
         self.events = Events(joined, requests, lambda: 0)
         self.methods = Methods(joined, requests, host, self.events)
 

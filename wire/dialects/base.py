@@ -159,6 +159,10 @@ class Session(Protocol):
     def spoken(self) -> str:
         """The protocol that the process speaks, with its version: `MCP 2025-11-25`; "" before that is known."""
 
+    @property
+    def is_working(self) -> bool:
+        """Whether it is still at something that it was told, and may want something from its host when that is done."""
+
     def splitter(self) -> Splitter: ...
 
     def receive(self, line: Line, now: float) -> Received:
@@ -213,6 +217,7 @@ class NoHostCalls:
 
     __slots__ = ()
     claimed: Sequence[str] = ()
+    is_working = False
 
     def reject(self, reason: str) -> bytes:  # noqa: ARG002
         return b""

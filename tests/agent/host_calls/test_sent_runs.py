@@ -250,7 +250,9 @@ for kind, host in heard():
 """
     ran = run(says("One."), programs={"late": program})
     assert ran.users == [("", "go")]
-    assert ran.notes == ["the run is ending: it takes no prompts any more"]
+    why = "the run is ending: it takes no prompts any more"
+    assert ran.notes == [why]
+    assert ran.warnings("late") == [f"a prompt that it sends is refused: {why}"]
 
 
 @pytest.mark.parametrize("fields", [{"text": ""}, {"text": "x", "files": ["f"] * 21}])
@@ -313,6 +315,41 @@ for kind, host in heard():
 """
     ran = run(says("One."), says("Two."), programs={"thorough": program})
     assert ran.users == [("", "go"), ("thorough", "at last")]
+
+
+def test_a_prompt_of_one_that_says_it_is_still_at_work_is_not_lost(run):
+    """It ends its work longer after the last prompt than one that says nothing is waited for."""
+    program = """\
+import time
+hello(events=["idle"])
+works = 2
+for kind, host in heard():
+    if kind == "event" and works:
+        works -= 1
+        say("working", **{"is": True})
+        time.sleep(1.5 if works else 0)
+        want("SendPrompt", text=f"at last {works}")
+        say("working", **{"is": False})
+"""
+    ran = run(says("One."), says("Two."), says("Three."), programs={"slow": program})
+    assert ran.users == [("", "go"), ("slow", "at last 1"), ("slow", "at last 0")]
+    assert ran.warnings("slow") == []
+
+
+def test_one_that_is_at_work_without_end_does_not_hold_up_the_end(run, monkeypatch):
+    monkeypatch.setattr("agent.sent_runs.WORK_S", 0.2)
+    program = 'hello(events=["idle"])\nsay("working", **{"is": True})\nfor kind, host in heard(): pass\n'
+    ran = run(says("One."), programs={"busy": program})
+    assert ran.result.status == "ok"
+    (warning,) = ran.warnings("busy")
+    assert "a handler of an event has not ended" in warning
+
+
+def test_one_that_ends_while_it_is_at_work_is_not_waited_for(run, monkeypatch):
+    monkeypatch.setattr("agent.sent_runs.WORK_S", 600.0)
+    program = 'hello(events=["idle"])\nsay("working", **{"is": True})\nnext(heard())\n'
+    ran = run(says("One."), programs={"busy": program}, may_end=True)
+    assert ran.result.status == "ok"
 
 
 def test_one_that_never_stops_talking_does_not_hold_up_the_end(run):

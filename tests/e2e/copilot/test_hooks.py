@@ -165,6 +165,28 @@ def test_arguments_and_results_have_the_names_of_copilot(bench):
     assert kinds == ["read", "write", "write", "custom-tool"]
 
 
+def test_what_is_approved_for_the_session_is_not_asked_again(each_sdk):
+    each_sdk.write(
+        "asker",
+        """
+        import fs from "node:fs";
+        await joinSession({
+          onPermissionRequest: (request) => {
+            fs.appendFileSync("asked", `${request.fullCommandText ?? request.path}\\n`);
+            const approval = request.kind === "shell"
+              ? { kind: "commands", commandIdentifiers: request.commands.map((each) => each.identifier) }
+              : { kind: "read" };
+            return { kind: "approve-for-session", approval };
+          },
+        });
+        """,
+    )
+    calls = [bash("echo 1"), bash("echo 2"), bash("echo 3 > a"), ("read", {"path": "a"}), ("read", {"path": "asked"})]
+    outcome = each_sdk.results(*calls, bash("cat /dev/null")).check(Status.OK)
+    assert not any(result.is_error for result in outcome.of(ToolResult))
+    assert (each_sdk.zot.cwd / "asked").read_text().splitlines() == ["echo 1", "echo 3 > a", "a", "cat /dev/null"]
+
+
 def test_errors_of_tools(bench):
     def fail(**fields: Any) -> tuple[str, dict[str, Any]]:
         return "bench_throw", {"text": json.dumps(output(**fields))}

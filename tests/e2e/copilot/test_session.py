@@ -89,6 +89,61 @@ def test_an_answer_that_an_extension_waits_for(bench):
     assert "answer: It is 4." in notes(outcome)
 
 
+IDLE = """
+import {{ setTimeout as unknownTimeout }} from "node:timers";
+const session = await joinSession();
+let left = 2;
+session.on("session.idle", {handler});
+"""
+AWAITS = """async () => {
+  if (left-- <= 0) return;
+  await new Promise((done) => unknownTimeout(done, 1300));
+  await session.send({ prompt: `prompt ${left}` });
+}"""
+SETS_TIMER = "() => { if (left-- > 0) setTimeout(() => session.send({ prompt: `prompt ${left}` }), 300); }"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("handler", [AWAITS, SETS_TIMER])
+def test_what_a_handler_of_an_event_sends_after_it_has_waited_is_not_lost(each_sdk, handler):
+    each_sdk.write("later", IDLE.format(handler=handler))
+    outcome = each_sdk.run(DONE, text_reply("One."), text_reply("Two.")).check(Status.OK, user_messages=3)
+    assert prompts(outcome)[1:] == [("prompt 1", "later"), ("prompt 0", "later")]
+
+
+@pytest.mark.slow
+def test_what_is_sent_when_the_run_is_over_is_lost_and_both_read_so(each_sdk):
+    """Nobody knows of this timer."""
+    handler = """() => unknownTimeout(
+      () => session.send({ prompt: "lost" }).catch((error) => console.error(`refused: ${error.message}`)), 200)"""
+    each_sdk.write("later", IDLE.format(handler=handler))
+    outcome = each_sdk.run(DONE).check(Status.OK)
+    assert outcome.warnings == ["zot: extension later: a prompt that it sends came after the end, and is lost"]
+    log = (each_sdk.zot.home / "logs" / "ext-later.log").read_text()
+    assert "refused: session.send: the run has ended: it takes no prompts any more" in log
+
+
+@pytest.mark.slow
+def test_what_is_sent_as_the_run_ends_is_refused_and_the_user_reads_so(each_sdk):
+    each_sdk.write(
+        "late",
+        """
+        const session = await joinSession({ hooks: { onSessionEnd: () => new Promise((done) => {
+          session.send({ prompt: "too late" }).catch((error) => {
+            console.error(`refused: ${error.message}`);
+            done();
+          });
+        }) } });
+        """,
+    )
+    outcome = each_sdk.run(DONE).check(Status.OK)
+    why = "the run is ending: it takes no prompts any more"
+    assert [each.message for each in outcome.of(Extension) if each.event == "warning"] == [
+        f"a prompt that it sends is refused: {why}"
+    ]
+    assert f"refused: session.send: {why}" in (each_sdk.zot.home / "logs" / "ext-late.log").read_text()
+
+
 @pytest.mark.slow
 def test_waiting_for_the_agent_inside_a_call_runs_out_of_time(bench):
     """The agent waits for the tool, and the tool for the agent: the SDK's own time ends that, or the host's."""

@@ -132,6 +132,15 @@ class Calls:
         self.forget(call_id)
         return tool_results.user_answer(call_id, message.result, message.failure)
 
+    def end_all(self, reason: str) -> list[Message]:
+        """The ends of all calls and commands that wait: none of them will be answered."""
+        failed = [frames.ContentBlock("text", text=reason)]
+        calls = [frames.ToolResult(call_id, failed, is_error=True) for call_id in self._calls]
+        commands = [frames.CommandResponse(call_id, error=reason) for call_id in self._commands]
+        self._calls.clear()
+        self._commands.clear()
+        return [*calls, *commands]
+
     def lost(self, why: str, seen: Named, start: bytes) -> Received:
         """An answer that cannot be read fails its call, if the call's id is in its first bytes."""
         is_tool = seen.method == TOOL_ANSWER

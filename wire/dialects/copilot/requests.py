@@ -28,6 +28,8 @@ class Kind(Enum):
     USER_INPUT = "userInput.request"
     PING = "zot.ping"
     """No extension knows it: any answer shows that all that was written before is read."""
+    LEFT = "zot.left"
+    """The same, of one that leaves the session."""
 
 
 class Request(NamedTuple):

@@ -24,12 +24,13 @@ from wire.dialects import jsonrpc
 from wire.dialects.base import Remarked, UnsendableError, Unusable
 from wire.dialects.copilot.calls import SUCCESS, Calls
 from wire.dialects.copilot.events import Events
+from wire.dialects.copilot.facade import UNSENT, WORKING, Facade
 from wire.dialects.copilot.joining import Joined, JoinError, joined
 from wire.dialects.copilot.limits import limit_of
 from wire.dialects.copilot.requests import Kind, Request, Requests, answered, answered_with, refused
-from wire.dialects.copilot.rpc.methods import Methods
+from wire.dialects.copilot.rpc.methods import NO_ANSWERS_AFTER, Methods
 from wire.dialects.copilot.tool_results import COMMAND_ANSWER, TOOL_ANSWER
-from wire.dialects.copilot.verdicts import Verdicts
+from wire.dialects.copilot.verdicts import LEFT, Verdicts
 from wire.dialects.json_values import string
 from wire.dialects.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, SERVER_ERROR, encode, number_of
 from wire.dialects.long_lines import SHORT, STRINGS_LIMIT, count_strings
@@ -52,6 +53,11 @@ JOINS_LIMIT = 10
 """Calls of `session.resume` that are read. To read one with a thousand tools takes a while."""
 PERMISSION_ANSWER = "session.permissions.handlePendingPermissionRequest"
 _NOT_JOINED = "it has not called joinSession()"
+_JOINED_BEFORE = (
+    "joinSession() was called before, and the SDK does not keep two joins of a process apart: "
+    "name all tools and hooks in one call"
+)
+_LEFT = "the extension has left the session"
 _NOTHING: Received = ((), b"")
 
 
@@ -61,6 +67,7 @@ class Phase(Enum):
     OPENING = "it has not joined"
     JOINING = "its hello is not answered"
     JOINED = "it has joined"
+    LEFT = "it has left the session"
     REFUSED = "it must not join"
 
 
@@ -75,8 +82,9 @@ class CopilotSession:
     """The session of one process."""
 
     __slots__ = (
-        "_calls", "_events", "_frame_limit", "_host", "_join_id", "_joined", "_joins", "_methods", "_name",
-        "_phase", "_requests", "_unix_ms", "_verdicts", "_version", "claimed", "due_at", "opening", "trouble",
+        "_calls", "_events", "_facade", "_frame_limit", "_host", "_join_id", "_joined", "_joins", "_methods", "_name",
+        "_phase", "_requests", "_unix_ms", "_verdicts", "_version", "claimed", "due_at", "opening",
+        "trouble",
     )  # fmt: skip
 
     def __init__(self, setup: Setup) -> None:
@@ -84,6 +92,7 @@ class CopilotSession:
         self.due_at: float | None = None
         self.trouble = _NOT_JOINED
         self.claimed: Sequence[str] = ()
+        self._facade = Facade()
         self._name = setup.name
         self._version = setup.host_version
         self._frame_limit = setup.frame_limit
@@ -98,6 +107,10 @@ class CopilotSession:
         self._verdicts: Verdicts | None = None
         self._events: Events | None = None
         self._methods: Methods | None = None
+
+    @property
+    def is_working(self) -> bool:
+        return self._facade.is_working
 
     @property
     def spoken(self) -> str:
@@ -166,6 +179,8 @@ class CopilotSession:
             return self._verdicts.hook_answered(request, message)
         if request.kind is Kind.PING:
             return (frames.Pong(request.id),), b""
+        if request.kind is Kind.LEFT:
+            return self._without_answers(), b""
         return (self._calls.user_answer(request.id, message),), b""
 
     def _on_request(self, method: str, written_id: bytes, params: Raw | UnsetType) -> Received:
@@ -173,7 +188,7 @@ class CopilotSession:
             return self._on_resume(written_id, params)
         if method in ("connect", "ping"):
             return self._on_greeting(method, written_id, params)
-        if self._phase is not Phase.JOINED:
+        if self._phase not in (Phase.JOINED, Phase.LEFT):
             why = "join the session first: call joinSession()"
             if self._phase is Phase.REFUSED:
                 why = "the session has not accepted this extension"
@@ -184,8 +199,25 @@ class CopilotSession:
             assert self._verdicts is not None
             messages, sent = self._verdicts.permission_answered(params)
             return messages, sent + (answered(written_id, SUCCESS) if written_id else b"")
+        if method in (WORKING, UNSENT):
+            return self._facade.take(method, params), b""
+        return self._on_other(method, written_id, params)
+
+    def _on_other(self, method: str, written_id: bytes, params: Raw | UnsetType) -> Received:
         assert self._methods is not None
-        return self._methods.take(method, written_id, params)
+        messages, reply = self._methods.take(method, written_id, params)
+        if self._methods.has_left and self._phase is Phase.JOINED:
+            assert self._verdicts is not None
+            self._phase = Phase.LEFT
+            self._verdicts.has_left = True
+            if method == NO_ANSWERS_AFTER:
+                reply += self._requests.send(Request(Kind.LEFT, ""), b"{}")
+        return messages, reply
+
+    def _without_answers(self) -> Sequence[Message]:
+        """The ends of all that was asked of it, once it has read that it has left: what it has said before has come."""
+        assert self._verdicts is not None
+        return [*self._calls.end_all(_LEFT), *self._verdicts.end_permissions(LEFT)]
 
     def _refused(self, written_id: bytes, code: int, why: str) -> bytes:
         return refused(written_id, code, why) if written_id else b""
@@ -209,7 +241,9 @@ class CopilotSession:
     def _on_resume(self, written_id: bytes, params: Raw | UnsetType) -> Received:
         if not written_id:
             return (Remarked("session.resume without an id; ignored"),), b""
-        if self._phase in (Phase.JOINING, Phase.REFUSED):
+        if self._phase in (Phase.JOINED, Phase.LEFT):
+            return (Remarked(_JOINED_BEFORE),), refused(written_id, INVALID_REQUEST, _JOINED_BEFORE)
+        if self._phase is not Phase.OPENING:
             return (), refused(written_id, INVALID_REQUEST, "the session has not accepted this extension")
         self._joins += 1
         if self._joins > JOINS_LIMIT:
@@ -219,30 +253,12 @@ class CopilotSession:
             found = joined(params)
         except JoinError as error:
             return (Remarked(str(error)),), refused(written_id, INVALID_PARAMS, str(error))
-        if self._phase is Phase.JOINED:
-            return self._join_again(found, written_id)
         self._joined = found
         self._join_id = written_id
         self._phase = Phase.JOINING
         self.claimed = found.claimed
         hello = frames.Hello(self._name, capabilities=["ping", "cancel"])
         return [hello, *found.registrations()], b""
-
-    def _join_again(self, found: Joined, written_id: bytes) -> Received:
-        """An extension that joins once more has the tools, commands and hooks that it names now."""
-        before, host = self._joined, self._host
-        assert before is not None
-        assert host is not None
-        if wrong := _wrong_session(found, host):
-            return (Remarked(wrong),), refused(written_id, INVALID_PARAMS, wrong)
-        assert self._verdicts is not None
-        assert self._events is not None
-        assert self._methods is not None
-        self._joined = self._verdicts.joined = self._events.joined = self._methods.joined = found
-        self.claimed = found.claimed
-        gone = [frames.UnregisterTool(tool.name) for tool in before.tool_frames()]
-        remark = Remarked("it has called joinSession() again: its tools and hooks are those of the last call")
-        return [remark, *gone, *found.registrations()[:-1]], answered_with(written_id, _resumed(found, host))
 
     def greet(self, host: HostInfo, extension_dir: str, data_dir: str, now: float) -> bytes:  # noqa: ARG002
         found = self._joined
@@ -298,6 +314,8 @@ class CopilotSession:
             return (frames.Malformed(why, kind),), b""
         if request.kind is Kind.PING:
             return (frames.Pong(request.id),), b""
+        if request.kind is Kind.LEFT:
+            return self._without_answers(), b""
         if request.kind is Kind.HOOK and self._verdicts is not None:
             return (self._verdicts.lost(request, why, said),), b""
         self._calls.forget(request.id)
@@ -314,6 +332,8 @@ class CopilotSession:
         return self._calls.invoke(call_id, command, args)
 
     def _joined_for_calls(self) -> Joined:
+        if self._phase is Phase.LEFT:
+            raise UnsendableError(_LEFT)
         if self._joined is None or self._phase is not Phase.JOINED:
             raise UnsendableError("the extension has not joined the session")
         return self._joined
@@ -339,7 +359,7 @@ class CopilotSession:
         return b"" if self._methods is None else self._methods.refuse(key, reason)
 
     def ping(self, ping_id: str) -> bytes:
-        if self._phase is not Phase.JOINED:
+        if self._phase not in (Phase.JOINED, Phase.LEFT):
             return b""
         return self._requests.send(Request(Kind.PING, ping_id), b"{}")
 

@@ -24,7 +24,9 @@ from wire import frames
 from wire.dialects.base import Remarked, Warned
 from wire.dialects.copilot.hook_outputs import FIELDS, WITHOUT_EFFECT, OutputError, read_output
 from wire.dialects.copilot.hooks import handler_of, question
-from wire.dialects.copilot.permissions import Answer, hook_request, permission_request, read_permission
+from wire.dialects.copilot.permissions.answers import Answer, read_permission
+from wire.dialects.copilot.permissions.approvals import Approvals
+from wire.dialects.copilot.permissions.asked import hook_request, permission_request
 from wire.dialects.copilot.requests import Kind, Request
 from wire.dialects.copilot.tool_results import error_message
 from wire.dialects.json_values import kind_of, text_of
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from wire.dialects.base import HostInfo, Message, Received
     from wire.dialects.copilot.hook_outputs import Output
     from wire.dialects.copilot.joining import Joined
+    from wire.dialects.copilot.permissions.answers import Permission
     from wire.dialects.copilot.requests import Requests
     from wire.dialects.jsonrpc import Incoming
 
@@ -49,7 +52,7 @@ fall out: the time of a question is over long before."""
 KEPT_SIZE = 32 * 1024 * 1024
 """Characters that each of these may have together."""
 NAMES_LIMIT = 100
-"""Fields without an effect that are named, each once."""
+"""Remarks on fields without an effect and on approvals, each once."""
 SHOWN = 80
 REASON_LENGTH = 500
 _HOOK = "hooks.invoke"
@@ -57,6 +60,7 @@ _DENY = re.compile(rb'"permissionDecision"\s*:\s*"deny"')
 _REFUSAL = re.compile(rb'"kind"\s*:\s*"(?:reject|den|cancel)')
 """In answers that cannot be read. In a text of theirs the quotes would be escaped."""
 _PERMISSION = "permission"
+LEFT = "the extension has left the session: its permission handler is asked nothing any more"
 NOT_ASKED = "its permission handler could not ask anyone"
 ASKED = "the extension wants a person to decide"
 
@@ -70,6 +74,7 @@ class _Pending(NamedTuple):
     """Whether a hook said `ask`."""
     reason: str
     """Of the hook."""
+    asked: dict[str, Any]
 
 
 T = TypeVar("T")
@@ -100,12 +105,20 @@ class _Newest(Generic[T]):
         self._size -= size
         return value
 
+    def take_all(self) -> list[T]:
+        found = [value for value, _ in self._values.values()]
+        self._values.clear()
+        self._size = 0
+        return found
+
 
 class Verdicts:
     """The questions to one extension that wait for a verdict. All methods that return bytes make framed messages."""
 
     def __init__(self, joined: Joined, requests: Requests, host: HostInfo, unix_ms: Callable[[], int]) -> None:
         self.joined = joined
+        self.has_left = False
+        """Whether it has left the session: its SDK has forgotten the permission handler, and answers for the hooks."""
         self._requests = requests
         self._host = host
         self._unix_ms = unix_ms
@@ -114,6 +127,7 @@ class Verdicts:
         self._pending: _Newest[_Pending] = _Newest()
         self._args: _Newest[Raw] = _Newest()
         """The arguments of calls, by the calls' ids."""
+        self._approvals = Approvals(host.cwd)
         self._named: set[str] = set()
 
     def note(self, event: frames.Event) -> None:
@@ -126,7 +140,8 @@ class Verdicts:
         nevertheless: the SDK then answers that it has no opinion."""
         self.note(event)
         hooks = self.joined.hooks
-        if event.event == "tool_call" and hooks is not None and "preToolUse" not in hooks and self._asks_about(event):
+        is_hook_there = hooks is None or "preToolUse" in hooks or self.has_left
+        if event.event == "tool_call" and not is_hook_there and self._asks_about(event):
             return self._ask_permission(event, frames.InterceptResponse(call_id))
         is_told_without = event.event == "tool_result" and event.tool_args is UNSET
         if is_told_without and (args := self._args.get(event.tool_id)) is not None:
@@ -139,7 +154,9 @@ class Verdicts:
     def _asks_about(self, event: frames.Event) -> bool:
         """Whether its permission handler is asked about a call for which no hook said `ask`."""
         tool = self.joined.tools.get(event.tool_name or "")
-        return self.joined.asks_permission and not (tool is not None and tool.skip_permission)
+        if not self.joined.asks_permission or (tool is not None and tool.skip_permission):
+            return False
+        return not self._approvals.covers(permission_request(event, self.joined))
 
     # --- hooks --------------------------------------------------------------------------------------------
 
@@ -161,10 +178,13 @@ class Verdicts:
         messages: list[Message] = [*output.besides, *self._remarks(hook, output)]
         if event.event == "tool_call":
             judged = self._rewritten(event, output)
-            if output.decision == "ask" and self.joined.asks_permission:
-                return messages, self._ask_permission(judged, output.response, hook_reason=output.reason)
-            if output.decision is None and self._asks_about(judged):
-                return messages, self._ask_permission(judged, output.response)
+            is_hook_request = output.decision == "ask" and self.joined.asks_permission
+            if is_hook_request or (output.decision is None and self._asks_about(judged)):
+                hook_reason = output.reason if is_hook_request else None
+                if self.has_left:
+                    pending = _Pending(output.response, is_hook_request, hook_reason or "", {})
+                    return [*messages, _undecided(pending, LEFT)], b""
+                return messages, self._ask_permission(judged, output.response, hook_reason)
             if output.decision == "ask":
                 return [*messages, _asking(output.response, output.reason)], b""
         return [*messages, output.response], b""
@@ -209,7 +229,7 @@ class Verdicts:
         asked = hook_request(event, hook_reason or "") if is_hook_request else permission_request(event, self.joined)
         request_id = self._requests.next_id()
         data = encode({"requestId": request_id, "permissionRequest": asked})
-        self._pending.put(request_id, _Pending(response, is_hook_request, hook_reason or ""), len(data))
+        self._pending.put(request_id, _Pending(response, is_hook_request, hook_reason or "", asked), len(data))
         return self._requests.event("permission.requested", data)
 
     def permission_answered(self, params: Raw | UnsetType) -> Received:
@@ -225,7 +245,7 @@ class Verdicts:
         permission = read_permission(value.get("result"))
         match permission.answer:
             case Answer.APPROVED:
-                return (response,), b""
+                return (*self._approve(pending, permission), response), b""
             case Answer.REFUSED:
                 return (_blocking(response, permission.reason),), b""
             case Answer.NOBODY:
@@ -233,6 +253,23 @@ class Verdicts:
             case Answer.NO_OPINION:
                 return (_asking(response, pending.reason) if pending.is_hook_request else response,), b""
         return (_undecided(pending, permission.reason),), b""
+
+    def _approve(self, pending: _Pending, permission: Permission) -> Sequence[Message]:
+        """Remembers what is approved for the session. What a hook asks about is asked about each time."""
+        if not permission.is_lasting or pending.is_hook_request:
+            return ()
+        approved = self._approvals.remember(pending.asked, permission.approval)
+        remark = f"its permission handler approves for the session, and is not asked again: {approved}"
+        if not approved:
+            remark = "its permission handler approves for the session what is not remembered: it is asked each time"
+        if remark in self._named or len(self._named) >= NAMES_LIMIT:
+            return ()
+        self._named.add(remark)
+        return (Remarked(remark),)
+
+    def end_permissions(self, reason: str) -> list[Message]:
+        """The ends of all questions to the permission handler: none of them will be answered."""
+        return [_undecided(pending, reason) for pending in self._pending.take_all()]
 
     def permission_lost(self, why: str, said: bytes) -> Sequence[Message]:
         """Takes an answer of the permission handler that cannot be read. `said` is what is known of it; the id of the

@@ -4,12 +4,21 @@
 import { joinSession as join } from "@github/copilot-sdk/extension";
 import { answeringHandler, hookNames, thrownBy, toolHandler, watchWaits, wrappedHooks } from "./handlers.mjs";
 import { view } from "./view.mjs";
+import { watchEvents, watchTimers, watched } from "./work.mjs";
 
 export * from "@github/copilot-sdk/extension";
 
-/** Joins the session of the host. The config is the SDK's. */
+let hasJoined = false;
+watchTimers();
+
+/** Joins the session of the host. The config is the SDK's. A second call throws: the SDK would read stdin twice, mix up
+ * the answers of the two, and let the first one say for the second one's hooks that there are none. */
 export async function joinSession(config = {}) {
-  return watchWaits(await join(config && typeof config === "object" ? prepared(config) : config));
+  if (hasJoined) {
+    throw new Error("joinSession() was called before: a process joins once; name all tools and hooks in one call");
+  }
+  hasJoined = true;
+  return watchEvents(watchWaits(await join(config && typeof config === "object" ? prepared(config) : config)));
 }
 
 function prepared(config) {
@@ -19,6 +28,7 @@ function prepared(config) {
   if (Array.isArray(config.commands)) {
     changed.commands = config.commands.map((command) => withHandler(command, commandHandler));
   }
+  if (typeof config.onEvent === "function") changed.onEvent = watched(config.onEvent);
   if (typeof config.onUserInputRequest === "function") {
     changed.onUserInputRequest = answeringHandler("onUserInputRequest", config.onUserInputRequest);
   }

@@ -6,7 +6,7 @@ import { view } from "./view.mjs";
 const HOOK = /^on[A-Z]/;
 
 /** The handler on whose behalf code runs, if there is one: `{name, isRunning}`. */
-const current = new AsyncLocalStorage();
+export const current = new AsyncLocalStorage();
 const warned = new Set();
 
 /** The time of a hook's input. It is a Date, as the SDK has it, and the milliseconds since 1970, as the guide has it,

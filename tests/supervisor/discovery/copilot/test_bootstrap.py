@@ -191,15 +191,15 @@ def test_a_huge_result_comes_whole(running, version):
 
 @pytest.mark.slow
 @BOTH
-def test_a_flood_and_a_second_join(running, version):
+def test_a_flood_and_a_second_join_which_is_refused(running, version):
     host = running("floods", version)
     host.joined()
     assert host.call("flood", {"what": "both", "times": 300})["result"] == "flooded"
     host.run_until(lambda: len(host.asked("session.send")) == len(host.asked("session.log")) == 300)
     twice = running("joins-twice", version)
-    twice.run_until(lambda: len(twice.asked("session.resume")) == 2)
-    twice.request("zot.ping", {})
-    assert twice.call("second_join")["result"] == "second"
+    twice.joined()
+    assert twice.call("first_join")["result"].startswith("joinSession() was called before")
+    assert len(twice.asked("session.resume")) == 1
 
 
 # Ends

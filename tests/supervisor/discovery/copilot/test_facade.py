@@ -211,3 +211,65 @@ def test_a_join_that_the_host_refuses_ends_the_process_with_the_reason(running, 
     host.answers["session.resume"] = refuse
     assert host.exited() == 1
     assert "tool 'the_same' is already that of clash-first" in host.stderr
+
+
+# Work that handlers have begun
+
+WORKS = """
+import { promisify } from "node:util";
+import { joinSession } from "@github/copilot-sdk/extension";
+let end;
+const session = await joinSession({ onEvent: () => undefined });
+session.on("user.message", () => new Promise((done) => (end = done)));
+session.on("assistant.message", () => end());
+session.on("assistant.turn_start", () => {
+  clearTimeout(setTimeout(() => session.log("cleared"), 20));
+  setTimeout(() => session.log("long"), 60_000).unref();
+  setTimeout(() => setTimeout((word) => session.log(word), 1001, "timers go on"), 5);
+});
+session.on("assistant.turn_end", () => promisify(setTimeout)(1).then(() => session.log("promisified")));
+session.on("session.error", async () => { throw new Error("nobody takes it"); });
+"""
+
+
+@pytest.mark.slow
+@BOTH
+def test_the_host_is_told_of_work_that_handlers_of_events_have_begun(running, version, tmp_path):
+    file = tmp_path / "extension.mjs"
+    file.write_text(WORKS)
+    host = running(file, version)
+    host.joined()
+
+    def working():
+        return [each["handlers"] for each in host.asked("zot.working")]
+
+    host.tell("user.message", {"content": "go"})
+    host.request("zot.ping", {})
+    assert working() == [1]
+    host.tell("user.message", {"content": "go"})
+    host.tell("assistant.message", {"content": "done"})
+    host.request("zot.ping", {})
+    assert working() == [1], "one of two is not over"
+    host.tell("assistant.turn_start", {"turnId": "0"})
+    host.awaited("session.log", message="timers go on")
+    assert host.asked("session.log", message="cleared") == []
+    host.tell("assistant.turn_end", {"turnId": "0"})
+    host.awaited("session.log", message="promisified")
+    # As without zot, a rejection that nobody takes ends the process.
+    host.tell("session.error", {"errorType": "query", "message": "x"})
+    assert host.exited() == 1
+    assert "Error: nobody takes it" in host.stderr
+
+
+@pytest.mark.slow
+@BOTH
+def test_a_timer_that_is_cleared_is_told_as_over(running, version, tmp_path):
+    file = tmp_path / "extension.mjs"
+    file.write_text(WORKS)
+    host = running(file, version)
+    host.joined()
+    host.tell("assistant.turn_start", {"turnId": "0"})
+    host.run_until(lambda: len(host.asked("zot.working")) == 2)
+    assert [each["handlers"] for each in host.asked("zot.working")] == [1, 0]
+    host.awaited("session.log", message="timers go on")
+    assert (host.end(), host.stderr) == (0, "")

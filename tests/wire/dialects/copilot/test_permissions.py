@@ -14,7 +14,8 @@ from tests.support.any_json import json_values
 from tests.support.copilot_verdicts import tool_call
 from wire import frames
 from wire.dialects.copilot.joining import Joined, Tool
-from wire.dialects.copilot.permissions import Answer, Permission, hook_request, permission_request, read_permission
+from wire.dialects.copilot.permissions.answers import Answer, Permission, read_permission
+from wire.dialects.copilot.permissions.asked import hook_request, permission_request
 
 JOINED = Joined("s", {"own": Tool("own", "It does.")})
 
@@ -102,7 +103,7 @@ def test_a_file_that_is_written():
         "kind": "write",
         "toolCallId": "t1",
         "intention": "",
-        "canOfferSessionApproval": False,
+        "canOfferSessionApproval": True,
         "fileName": "a",
         "diff": "--- a\n+++ a\n@@\n+x\n+y",
         "newFileContents": "x\ny",

@@ -28,6 +28,8 @@ OPEN_LIMIT = 100
 REMARKS_LIMIT = 100
 """Names of methods and options about which a line is logged, each once."""
 NAME_SHOWN = 80
+NO_ANSWERS_AFTER = "session.detach"
+"""How an extension leaves its session whose SDK gives up what its handlers are at. With older SDKs they end as ever."""
 LEVELS = {"info": "info", "success": "success", "warning": "warn", "warn": "warn", "error": "error"}
 """Our level for each of the extension's. Another one counts as info."""
 
@@ -74,7 +76,9 @@ class Methods:
     """The requests of one extension to its host, except for those of the join and of answers to the host's."""
 
     def __init__(self, joined: Joined, requests: Requests, host: HostInfo, events: Events) -> None:
-        self.joined = joined
+        self.has_left = False
+        """Whether the extension has left the session."""
+        self._joined = joined
         self._requests = requests
         self._host = host
         self._events = events
@@ -84,7 +88,7 @@ class Methods:
         self._at_once: dict[str, Callable[[bytes, Raw | UnsetType], Received]] = {
             "session.log": self._log,
             "session.getMessages": self._messages,
-            "session.detach": self._leave,
+            NO_ANSWERS_AFTER: self._leave,
             "session.destroy": self._leave,
             "session.options.update": self._update_options,
             "session.eventLog.registerInterest": self._register_interest,
@@ -168,7 +172,8 @@ class Methods:
     def _leave(self, written_id: bytes, params: Raw | UnsetType) -> Received:
         """Its SDK no longer answers calls. Its hooks stay: without an answer they are as in any other failure."""
         _read_any(params)
-        gone = [frames.UnregisterTool(tool.name) for tool in self.joined.tool_frames()]
+        self.has_left = True
+        gone = [frames.UnregisterTool(tool.name) for tool in self._joined.tool_frames()]
         left = self._remarks(["it has left the session: its tools are gone"])
         return [*left, *gone], self._result(written_id, {"success": True})
 

@@ -126,8 +126,8 @@ def test_what_changes_nothing_here_succeeds(method: str, params: dict[str, Any])
 
 @pytest.mark.parametrize("method", ["session.detach", "session.destroy"])
 def test_who_leaves_the_session_has_no_tools_any_more(method: str):
-    talk = Talk()
-    talk.methods.joined = Joined("S", {"own": Tool("own")}, answers_user=True)
+    joined = Joined("S", {"own": Tool("own")}, answers_user=True)
+    talk = Talk(joined=joined)
     (said, *gone), answer = talk.take(method)
     assert said == Remarked("it has left the session: its tools are gone")
     assert gone == [frames.UnregisterTool("own"), frames.UnregisterTool("ask_user")]

@@ -1,0 +1,106 @@
+"""Permission requests: how a tool call looks in one. Pure.
+
+    ours                kind                    what tells what the call does
+    bash                shell                   fullCommandText, commands, possiblePaths, possibleUrls
+    read                read                    path
+    write, edit         write                   fileName, diff; of write newFileContents
+    extensions_…        extension-management    operation, extensionName
+    all others          custom-tool             toolName, toolDescription, args
+
+Handlers approve what passes a test, for example one that each of `commands` must pass. So a list holds rather too much
+than too little: of a command that is not plain words, `commands` has the whole text and each word that may be a name,
+and every word that is no option is a possible path. Members as in the types of `@github/copilot-sdk` 1.0.0 and 1.0.14.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from wire.dialects.copilot.permissions.shell_words import plain_words, urls_in, words_of
+from wire.dialects.copilot.tool_names import told_args, told_name
+from wire.dialects.json_values import text_of
+
+if TYPE_CHECKING:
+    from wire import frames
+    from wire.dialects.copilot.joining import Joined
+
+_MANAGEMENT = frozenset({"extensions_manage", "extensions_reload"})
+
+
+def permission_request(event: frames.Event, joined: Joined) -> dict[str, Any]:
+    """The `permissionRequest` for a `tool_call`. Never raises."""
+    tool = event.tool_name or ""
+    args = _args(event)
+    members = args if isinstance(args, dict) else {}
+    if tool == "bash":
+        asked = _shell(_text(members.get("command")))
+    elif tool == "read":
+        asked = {"kind": "read", "intention": "", "path": _text(members.get("path"))}
+    elif tool in ("write", "edit"):
+        asked = _write(tool, members)
+    elif tool in _MANAGEMENT:
+        asked = {
+            "kind": "extension-management",
+            "operation": "reload" if tool == "extensions_reload" else _text(members.get("operation")),
+        }
+        if "name" in members:
+            asked["extensionName"] = _text(members["name"])
+    else:
+        own = joined.tools.get(tool)
+        description = "" if own is None else own.description or ""
+        asked = {"kind": "custom-tool", "toolName": told_name(tool), "toolDescription": description, "args": args}
+    return {**asked, "toolCallId": event.tool_id or ""}
+
+
+def hook_request(event: frames.Event, message: str) -> dict[str, Any]:
+    """The `permissionRequest` for a `tool_call` about which a hook said `ask`. Never raises."""
+    asked = {
+        "kind": "hook",
+        "toolCallId": event.tool_id or "",
+        "toolName": told_name(event.tool_name or ""),
+        "toolArgs": _args(event),
+    }
+    return {**asked, "hookMessage": message} if message else asked
+
+
+def _args(event: frames.Event) -> Any:
+    return {} if event.tool_args is UNSET else told_args(event.tool_name or "", event.tool_args)
+
+
+def _text(value: Any) -> str:
+    """A text as it is, anything else as JSON; "" for none."""
+    return "" if value is None else text_of(value)
+
+
+def _write(tool: str, args: dict[str, Any]) -> dict[str, Any]:
+    path = _text(args.get("path"))
+    asked: dict[str, Any] = {"kind": "write", "intention": "", "canOfferSessionApproval": True, "fileName": path}
+    if tool == "write":
+        content = _text(args.get("file_text"))
+        return {**asked, "diff": _diff(path, "", content), "newFileContents": content}
+    return {**asked, "diff": _diff(path, _text(args.get("old_str")), _text(args.get("new_str")))}
+
+
+def _diff(path: str, old: str, new: str) -> str:
+    """The lines that go and those that come. Which lines of the file they are is not known here."""
+    lines = [f"--- {path}", f"+++ {path}", "@@"]
+    for sign, text in (("-", old), ("+", new)):
+        lines += [f"{sign}{line}" for line in text.split("\n")] if text else []
+    return "\n".join(lines)
+
+
+def _shell(command: str) -> dict[str, Any]:
+    identifiers, paths = words_of(command)
+    urls, is_redirected = urls_in(command), ">" in command
+    return {
+        "kind": "shell",
+        "intention": "",
+        "canOfferSessionApproval": plain_words(command) is not None and not urls and not is_redirected,
+        "fullCommandText": command,
+        "commands": [{"identifier": identifier, "readOnly": False} for identifier in identifiers],
+        "possiblePaths": paths,
+        "possibleUrls": [{"url": url} for url in urls],
+        "hasWriteFileRedirection": is_redirected,
+    }

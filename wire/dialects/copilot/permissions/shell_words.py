@@ -1,0 +1,98 @@
+"""The programs, paths and URLs of a shell command, as far as they can be told without running it. Pure."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import NamedTuple
+
+PARSED = 4096
+"""Characters of a command that is divided into words as a shell does it. A longer one is not plain."""
+LOOKED_AT = 64 * 1024
+"""Characters of a command in which words are looked for at all."""
+_URL = re.compile(r"""[a-zA-Z][a-zA-Z0-9+.-]{0,30}://[^\s'"`<>|;&()]+""")
+_NAME = re.compile(r"[A-Za-z0-9_./+-]+")
+_NOT_PLAIN = re.compile(r"[`$\\\n\r]")
+"""What makes a shell do other than the words say."""
+_REDIRECTIONS = frozenset({"<", ">", ">>", ">|", ">&", "<&", "<>"})
+_SEPARATORS = frozenset({";", "&", "&&", "|", "||", "(", ")"})
+_PUNCTUATION = "();<>|&"
+_KEYWORDS = frozenset(
+    {
+        "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "function",
+        "select", "time", "coproc", "eval", "exec", "command", "builtin", "source", ".",
+    }
+)  # fmt: skip
+"""Words behind which another one is the name of the program."""
+
+
+class PlainWords(NamedTuple):
+    """A command that is nothing but words, separators and redirections."""
+
+    programs: list[tuple[str, str]]
+    """Each with the word behind it, "" for none."""
+    paths: list[str]
+    """All words that may be paths, each once."""
+    options: list[str]
+
+
+def words_of(command: str) -> tuple[list[str], list[str]]:
+    """The names of the programs that a command starts, and all words that may be paths, each once."""
+    found = plain_words(command)
+    if found is not None:
+        return list(dict.fromkeys(name for name, _ in found.programs)), found.paths
+    words = re.split(r"[\s'\"`=<>|;&(){}$\\]+", command[:LOOKED_AT])
+    names = [command, *(word for word in words if _NAME.fullmatch(word) and not word.startswith("-"))]
+    paths = (word for word in words if word and not word.startswith("-"))
+    return list(dict.fromkeys(names)), list(dict.fromkeys(paths))
+
+
+def plain_words(command: str) -> PlainWords | None:
+    """None for a command that is more than that."""
+    programs: list[list[str]] = []
+    paths: list[str] = []
+    options: list[str] = []
+    is_first = True
+    before = ""
+    for word in _split(command):
+        if word in _SEPARATORS:
+            is_first = True
+        elif word in _REDIRECTIONS:
+            pass
+        elif word and not word.strip(_PUNCTUATION):
+            return None
+        elif before in _REDIRECTIONS:
+            paths.append(word)
+        elif not is_first:
+            programs[-1].append(word)
+            paths.append(word.rpartition("=")[2] if word.startswith("-") else word)
+            if word.startswith("-"):
+                options.append(word)
+        elif _NAME.fullmatch(word) and word not in _KEYWORDS:
+            programs.append([word])
+            is_first = False
+        else:
+            return None
+        before = word
+    if not programs:
+        return None
+    shown = [path for path in dict.fromkeys(paths) if path and not path.startswith("-")]
+    return PlainWords([(name, rest[0] if rest else "") for name, *rest in programs], shown, options)
+
+
+def _split(command: str) -> list[str]:
+    """Its words and separators as a shell divides it; [] if they do not tell what it does."""
+    if len(command) > PARSED or _NOT_PLAIN.search(command):
+        return []
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        return list(lexer)
+    except ValueError:  # a quote that does not end
+        return []
+
+
+def urls_in(command: str) -> list[str]:
+    """Its URLs, each once."""
+    return list(dict.fromkeys(_URL.findall(command[:LOOKED_AT])))
