@@ -2,8 +2,9 @@
 
 extension  connect                                     (older SDKs: ping)
 host       its answer: protocol 3
-extension  session.resume                              -> Hello, RegisterTool, RegisterCommand, Subscribe, Ready
+extension  session.resume                              -> Hello, RegisterTool, RegisterCommand, Subscribe
 host       its answer, once the hello is accepted, or an error
+extension  zot.started, once its module has run        -> Ready
 host       session.event: what happens, tool calls, commands, questions to the permission handler
 extension  handlePendingToolCall and the like          -> ToolResult, CommandResponse
 host       hooks.invoke, userInput.request
@@ -50,6 +51,9 @@ QUOTED = 100
 """Characters of a line, or of an id, that are shown."""
 JOINS_LIMIT = 10
 """Calls of `session.resume` that are read. To read one with a thousand tools takes a while."""
+STARTED = "zot.started"
+"""What our facade of the SDK says. Of an extension without it nobody knows when its module has run, so it is ready as
+it joins."""
 PERMISSION_ANSWER = "session.permissions.handlePendingPermissionRequest"
 _NOT_JOINED = "it has not called joinSession()"
 _NOTHING: Received = ((), b"")
@@ -178,6 +182,8 @@ class CopilotSession:
             if self._phase is Phase.REFUSED:
                 why = "the session has not accepted this extension"
             return (Remarked(f"{one_line(method, QUOTED)}: {why}"),), self._refused(written_id, INVALID_REQUEST, why)
+        if method == STARTED and not written_id:
+            return (frames.Ready(),), b""
         if method in (TOOL_ANSWER, COMMAND_ANSWER):
             return self._calls.answered(method, written_id, params)
         if method == PERMISSION_ANSWER:
@@ -242,7 +248,8 @@ class CopilotSession:
         self.claimed = found.claimed
         gone = [frames.UnregisterTool(tool.name) for tool in before.tool_frames()]
         remark = Remarked("it has called joinSession() again: its tools and hooks are those of the last call")
-        return [remark, *gone, *found.registrations()[:-1]], answered_with(written_id, _resumed(found, host))
+        told = [each for each in found.registrations() if not isinstance(each, frames.Ready)]
+        return [remark, *gone, *told], answered_with(written_id, _resumed(found, host))
 
     def greet(self, host: HostInfo, extension_dir: str, data_dir: str, now: float) -> bytes:  # noqa: ARG002
         found = self._joined

@@ -3,13 +3,16 @@
 
 import { joinSession as join } from "@github/copilot-sdk/extension";
 import { answeringHandler, hookNames, thrownBy, toolHandler, watchWaits, wrappedHooks } from "./handlers.mjs";
+import { hasJoined } from "./start.mjs";
 import { view } from "./view.mjs";
 
 export * from "@github/copilot-sdk/extension";
 
 /** Joins the session of the host. The config is the SDK's. */
 export async function joinSession(config = {}) {
-  return watchWaits(await join(config && typeof config === "object" ? prepared(config) : config));
+  const session = watchWaits(await join(config && typeof config === "object" ? prepared(config) : config));
+  hasJoined();
+  return session;
 }
 
 function prepared(config) {
@@ -28,13 +31,14 @@ function prepared(config) {
   return changed;
 }
 
-/** What the SDK does not say on the wire: `hooks`, the types of the hooks (the SDK: whether there is any), and
- * `missing`, the variables that the extension asks for and this process has not. */
+/** What the SDK does not say on the wire: `hooks`, the types of the hooks (the SDK: whether there is any); `missing`,
+ * the variables that the extension asks for and this process has not; `starts`: `zot.started` follows. */
 function aboutJoin(config) {
   const asked = Array.isArray(config.requestedEnvironmentVariables) ? config.requestedEnvironmentVariables : [];
   return {
     hooks: hookNames(config.hooks),
     missing: asked.filter((name) => typeof name === "string" && process.env[name] === undefined),
+    starts: true,
   };
 }
 

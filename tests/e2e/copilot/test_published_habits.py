@@ -1,0 +1,47 @@
+"""What extensions that people publish do, and a guide does not tell: each is written here anew, and runs in a run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.messages_server import text_reply
+from wire.events import ExtNotify
+from wire.exit_codes import Status
+
+LISTENS_LATE = """
+const told = [];
+const session = await joinSession({
+  tools: [{ name: "told", handler: () => JSON.stringify(told) }],
+  hooks: { onUserPromptSubmitted: () => void told.push(`hook of ${session.sessionId}`) },
+});
+await session.log("loading");
+await new Promise((resolve) => setTimeout(resolve, 200));
+session.on((event) => void told.push(event.type));
+"""
+
+
+def test_one_that_prepares_itself_after_it_has_joined_misses_nothing(place):
+    """Its first lines behind `joinSession` take a while, and only the last one listens."""
+    place.write("late", LISTENS_LATE)
+    outcome = place.results(("told", {})).check(Status.OK)
+    first, *rest = json.loads(outcome.tool_texts()[0])
+    assert first == f"hook of {outcome.result.session}"
+    assert "user.message" in rest
+
+
+@pytest.mark.slow
+def test_one_whose_module_never_ends_is_started_nevertheless(each_sdk):
+    each_sdk.write(
+        "endless", 'await joinSession({ tools: [{ name: "here", handler: () => "yes" }] });\nawait new Promise(() => {});'
+    )
+    assert each_sdk.results(("here", {})).check(Status.OK).tool_texts() == ["yes"]
+
+
+@pytest.mark.slow
+def test_one_that_does_not_wait_for_its_join(each_sdk):
+    """What it does then, it does before the run begins."""
+    each_sdk.write("careless", "joinSession().then((session) => session.on('user.message', () => session.log('heard')));")
+    outcome = each_sdk.run(text_reply("Done.")).check(Status.OK)
+    assert [note.message for note in outcome.of(ExtNotify)] == ["heard"]
