@@ -19,7 +19,7 @@ HOST = HostInfo("1", "p", "m", "/repo", session_id="S", workspace="/work/S")
 class Talk:
     def __init__(self, host: HostInfo = HOST) -> None:
         joined, requests = Joined("S"), Requests(lambda: 0)
-        self.events = Events(joined, requests, lambda: 0)
+        self.events = Events(joined, requests, lambda: 0, host)
         self.methods = Methods(joined, requests, host, self.events)
 
     def take(self, method: str, **params: Any) -> tuple[list[Any], Any]:

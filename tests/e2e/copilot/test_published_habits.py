@@ -34,7 +34,8 @@ def test_one_that_prepares_itself_after_it_has_joined_misses_nothing(place):
 @pytest.mark.slow
 def test_one_whose_module_never_ends_is_started_nevertheless(each_sdk):
     each_sdk.write(
-        "endless", 'await joinSession({ tools: [{ name: "here", handler: () => "yes" }] });\nawait new Promise(() => {});'
+        "endless",
+        'await joinSession({ tools: [{ name: "here", handler: () => "yes" }] });\nawait new Promise(() => {});',
     )
     assert each_sdk.results(("here", {})).check(Status.OK).tool_texts() == ["yes"]
 
@@ -42,6 +43,8 @@ def test_one_whose_module_never_ends_is_started_nevertheless(each_sdk):
 @pytest.mark.slow
 def test_one_that_does_not_wait_for_its_join(each_sdk):
     """What it does then, it does before the run begins."""
-    each_sdk.write("careless", "joinSession().then((session) => session.on('user.message', () => session.log('heard')));")
+    each_sdk.write(
+        "careless", "joinSession().then((session) => session.on('user.message', () => session.log('heard')));"
+    )
     outcome = each_sdk.run(text_reply("Done.")).check(Status.OK)
     assert [note.message for note in outcome.of(ExtNotify)] == ["heard"]

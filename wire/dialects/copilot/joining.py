@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from wire.dialects.base import Message
 
 EVENTS = (
-    "user_prompt", "assistant_message", "turn_start", "turn_end", "tool_call", "tool_result", "idle", "error",
-    "session_end",
+    "user_prompt", "assistant_message", "turn_start", "turn_end", "usage", "tool_call", "tool_result", "idle",
+    "error", "session_end",
 )  # fmt: skip
 """What every extension observes."""
 ASK_USER = "ask_user"

@@ -266,7 +266,7 @@ class CopilotSession:
         requests = self._requests
         requests.session_id = encode(found.session_id)
         self._verdicts = Verdicts(found, requests, host, self._unix_ms)
-        self._events = Events(found, requests, self._unix_ms)
+        self._events = Events(found, requests, self._unix_ms, host)
         self._methods = Methods(found, requests, host, self._events)
         return answered_with(self._join_id, _resumed(found, host))
 

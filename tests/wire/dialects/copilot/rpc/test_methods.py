@@ -107,7 +107,7 @@ def test_the_messages_are_the_events_that_were_told():
     talk.events.event(frames.Event("user_prompt", text="Hi"))
     messages, answer = talk.take("session.getMessages")
     assert messages == []
-    (event,) = result_of("session.getMessages", answer)["events"]
+    _, event = result_of("session.getMessages", answer)["events"]
     assert (event["type"], event["data"]["content"]) == ("user.message", "Hi")
 
 
@@ -264,6 +264,6 @@ def test_a_session_passes_on_what_its_extension_wants_and_what_has_happened():
     assert read(session.answer("1", None))["result"]["messageId"]
     assert b'"user.message"' in session.tell(frames.Event("user_prompt", text="Hi", sender="x"))
     _, reply = session.receive(b'{"id":2,"method":"session.getMessages","params":{"sessionId":"S"}}', 0.0)
-    assert [event["type"] for event in read(reply)["result"]["events"]] == ["user.message"]
+    assert [event["type"] for event in read(reply)["result"]["events"]] == ["session.start", "user.message"]
     _, reply = session.receive(b'{"id":3,"method":"session.mode.get","params":{"sessionId":"S"}}', 0.0)
     assert error_of(read(reply)) == (-32601, "Unhandled method session.mode.get")
