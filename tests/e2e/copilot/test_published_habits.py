@@ -31,6 +31,28 @@ def test_one_that_prepares_itself_after_it_has_joined_misses_nothing(place):
     assert "user.message" in rest
 
 
+LOGS_ANYTHING = """
+const session = await joinSession({ tools: [{ name: "logs", handler: async () => {
+  await session.log({ files: 2 });
+  await session.log(undefined);
+  await session.log(new Error("broken"));
+  await session.log("late", "warning");
+  await session.log("odd", { level: 5, ephemeral: "yes" });
+  await session.log("none", null);
+  session.log(42);
+} }] });
+"""
+
+
+@pytest.mark.slow
+def test_one_that_logs_what_is_no_text(each_sdk):
+    """A log that is refused, and that nobody waits for, would end its process."""
+    each_sdk.write("logs", LOGS_ANYTHING)
+    outcome = each_sdk.results(("logs", {}), ("logs", {})).check(Status.OK)
+    said = [note.message for note in outcome.of(ExtNotify)]
+    assert said == ['{"files":2}', "{}", "late", "odd", "none", "42"] * 2
+
+
 @pytest.mark.slow
 def test_one_whose_module_never_ends_is_started_nevertheless(each_sdk):
     each_sdk.write(
