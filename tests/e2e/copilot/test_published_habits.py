@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.support.messages_server import text_reply
+from tests.support.messages_server import http_error, text_reply
 from wire.events import ExtNotify
 from wire.exit_codes import Status
 
@@ -29,6 +29,39 @@ def test_one_that_prepares_itself_after_it_has_joined_misses_nothing(place):
     first, *rest = json.loads(outcome.tool_texts()[0])
     assert first == f"hook of {outcome.result.session}"
     assert "user.message" in rest
+
+
+ASKS = """
+const session = await joinSession({ commands: [{ name: "ask", handler: async ({ args }) => {
+  for (const prompt of [args, "and then?"]) {
+    try {
+      await session.log("heard " + (await session.sendAndWait(prompt, 20_000)).data.content);
+    } catch (error) {
+      await session.log("not heard: " + error.message.split("\\n")[0]);
+    }
+  }
+} }] });
+"""
+
+
+def test_a_command_that_waits_for_what_the_model_says(place):
+    """As one does that lets the model suggest a commit message."""
+    place.write("asks", ASKS)
+    outcome = place.run(text_reply("First."), text_reply("Second."), prompt="/ask the model")
+    outcome.check(Status.OK, user_messages=2)
+    assert [note.message for note in outcome.of(ExtNotify)] == ["heard First.", "heard Second."]
+    assert [(sent.text, sent.status) for sent in outcome.result.sent] == [("First.", "ok"), ("Second.", "ok")]
+    assert (outcome.result.text, outcome.result.steps) == ("First.", 2)
+
+
+@pytest.mark.slow
+def test_a_command_whose_question_fails(place):
+    place.write("asks", ASKS)
+    outcome = place.run(http_error(400, "out of order"), prompt="/ask the model")
+    outcome.check(Status.ERROR)
+    first, second = [note.message for note in outcome.of(ExtNotify)]
+    assert "out of order" in first
+    assert second.startswith("not heard: ")
 
 
 LOGS_ANYTHING = """

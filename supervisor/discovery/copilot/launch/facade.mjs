@@ -2,7 +2,7 @@
 // what the guide for authors promises where the SDK does otherwise, and tells zot what the SDK does not.
 
 import { joinSession as join } from "@github/copilot-sdk/extension";
-import { answeringHandler, hookNames, thrownBy, toolHandler, watchWaits, wrappedHooks } from "./handlers.mjs";
+import { answeringHandler, hookNames, sendable, thrownBy, toolHandler, watchWaits, wrappedHooks } from "./handlers.mjs";
 import { hasJoined } from "./start.mjs";
 import { view } from "./view.mjs";
 
@@ -49,8 +49,9 @@ function withHandler(item, wrap) {
   return view(item, (name, value) => (name === "handler" ? handler : value));
 }
 
-function commandHandler(name, handler) {
-  return answeringHandler(`of command ${name}`, handler);
+/** Of a command: prompts that it sends run while it waits for them. */
+function commandHandler(_name, handler) {
+  return async (...given) => sendable(await handler(...given));
 }
 
 /** The SDK does not answer at all for a handler that leaves the decision to others (`no-result`). The host would wait:
