@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from agent.options import Options
     from agent.output.event_writer import EventWriter
     from agent.output.stderr_notices import StderrNotices
-    from agent.run.slash_commands import Invocation
+    from agent.run.slash_commands import Invocation, Meanwhile
     from agent.sessions.opening import Opened
     from agent.transcript import Image, ToolResult
     from supervisor.discovery.skipped import Skipped
@@ -100,6 +100,7 @@ class Engine:
         self.cwd = options.cwd
         self.prompts = 0
         self.host_calls = HostCalls(self, on_notice=notices.notice)
+        self.meanwhile: Meanwhile | None = None  # of the slash command in `prompt`
         self._running: Abort | None = None
         """Ends the prompt that runs."""
         self._end_reason: SessionEnd | None = None
@@ -184,7 +185,7 @@ class Engine:
         prompt before has left it. `sent`: an extension has sent the prompt; its answer need not fit the schema."""
         self._follow(abort)
         if command is not None:
-            commands = SlashCommands(self.supervisor, self._event_writer, abort, self._skipped)
+            commands = SlashCommands(self.supervisor, self._event_writer, abort, self._skipped, self.meanwhile)
             answer = commands.run(command)
             if answer.prompt is None:
                 self._needs_all_extensions = False

@@ -15,7 +15,7 @@ from wire.exit_codes import Status
 from wire.text import counted, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from agent.engine_host import EngineHost
     from agent.host_calls.sent_prompts import SentPrompt
@@ -49,26 +49,61 @@ class SentRuns:
         self._abort = abort
         self._prompts = SentPrompts()
         self._count = 0
+        self._early: list[tuple[str, PromptResult]] = []
+        """The senders and the results of those that ran while the command went on."""
+        self._why_not = ""
+        self._dropped: list[SentPrompt] = []
         host.engine.host_calls.on_prompt = self._prompts.add
+        host.engine.meanwhile = self
 
     def run(self, ran: PromptResult, command: Invocation | None) -> PromptResult:
         """Carries out the prompts that were sent until then and that are sent meanwhile, if the user's prompt went
         well. Returns the result of the run. It is that of the user's prompt, with the use of all; but after a `command`
         that has said nothing it is that of the first prompt which the command's own extension has sent."""
         owner = self._owner_of(command) if command is not None and not ran.text and not ran.steps else ""
-        why_not = "" if ran.status is Status.OK else BEFORE
+        why_not = self._why_not or ("" if ran.status is Status.OK else BEFORE)
+        early, self._early = self._early, []
         while True:
-            while not why_not and not self._abort.requested and (prompt := self._prompts.next()) is not None:
-                sent = self._carry_out(prompt)
-                takes_over = prompt.extension == owner
+            for sender, sent in early or self._carried_out(why_not):
+                takes_over = sender == owner
                 ran = _joined(ran, sent, takes_over=takes_over)
                 owner = "" if takes_over else owner
                 if self._abort.status is not None:
                     ran = msgspec.structs.replace(ran, status=self._abort.status, reason=self._abort.reason)
                 elif sent.status not in GOES_ON:
                     why_not = BEFORE
-            if why_not or self._abort.requested or not self._has_reaction():
+            is_early, early = bool(early), []
+            if why_not or self._abort.requested or not (is_early or self._has_reaction()):
                 return self._end(ran, why_not)
+
+    # --- while a command goes on ----------------------------------------------------------------------------
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a prompt waits that can run before the command has ended."""
+        return not self._why_not and self._prompts.has_waiting
+
+    def carry_out(self) -> None:
+        """Carries out the prompts that wait, and tells extensions that none waits any more: the one whose command goes
+        on may wait for that. After one that fails further prompts are refused."""
+        for sender, sent in self._carried_out(""):
+            self._early.append((sender, sent))
+            if sent.status not in GOES_ON:
+                self._why_not = BEFORE
+                self._dropped = self._prompts.close(BEFORE)
+                return
+        if not self._abort.requested:
+            self._engine.supervisor.tell(frames.Event("idle"))
+
+    # --- one prompt -----------------------------------------------------------------------------------------
+
+    def _carried_out(self, why_not: str) -> Iterator[tuple[str, PromptResult]]:
+        """The senders and the results of the prompts that wait, each as it has run."""
+        while not why_not and not self._abort.requested and (prompt := self._prompts.next()) is not None:
+            sent = self._carry_out(prompt)
+            yield prompt.extension, sent
+            if sent.status not in GOES_ON:
+                return
 
     def _carry_out(self, prompt: SentPrompt) -> PromptResult:
         self._count += 1
@@ -144,7 +179,7 @@ class SentRuns:
 
     def _end(self, ran: PromptResult, why_not: str) -> PromptResult:
         """Refuses what comes from now on, and says which prompts were not carried out."""
-        dropped = self._prompts.close(ENDING)
+        dropped = [*self._dropped, *self._prompts.close(ENDING)]
         if self._abort.requested:
             why_not = "the run was ended"
         supervisor = self._engine.supervisor

@@ -41,11 +41,11 @@ class Timeouts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """From the hello to `ready`. Then it counts as ready, as it does after 0.25 s without a frame.
     Dialects mcp and copilot: 10."""
     tool_call: Seconds = 60.0
-    """For the result of a tool call. The model is then told that the tool did not answer."""
+    """For the result of a tool call. The model is then told that the tool did not answer. Dialect copilot: 300."""
     intercept: Seconds = 5.0
-    """For the verdict of a guard. Without it `on_failure` decides."""
+    """For the verdict of a guard. Without it `on_failure` decides. Dialect copilot: 30."""
     command: Seconds = 30.0
-    """For the response to a slash command."""
+    """For the response to a slash command. Dialect copilot: 300."""
 
 
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$(?!\n)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -51,15 +51,30 @@ def parse(prompt: str) -> Invocation | None:
     return None if found is None else Invocation(found[1], (found[2] or "").strip())
 
 
+class Meanwhile(Protocol):
+    """What is carried out while a command goes on: it may wait for the end of a prompt that it has sent."""
+
+    @property
+    def is_wanted(self) -> bool: ...
+
+    def carry_out(self) -> None: ...
+
+
 class SlashCommands:
     """Runs one command within its extension's deadline, 30 s unless its manifest says otherwise."""
 
     def __init__(
-        self, supervisor: Supervisor, event_writer: EventWriter, abort: Abort, skipped: Sequence[Skipped] = ()
+        self,
+        supervisor: Supervisor,
+        event_writer: EventWriter,
+        abort: Abort,
+        skipped: Sequence[Skipped] = (),
+        meanwhile: Meanwhile | None = None,
     ) -> None:
         """`skipped` are the extensions that were found and are not started: one of them may have the command."""
         self._supervisor = supervisor
         self._skipped = skipped
+        self._meanwhile = meanwhile
         self._event_writer = event_writer
         self._abort = abort
 
@@ -93,11 +108,22 @@ class SlashCommands:
         answers: list[CommandAnswer] = []
         owned = self._supervisor.registrations.commands()[asked.name]
         under_way = self._supervisor.begin_command(owned, asked.args, answers.append)
-        self._event_writer.wait(lambda: bool(answers))
+        self._wait(lambda: bool(answers))
         if not answers:
             under_way.cancel(self._abort.reason)
             self._supervisor.loop.run_until(lambda: bool(answers), self._supervisor.loop.clock() + 1.0)
         return answers[0]
+
+    def _wait(self, is_over: Callable[[], bool]) -> None:
+        """Waits for the end of a command, or for an abort."""
+        meanwhile = self._meanwhile
+        if meanwhile is None:
+            self._event_writer.wait(is_over)
+            return
+        self._event_writer.wait(lambda: is_over() or meanwhile.is_wanted)
+        while not is_over() and meanwhile.is_wanted and not self._abort.is_requested():
+            meanwhile.carry_out()
+            self._event_writer.wait(lambda: is_over() or meanwhile.is_wanted)
 
     def _act(self, asked: Invocation, extension: str, said: CommandResponse) -> CommandResult:
         if said.error:

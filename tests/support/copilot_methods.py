@@ -20,7 +20,7 @@ JOINED = Joined("S")
 class Talk:
     def __init__(self, host: HostInfo = HOST, joined: Joined = JOINED) -> None:
         requests = Requests(lambda: 0)
-        self.events = Events(joined, requests, lambda: 0)
+        self.events = Events(joined, requests, lambda: 0, host)
         self.methods = Methods(joined, requests, host, self.events)
 
     def take(self, method: str, **params: Any) -> tuple[list[Any], Any]:

@@ -96,6 +96,37 @@ class Idle(Shape):
     """The guide's."""
 
 
+class Context(Shape):
+    cwd: str
+
+
+class SessionStart(Shape):
+    sessionId: str  # noqa: N815
+    version: int
+    producer: str
+    copilotVersion: str  # noqa: N815
+    startTime: str  # noqa: N815
+    context: Context
+    selectedModel: str = ""  # noqa: N815
+
+
+class ModelChange(Shape):
+    newModel: str  # noqa: N815
+    previousModel: str = ""  # noqa: N815
+
+
+class Usage(Shape):
+    model: str
+    inputTokens: int  # noqa: N815
+    outputTokens: int  # noqa: N815
+    cacheReadTokens: int  # noqa: N815
+    cacheWriteTokens: int  # noqa: N815
+
+
+class Abort(Shape):
+    reason: str
+
+
 class Error(Shape):
     errorType: str  # noqa: N815
     message: str
@@ -136,6 +167,10 @@ EVENTS: dict[str, type[Shape]] = {
     "session.error": Error,
     "permission.requested": PermissionRequested,
     "session.shutdown": Shutdown,
+    "session.start": SessionStart,
+    "session.model_change": ModelChange,
+    "assistant.usage": Usage,
+    "abort": Abort,
 }
 
 # --- answers ------------------------------------------------------------------------------------------------

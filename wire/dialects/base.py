@@ -26,8 +26,9 @@ HOOK_POINTS = frozenset(
     }
 )  # fmt: skip
 """Events that an extension of some dialect can guard. `tool_result` is that of a success or of a failure."""
-EVENTS = HOOK_POINTS | {"turn_end", "idle"}
-"""Events that an extension of some dialect can observe. `idle`: a prompt has ended, and no other one waits."""
+EVENTS = HOOK_POINTS | {"turn_end", "usage", "idle"}
+"""Events that an extension of some dialect can observe. `usage`: the tokens of one request to the model. `idle`: a
+prompt has ended, and no other one waits."""
 
 
 def unix_ms() -> int:

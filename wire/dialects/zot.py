@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wire.dialects.base import HostInfo, PanelChange, Received, Setup
     from wire.framing import Line, Oversize
 
-OBSERVABLE = EVENTS
+OBSERVABLE = EVENTS - {"usage"}
 GUARDABLE = HOOK_POINTS
 """In zot itself, user_prompt, tool_result, error and session_end can be neither observed nor guarded, session_start
 cannot be guarded, and idle cannot be observed."""

@@ -280,6 +280,16 @@ class Cancel(Frame, frozen=True, tag="cancel"):
     reason: str | None = None
 
 
+class Tokens(msgspec.Struct, frozen=True):
+    """What one request to the model has used."""
+
+    input: int
+    """Without those that the provider had cached."""
+    output: int
+    cache_read: int
+    cache_write: int
+
+
 class Event(Frame, frozen=True, tag="event"):
     """Something happened. There is no answer. Only the fields of that event are present."""
 
@@ -303,6 +313,10 @@ class Event(Frame, frozen=True, tag="event"):
     """`user_prompt`: the files that were sent with it, as they were named."""
     sender: str | None = None
     """`user_prompt`: the extension that has sent it; null if the user has."""
+    model: str | None = None
+    """`usage`, which only extensions of other dialects observe: the model that was asked."""
+    tokens: Tokens | None = None
+    """`usage`."""
 
 
 class EventIntercept(Frame, frozen=True, tag="event_intercept"):

@@ -16,7 +16,7 @@ from wire import events, frames
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agent.abort import Abort
     from agent.options import Options
@@ -111,6 +111,10 @@ class Turns:
             return PromptEnd(Status.BLOCKED, blocked)
         return PromptEnd(Status.OK, has_answer=True)
 
+    def _tell_usage(self, model: str, usage: Mapping[str, int]) -> None:
+        counts = {name: usage.get(name, 0) for name in frames.Tokens.__struct_fields__}
+        self._supervisor.tell(frames.Event("usage", model=model, tokens=frames.Tokens(**counts)))
+
     def forget_reply(self) -> None:
         """Takes back the text of the last reply, which is no part of the conversation any more."""
         self.text = self._text_before
@@ -165,6 +169,7 @@ class Turns:
             self._event_writer.emit(record)
         if started:
             self._model_calls.count(model, reply.usage)
+            self._tell_usage(model, reply.usage)
         message = Message("assistant", reply.kept, now())
         if message.content:
             self._conversation.append(message)

@@ -284,7 +284,7 @@ def test_other_methods_of_the_session(each_sdk):
     told = json.loads(outcome.tool_texts()[0])
     assert told["text"] == "ü🎉\u2028"
     assert told["ui"] == {"elicitation": False}
-    assert told["kept"][:2] == ["user.message", "assistant.turn_start"]
+    assert told["kept"][:3] == ["session.start", "user.message", "assistant.turn_start"]
     empty, huge, folder = told["refused"]
     assert "prompt: it is empty" in empty
     assert "is over the limit of 1048576 bytes" in huge

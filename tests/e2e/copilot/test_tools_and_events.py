@@ -150,6 +150,10 @@ def test_every_event_of_the_table(each_sdk):
     place.add("writes-events")
     place.results(("bash", {"command": "echo out"}), ("read", {"path": "missing.txt"})).check(Status.OK)
     told = events(place)
+    (start,) = told["session.start"]
+    used = [each["model"] for each in told["assistant.usage"]]
+    assert used == [start["selectedModel"]] * 3
+    assert (start["context"], told["assistant.usage"][0]["outputTokens"] > 0) == ({"cwd": str(place.zot.cwd)}, True)
     (prompt,) = told["user.message"]
     assert (prompt["content"], prompt["attachments"], prompt["source"]) == ("go", [], "user")
     answers = told["assistant.message"]

@@ -23,7 +23,11 @@ class CopilotDialect(Dialect):
     guardable = frozenset(HOOK_EVENTS.values())
     is_ready_by_silence = False
     is_extended_by_progress = False
-    manifest_defaults: Mapping[str, Any] = {"timeouts": {"ready": 10.0}}
+    manifest_defaults: Mapping[str, Any] = {
+        "timeouts": {"ready": 10.0, "intercept": 30.0, "tool_call": 300.0, "command": 300.0}
+    }
+    """Copilot has no deadlines, and published extensions run linters in hooks, builds and tests in tools. It gives a
+    hook that is a command of the shell 30 s."""
     hello_s = 30.0
     """From the start to `joinSession`, which top-level code of the extension may come before."""
     launcher_hello_s = 30.0

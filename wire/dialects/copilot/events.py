@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Raw, UnsetType
 
+from wire import frames
 from wire.dialects.copilot.hooks import text_of_result
 from wire.dialects.copilot.permissions.asked import permission_request
 from wire.dialects.copilot.tool_names import told_args, told_name
@@ -15,9 +16,9 @@ from wire.dialects.jsonrpc import encode
 from wire.text import valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from wire import frames
+    from wire.dialects.base import HostInfo
     from wire.dialects.copilot.joining import Joined
     from wire.dialects.copilot.requests import Requests
 
@@ -25,7 +26,9 @@ KEPT_EVENTS = 200
 KEPT_BYTES = 1024 * 1024
 """Of the newest events, which are kept. An event that is larger is told, and not kept."""
 IDLE = "session.idle"
-"""The only type that is told and not kept: it belongs to the moment."""
+USAGE = "assistant.usage"
+EPHEMERAL = frozenset({IDLE, USAGE})
+"""Types that are told and not kept: they belong to the moment."""
 LONG_ARGS = 64 * 1024
 """Bytes of arguments that a permission request repeats, in up to three forms."""
 TEXT_SHOWN = 1000
@@ -33,16 +36,22 @@ TEXT_SHOWN = 1000
 ERROR_TYPES = {"model_call": "query"}
 """The SDK's category of an error for a context of ours, if it has another name."""
 
+NO_TOKENS = frames.Tokens(0, 0, 0, 0)
+
 Data = dict[str, Any]
 
 
 class Events:
     """The events of one session, as one extension sees them."""
 
-    def __init__(self, joined: Joined, requests: Requests, unix_ms: Callable[[], int]) -> None:
+    def __init__(self, joined: Joined, requests: Requests, unix_ms: Callable[[], int], host: HostInfo) -> None:
         self.joined = joined
         self._requests = requests
+        self._host = host
         self._began_at = unix_ms()
+        self._start = requests.time()
+        self._has_begun = False
+        self._model = host.model
         self._turn = "0"
         self._was_aborted = False
         self._kept: deque[bytes] = deque()
@@ -60,7 +69,7 @@ class Events:
     def _tell(self, kind: str, data: Data) -> bytes:
         before = self._requests.last_event
         envelope = self._requests.envelope(kind, encode(data))
-        if kind != IDLE:
+        if kind not in EPHEMERAL:
             self._keep(envelope)
             return self._requests.told(envelope)
         self._requests.last_event = before  # nothing follows an event that does not stay
@@ -76,40 +85,72 @@ class Events:
 
     # --- translation --------------------------------------------------------------------------------------
 
-    def _translated(self, event: frames.Event) -> Iterator[tuple[str, Data]]:
-        match event.event:
-            case "user_prompt":
-                self._was_aborted = False
-                yield "user.message", self._user_message(event)
-            case "assistant_message":
-                yield (
-                    "assistant.message",
-                    {
-                        "messageId": self._requests.next_id(),
-                        "content": event.text or "",
-                        "toolRequests": [],
-                        "turnId": self._turn,
-                    },
-                )
-            case "turn_start":
-                self._turn = str(event.step or 0)
-                yield "assistant.turn_start", {"turnId": self._turn}
-            case "turn_end":
-                self._was_aborted = event.stop == "aborted"
-                yield "assistant.turn_end", {"turnId": self._turn}
-            case "tool_call":
-                yield from self._tool_call(event)
-            case "tool_result":
-                yield "tool.execution_complete", self._tool_result(event)
-            case "idle":
-                yield (
-                    IDLE,
-                    {"aborted": self._was_aborted, "backgroundTasks": {"agents": [], "shells": []}},
-                )
-            case "error":
-                yield "session.error", _error(event)
-            case "session_end":
-                yield "session.shutdown", self._shutdown(event)
+    def _translated(self, event: frames.Event) -> Iterable[tuple[str, Data]]:
+        translate = _TRANSLATIONS.get(event.event)
+        return () if translate is None else translate(self, event)
+
+    def _user_prompt(self, event: frames.Event) -> Iterator[tuple[str, Data]]:
+        self._was_aborted = False
+        if not self._has_begun:
+            self._has_begun = True
+            yield "session.start", self._session_start()
+        yield "user.message", self._user_message(event)
+
+    def _assistant_message(self, event: frames.Event) -> Iterator[tuple[str, Data]]:
+        said = {"messageId": self._requests.next_id(), "content": event.text or "", "toolRequests": []}
+        yield "assistant.message", {**said, "turnId": self._turn}
+
+    def _turn_start(self, event: frames.Event) -> Iterator[tuple[str, Data]]:
+        self._turn = str(event.step or 0)
+        yield "assistant.turn_start", {"turnId": self._turn}
+
+    def _turn_end(self, event: frames.Event) -> Iterator[tuple[str, Data]]:
+        self._was_aborted = event.stop == "aborted"
+        if self._was_aborted:
+            yield "abort", {"reason": "user_initiated"}
+        yield "assistant.turn_end", {"turnId": self._turn}
+
+    def _tool_complete(self, event: frames.Event) -> Iterator[tuple[str, Data]]:
+        yield "tool.execution_complete", self._tool_result(event)
+
+    def _idle(self, _event: frames.Event) -> Iterator[tuple[str, Data]]:
+        yield IDLE, {"aborted": self._was_aborted, "backgroundTasks": {"agents": [], "shells": []}}
+
+    def _error(self, event: frames.Event) -> Iterator[tuple[str, Data]]:
+        yield "session.error", _error(event)
+
+    def _session_end(self, event: frames.Event) -> Iterator[tuple[str, Data]]:
+        yield "session.shutdown", self._shutdown(event)
+
+    def _session_start(self) -> Data:
+        """Which session it is, and where."""
+        host = self._host
+        return {
+            "sessionId": self.joined.session_id,
+            "version": 1,
+            "producer": "zot",
+            "copilotVersion": host.version,
+            "startTime": self._start.decode(),
+            **({"selectedModel": host.model} if host.model else {}),
+            "context": {"cwd": valid_text(host.cwd)},
+        }
+
+    def _usage(self, event: frames.Event) -> Iterator[tuple[str, Data]]:
+        """Copilot counts what was cached among the input. Of another model it is told as it is used."""
+        model, tokens = event.model or "", event.tokens or NO_TOKENS
+        if model and model != self._model:
+            yield "session.model_change", {**({"previousModel": self._model} if self._model else {}), "newModel": model}
+            self._model = model
+        yield (
+            USAGE,
+            {
+                "model": model,
+                "inputTokens": tokens.input + tokens.cache_read + tokens.cache_write,
+                "outputTokens": tokens.output,
+                "cacheReadTokens": tokens.cache_read,
+                "cacheWriteTokens": tokens.cache_write,
+            },
+        )
 
     def _user_message(self, event: frames.Event) -> Data:
         files = [valid_text(path) for path in event.files or ()]
@@ -177,6 +218,20 @@ class Events:
             "codeChanges": {"linesAdded": 0, "linesRemoved": 0, "filesModified": []},
             "modelMetrics": {},
         }
+
+
+_TRANSLATIONS: Mapping[str, Callable[[Events, frames.Event], Iterable[tuple[str, Data]]]] = {
+    "user_prompt": Events._user_prompt,
+    "assistant_message": Events._assistant_message,
+    "turn_start": Events._turn_start,
+    "usage": Events._usage,
+    "turn_end": Events._turn_end,
+    "tool_call": Events._tool_call,
+    "tool_result": Events._tool_complete,
+    "idle": Events._idle,
+    "error": Events._error,
+    "session_end": Events._session_end,
+}
 
 
 def _error(event: frames.Event) -> Data:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from wire.dialects.base import Message
 
 EVENTS = (
-    "user_prompt", "assistant_message", "turn_start", "turn_end", "tool_call", "tool_result", "idle", "error",
-    "session_end",
+    "user_prompt", "assistant_message", "turn_start", "turn_end", "usage", "tool_call", "tool_result", "idle",
+    "error", "session_end",
 )  # fmt: skip
 """What every extension observes."""
 ASK_USER = "ask_user"
@@ -81,6 +81,8 @@ class Joined(msgspec.Struct, frozen=True):
     """It has a handler for questions to the user."""
     variables: tuple[str, ...] = ()
     """The environment variables that it has asked for."""
+    says_when_started: bool = False
+    """It will say when its module has run. Without that it is ready as it joins."""
     remarks: tuple[Message, ...] = ()
     """What the user or the log is to know of it."""
 
@@ -117,7 +119,7 @@ class Joined(msgspec.Struct, frozen=True):
             *self.tool_frames(),
             *self.commands,
             frames.Subscribe(list(EVENTS), self.intercept),
-            frames.Ready(),
+            *([] if self.says_when_started else [frames.Ready()]),
         ]
 
 
@@ -172,6 +174,7 @@ def joined(written: Raw | UnsetType) -> Joined:
         params.requestPermission is True,
         params.requestUserInput is True,
         variables,
+        own.get("starts") is True,
         tuple(remarks[:REMARKS_LIMIT]),
     )
 

@@ -91,7 +91,7 @@ class Requests:
         """An event as JSON text, with an id and the time. `data` is JSON text."""
         before, self.last_event = self.last_event, b'"%b"' % self.next_id().encode()
         return b'{"id":%b,"timestamp":"%b","parentId":%b,"type":"%b","data":%b}' % (
-            self.last_event, self._time(), before, kind.encode(), data,
+            self.last_event, self.time(), before, kind.encode(), data,
         )  # fmt: skip
 
     def event(self, kind: str, data: bytes) -> bytes:
@@ -105,7 +105,7 @@ class Requests:
             % (self.session_id, envelope)
         )
 
-    def _time(self) -> bytes:
+    def time(self) -> bytes:
         """Now, as `2026-01-31T12:00:00.123Z`."""
         second, ms = divmod(self._unix_ms(), 1000)
         if second != self._second:

@@ -2,8 +2,9 @@
 
 extension  connect                                     (older SDKs: ping)
 host       its answer: protocol 3
-extension  session.resume                              -> Hello, RegisterTool, RegisterCommand, Subscribe, Ready
+extension  session.resume                              -> Hello, RegisterTool, RegisterCommand, Subscribe
 host       its answer, once the hello is accepted, or an error
+extension  zot.started, once its module has run        -> Ready
 host       session.event: what happens, tool calls, commands, questions to the permission handler
 extension  handlePendingToolCall and the like          -> ToolResult, CommandResponse
 host       hooks.invoke, userInput.request
@@ -51,6 +52,9 @@ QUOTED = 100
 """Characters of a line, or of an id, that are shown."""
 JOINS_LIMIT = 10
 """Calls of `session.resume` that are read. To read one with a thousand tools takes a while."""
+STARTED = "zot.started"
+"""What our facade of the SDK says. Of an extension without it nobody knows when its module has run, so it is ready as
+it joins."""
 PERMISSION_ANSWER = "session.permissions.handlePendingPermissionRequest"
 _NOT_JOINED = "it has not called joinSession()"
 _JOINED_BEFORE = (
@@ -193,6 +197,8 @@ class CopilotSession:
             if self._phase is Phase.REFUSED:
                 why = "the session has not accepted this extension"
             return (Remarked(f"{one_line(method, QUOTED)}: {why}"),), self._refused(written_id, INVALID_REQUEST, why)
+        if method == STARTED and not written_id:
+            return (frames.Ready(),), b""
         if method in (TOOL_ANSWER, COMMAND_ANSWER):
             return self._calls.answered(method, written_id, params)
         if method == PERMISSION_ANSWER:
@@ -275,7 +281,7 @@ class CopilotSession:
         requests = self._requests
         requests.session_id = encode(found.session_id)
         self._verdicts = Verdicts(found, requests, host, self._unix_ms)
-        self._events = Events(found, requests, self._unix_ms)
+        self._events = Events(found, requests, self._unix_ms, host)
         self._methods = Methods(found, requests, host, self._events)
         return answered_with(self._join_id, _resumed(found, host))
 

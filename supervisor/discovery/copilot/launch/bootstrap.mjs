@@ -10,6 +10,7 @@ import fs from "node:fs";
 import module from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
+import { moduleHasRun } from "./start.mjs";
 import { keepStdoutForMessages } from "./stdout.mjs";
 
 function givenUp(reason) {
@@ -65,4 +66,4 @@ function explained(error) {
 
 const extension = await start();
 // Not awaited: an extension that waits for something at its top level when its host closes stdin has not failed.
-if (extension) import(pathToFileURL(extension).href).catch(explained);
+if (extension) import(pathToFileURL(extension).href).then(moduleHasRun, explained);

@@ -2,23 +2,26 @@
 // what the guide for authors promises where the SDK does otherwise, and tells zot what the SDK does not.
 
 import { joinSession as join } from "@github/copilot-sdk/extension";
-import { answeringHandler, hookNames, thrownBy, toolHandler, watchWaits, wrappedHooks } from "./handlers.mjs";
+import { answeringHandler, hookNames, sendable, thrownBy, toolHandler, watchWaits, wrappedHooks } from "./handlers.mjs";
+import { hasJoined } from "./start.mjs";
 import { view } from "./view.mjs";
 import { watchEvents, watchTimers, watched } from "./work.mjs";
 
 export * from "@github/copilot-sdk/extension";
 
-let hasJoined = false;
+let isJoined = false;
 watchTimers();
 
 /** Joins the session of the host. The config is the SDK's. A second call throws: the SDK would read stdin twice, mix up
  * the answers of the two, and let the first one say for the second one's hooks that there are none. */
 export async function joinSession(config = {}) {
-  if (hasJoined) {
+  if (isJoined) {
     throw new Error("joinSession() was called before: a process joins once; name all tools and hooks in one call");
   }
-  hasJoined = true;
-  return watchEvents(watchWaits(await join(config && typeof config === "object" ? prepared(config) : config)));
+  isJoined = true;
+  const session = watchEvents(watchWaits(await join(config && typeof config === "object" ? prepared(config) : config)));
+  hasJoined();
+  return session;
 }
 
 function prepared(config) {
@@ -38,13 +41,14 @@ function prepared(config) {
   return changed;
 }
 
-/** What the SDK does not say on the wire: `hooks`, the types of the hooks (the SDK: whether there is any), and
- * `missing`, the variables that the extension asks for and this process has not. */
+/** What the SDK does not say on the wire: `hooks`, the types of the hooks (the SDK: whether there is any); `missing`,
+ * the variables that the extension asks for and this process has not; `starts`: `zot.started` follows. */
 function aboutJoin(config) {
   const asked = Array.isArray(config.requestedEnvironmentVariables) ? config.requestedEnvironmentVariables : [];
   return {
     hooks: hookNames(config.hooks),
     missing: asked.filter((name) => typeof name === "string" && process.env[name] === undefined),
+    starts: true,
   };
 }
 
@@ -55,8 +59,9 @@ function withHandler(item, wrap) {
   return view(item, (name, value) => (name === "handler" ? handler : value));
 }
 
-function commandHandler(name, handler) {
-  return answeringHandler(`of command ${name}`, handler);
+/** Of a command: prompts that it sends run while it waits for them. */
+function commandHandler(_name, handler) {
+  return async (...given) => sendable(await handler(...given));
 }
 
 /** The SDK does not answer at all for a handler that leaves the decision to others (`no-result`). The host would wait:

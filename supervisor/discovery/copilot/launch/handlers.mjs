@@ -71,7 +71,7 @@ export function answeringHandler(name, handler) {
 }
 
 /** The value, which JSON can hold. Throws for others, as cyclic ones: the SDK would send no answer. */
-function sendable(value) {
+export function sendable(value) {
   if (typeof value === "object" || typeof value === "bigint") JSON.stringify(value);
   return value;
 }

@@ -28,7 +28,8 @@ def test_none_is_needed(place):
     assert (manifest.name, manifest.dialect, manifest.exec, manifest.args) == (
         "notes", "copilot", "node", ("extension.mjs",)
     )  # fmt: skip
-    assert manifest.timeouts.ready == 10
+    times = manifest.timeouts
+    assert (times.ready, times.intercept, times.tool_call, times.command) == (10, 30, 300, 300)
     assert manifest.text == b""
     assert manifest.remark == ""
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.copilot_shapes import EVENTS, Event
 from wire import frames
+from wire.dialects.base import HostInfo
 from wire.dialects.copilot.events import KEPT_BYTES, KEPT_EVENTS, Events
 from wire.dialects.copilot.joining import EVENTS as OBSERVED
 from wire.dialects.copilot.joining import Joined, Tool
@@ -19,6 +20,9 @@ from wire.dialects.copilot.requests import Requests
 
 AT = 1_700_000_000_123
 """2023-11-14T22:13:20.123Z"""
+
+
+HOST = HostInfo("1.2", "p", "model-a", "/repo", session_id="S")
 
 
 def bodies(framed: bytes) -> list[Any]:
@@ -36,7 +40,7 @@ class Talk:
     def __init__(self, **joined: Any) -> None:
         requests = Requests(lambda: AT)
         requests.session_id = b'"S"'
-        self.events = Events(Joined("S", **joined), requests, lambda: AT)
+        self.events = Events(Joined("S", **joined), requests, lambda: AT, HOST)
 
     def told(self, event: str, **fields: Any) -> list[tuple[str, Any]]:
         """The types and data of what an event becomes. All of it has the shapes of the SDK."""
@@ -128,9 +132,9 @@ def test_images_of_a_result_are_among_its_contents():
 
 
 def test_a_prompt_has_its_content_its_attachments_and_its_source():
-    assert Talk().told("user_prompt", text="Hi") == [
-        ("user.message", {"content": "Hi", "attachments": [], "source": "user"})
-    ]
+    assert Talk().told("user_prompt", text="Hi")[-1] == (
+        "user.message", {"content": "Hi", "attachments": [], "source": "user"},
+    )  # fmt: skip
     sent = Talk().one("user_prompt", text="Review", files=["./src/index.ts", "/tmp/a b/", "é\udcff"], sender="linter")
     assert sent["source"] == "linter"
     assert sent["attachments"] == [
@@ -138,6 +142,50 @@ def test_a_prompt_has_its_content_its_attachments_and_its_source():
         {"type": "file", "path": "/tmp/a b/", "displayName": "a b"},
         {"type": "file", "path": "é\ufffd", "displayName": "é\ufffd"},
     ]
+
+
+def test_the_first_prompt_comes_behind_the_start_of_the_session():
+    talk = Talk()
+    (kind, start), (then, _) = talk.told("user_prompt", text="Hi")
+    assert (kind, then) == ("session.start", "user.message")
+    assert start == {
+        "sessionId": "S", "version": 1, "producer": "zot", "copilotVersion": "1.2",
+        "startTime": "2023-11-14T22:13:20.123Z", "selectedModel": "model-a", "context": {"cwd": "/repo"},
+    }  # fmt: skip
+    assert [kind for kind, _ in talk.told("user_prompt", text="again")] == ["user.message"]
+
+
+USED = frames.Tokens(input=5, output=7, cache_read=20, cache_write=3)
+
+
+def test_usage_counts_what_was_cached_among_the_input():
+    talk = Talk()
+    assert talk.told("usage", model="model-a", tokens=USED) == [
+        (
+            "assistant.usage",
+            {
+                "model": "model-a", "inputTokens": 28, "outputTokens": 7, "cacheReadTokens": 20, "cacheWriteTokens": 3,
+            },
+        )
+    ]  # fmt: skip
+    assert kept(talk) == []
+
+
+def test_another_model_is_told_with_its_first_usage():
+    talk = Talk()
+    told = [talk.told("usage", model=model, tokens=USED)[0] for model in ("model-a", "model-b", "model-b", "model-a")]
+    assert [kind for kind, _ in told] == [
+        "assistant.usage", "session.model_change", "assistant.usage", "session.model_change",
+    ]  # fmt: skip
+    assert told[1][1] == {"previousModel": "model-a", "newModel": "model-b"}
+
+
+def test_a_turn_that_is_aborted_says_so():
+    talk = Talk()
+    assert [kind for kind, _ in talk.told("turn_end", stop="end_turn")] == ["assistant.turn_end"]
+    assert talk.told("turn_end", stop="aborted") == [
+        ("abort", {"reason": "user_initiated"}), ("assistant.turn_end", {"turnId": "0"}),
+    ]  # fmt: skip
 
 
 def test_idle_has_its_background_tasks_and_says_whether_the_prompt_was_aborted():
@@ -247,13 +295,15 @@ def test_all_that_is_subscribed_to_is_translated():
 
 def test_each_event_follows_the_last_one_that_stays():
     talk = Talk()
+    talk.told("user_prompt", text="the first, behind the start")
+    (_, first) = kept(talk)
     told = [
         bodies(talk.events.event(frames.Event(event)))[0]["params"]["event"]
         for event in ("user_prompt", "idle", "user_prompt", "assistant_message")
     ]
     prompt, _, second, _ = told
     assert [event.get("ephemeral") for event in told] == [None, True, None, None]
-    assert [event["parentId"] for event in told] == [None, prompt["id"], prompt["id"], second["id"]]
+    assert [event["parentId"] for event in told] == [first.id, prompt["id"], prompt["id"], second["id"]]
     assert len({event["id"] for event in told}) == 4
     assert all(re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", event["id"]) for event in told)
 
@@ -271,8 +321,8 @@ def test_events_that_stay_are_kept_as_they_were_told():
     talk.told("user_prompt", text="Hi")
     talk.told("idle")
     talk.told("assistant_message", text="Hello")
-    assert [event.type for event in kept(talk)] == ["user.message", "assistant.message"]
-    assert msgspec.json.decode(kept(talk)[1].data)["content"] == "Hello"
+    assert [event.type for event in kept(talk)] == ["session.start", "user.message", "assistant.message"]
+    assert msgspec.json.decode(kept(talk)[-1].data)["content"] == "Hello"
 
 
 def test_the_newest_events_are_kept():
@@ -288,7 +338,7 @@ def test_what_is_kept_is_bounded_in_bytes():
     talk = Talk()
     talk.told("user_prompt", text="first")
     talk.told("user_prompt", text="x" * (KEPT_BYTES + 1))
-    assert len(kept(talk)) == 1
+    assert [event.type for event in kept(talk)] == ["session.start", "user.message"]
     for _ in range(5):
         talk.told("user_prompt", text="x" * (KEPT_BYTES // 3))
     assert len(kept(talk)) == 2

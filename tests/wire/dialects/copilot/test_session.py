@@ -99,6 +99,15 @@ def test_parameters_that_cannot_be_used_are_refused_and_it_may_join_again():
     assert isinstance(talk.join()[0][-1], frames.Ready)
 
 
+def test_one_that_says_when_its_module_has_run_is_ready_then():
+    talk = Talk()
+    heard, _ = talk.join(tool("t"), extensionInfo={"zot": {"starts": True}})
+    assert isinstance(heard[-1], frames.Subscribe)
+    assert talk.request("session.log", message="loading")[0][0] == frames.Notify("info", "loading")
+    assert talk.hear({"jsonrpc": "2.0", "method": "zot.started"}) == [frames.Ready()]
+    assert talk.request("zot.started")[1]["error"]["code"] == -32601
+
+
 @pytest.mark.parametrize("method", [TOOL_ANSWER, "session.log", "anything"])
 def test_before_it_joins_it_is_told_to_join(method: str):
     heard, answer = Talk().request(method)

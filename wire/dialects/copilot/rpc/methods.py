@@ -13,6 +13,7 @@ from wire.dialects.base import HostCalled, HostInfo, Message, Received, Remarked
 from wire.dialects.copilot.requests import answered, answered_with, refused
 from wire.dialects.copilot.rpc.params import WrongParamsError, names_of, reader
 from wire.dialects.copilot.rpc.table import ABOUT_WORKSPACE, METHODS, Method, NotThereError
+from wire.dialects.json_values import string, text_of
 from wire.dialects.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, SERVER_ERROR, encode
 from wire.text import one_line
 
@@ -35,12 +36,14 @@ LEVELS = {"info": "info", "success": "success", "warning": "warn", "warn": "warn
 
 
 class _Log(msgspec.Struct, frozen=True):
-    message: str
-    level: str | None = None
-    ephemeral: bool | None = None
-    type: str | None = None
-    url: str | None = None
-    tip: str | None = None
+    """No value is refused: many extensions do not wait for the answer, and a rejection ends their process."""
+
+    message: Any = None
+    level: Any = None
+    ephemeral: Any = None
+    type: Any = None
+    url: Any = None
+    tip: Any = None
 
 
 class _Interest(msgspec.Struct, frozen=True):
@@ -156,12 +159,13 @@ class Methods:
 
     def _log(self, written_id: bytes, params: Raw | UnsetType) -> Received:
         said = _read_log(params)
-        level = LEVELS.get(said.level or "info", "info")
-        text = " ".join(part for part in (said.message, said.tip, said.url) if part)
-        shown: list[Message] = [frames.Notify(level, text)]
-        if not said.ephemeral:
-            fields = {"type": Raw(encode(said.type))} if said.type else None
-            shown.append(frames.Log(text, level, fields))
+        level = LEVELS.get(string(said.level), "info")
+        message = "" if said.message is None else text_of(said.message)
+        text = " ".join(part for part in (message, string(said.tip), string(said.url)) if part)
+        shown: list[Message] = [frames.Notify(level, text)] if text else []
+        if text and not said.ephemeral:
+            kind = string(said.type)
+            shown.append(frames.Log(text, level, {"type": Raw(encode(kind))} if kind else None))
         return shown, self._result(written_id, {"eventId": self._requests.next_id()})
 
     def _messages(self, written_id: bytes, params: Raw | UnsetType) -> Received:

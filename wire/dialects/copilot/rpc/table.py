@@ -2,7 +2,7 @@
 answer is put into the SDK's shape. Pure.
 
 The shapes are those that both the oldest and the newest SDK of version 1 declare. Premium requests and changed lines
-are not counted here, so they are 0.
+are not counted here, so they are 0. Copilot counts what was cached among the input.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _usage(value: Any, _params: _Nothing) -> Any:
             name: {
                 "requests": {"count": model["requests"], "cost": 0},
                 "usage": {
-                    "inputTokens": model["input"],
+                    "inputTokens": model["input"] + model["cache_read"] + model["cache_write"],
                     "outputTokens": model["output"],
                     "cacheReadTokens": model["cache_read"],
                     "cacheWriteTokens": model["cache_write"],

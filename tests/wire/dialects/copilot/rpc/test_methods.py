@@ -49,6 +49,19 @@ def test_its_tip_and_its_address_follow_it():
     assert line.fields == {"type": msgspec.Raw(b'"model"')}
 
 
+@pytest.mark.parametrize(("message", "shown"), [({"files": 2}, '{"files":2}'), (42, "42"), ([], "[]"), ("", None)])
+def test_a_message_that_is_no_text_is_shown_as_json(message: Any, shown: str | None):
+    messages, answer = Talk().take("session.log", message=message, level=5, ephemeral="yes", tip=[], url=1, type={})
+    assert messages == ([] if shown is None else [frames.Notify("info", shown)])
+    assert result_of("session.log", answer)["eventId"]
+
+
+def test_without_a_message_nothing_is_shown():
+    messages, answer = Talk().take("session.log")
+    assert messages == []
+    assert result_of("session.log", answer)["eventId"]
+
+
 def test_half_a_character_does_not_lose_the_message():
     messages, reply = Talk().methods.take("session.log", b"7", msgspec.Raw(rb'{"message":"cut \ud83d"}'))
     assert messages[0] == frames.Notify("info", "cut \ufffd")
@@ -63,8 +76,6 @@ def test_half_a_character_does_not_lose_the_message():
     [
         ("session.send", {}, "prompt is required"),
         ("session.send", {"prompt": 3}, "prompt: expected str, got int"),
-        ("session.log", {"message": None}, "message: expected str, got null"),
-        ("session.log", {"message": "x", "ephemeral": "yes"}, "ephemeral: expected bool | null, got str"),
         ("session.model.switchTo", {}, "modelId is required"),
         ("session.model.switchTo", {"modelId": " "}, "modelId: it is empty"),
         ("session.name.set", {"name": ""}, "name: it is empty"),
@@ -107,7 +118,7 @@ def test_the_messages_are_the_events_that_were_told():
     talk.events.event(frames.Event("user_prompt", text="Hi"))
     messages, answer = talk.take("session.getMessages")
     assert messages == []
-    (event,) = result_of("session.getMessages", answer)["events"]
+    _, event = result_of("session.getMessages", answer)["events"]
     assert (event["type"], event["data"]["content"]) == ("user.message", "Hi")
 
 
@@ -264,6 +275,6 @@ def test_a_session_passes_on_what_its_extension_wants_and_what_has_happened():
     assert read(session.answer("1", None))["result"]["messageId"]
     assert b'"user.message"' in session.tell(frames.Event("user_prompt", text="Hi", sender="x"))
     _, reply = session.receive(b'{"id":2,"method":"session.getMessages","params":{"sessionId":"S"}}', 0.0)
-    assert [event["type"] for event in read(reply)["result"]["events"]] == ["user.message"]
+    assert [event["type"] for event in read(reply)["result"]["events"]] == ["session.start", "user.message"]
     _, reply = session.receive(b'{"id":3,"method":"session.mode.get","params":{"sessionId":"S"}}', 0.0)
     assert error_of(read(reply)) == (-32601, "Unhandled method session.mode.get")

@@ -100,7 +100,7 @@ CALLS: list[tuple[str, dict[str, Any], host_calls.HostCall, Any, Any]] = [
             "modelMetrics": {
                 "m": {
                     "requests": {"count": 3, "cost": 0},
-                    "usage": {"inputTokens": 4, "outputTokens": 5, "cacheReadTokens": 6, "cacheWriteTokens": 7},
+                    "usage": {"inputTokens": 17, "outputTokens": 5, "cacheReadTokens": 6, "cacheWriteTokens": 7},
                 },
                 "n": {
                     "requests": {"count": 1, "cost": 0},

@@ -1,0 +1,105 @@
+"""What extensions that people publish do, and a guide does not tell: each is written here anew, and runs in a run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.messages_server import http_error, text_reply
+from wire.events import ExtNotify
+from wire.exit_codes import Status
+
+LISTENS_LATE = """
+const told = [];
+const session = await joinSession({
+  tools: [{ name: "told", handler: () => JSON.stringify(told) }],
+  hooks: { onUserPromptSubmitted: () => void told.push(`hook of ${session.sessionId}`) },
+});
+await session.log("loading");
+await new Promise((resolve) => setTimeout(resolve, 200));
+session.on((event) => void told.push(event.type));
+"""
+
+
+def test_one_that_prepares_itself_after_it_has_joined_misses_nothing(place):
+    """Its first lines behind `joinSession` take a while, and only the last one listens."""
+    place.write("late", LISTENS_LATE)
+    outcome = place.results(("told", {})).check(Status.OK)
+    first, *rest = json.loads(outcome.tool_texts()[0])
+    assert first == f"hook of {outcome.result.session}"
+    assert "user.message" in rest
+
+
+ASKS = """
+const session = await joinSession({ commands: [{ name: "ask", handler: async ({ args }) => {
+  for (const prompt of [args, "and then?"]) {
+    try {
+      await session.log("heard " + (await session.sendAndWait(prompt, 20_000)).data.content);
+    } catch (error) {
+      await session.log("not heard: " + error.message.split("\\n")[0]);
+    }
+  }
+} }] });
+"""
+
+
+def test_a_command_that_waits_for_what_the_model_says(place):
+    """As one does that lets the model suggest a commit message."""
+    place.write("asks", ASKS)
+    outcome = place.run(text_reply("First."), text_reply("Second."), prompt="/ask the model")
+    outcome.check(Status.OK, user_messages=2)
+    assert [note.message for note in outcome.of(ExtNotify)] == ["heard First.", "heard Second."]
+    assert [(sent.text, sent.status) for sent in outcome.result.sent] == [("First.", "ok"), ("Second.", "ok")]
+    assert (outcome.result.text, outcome.result.steps) == ("First.", 2)
+
+
+@pytest.mark.slow
+def test_a_command_whose_question_fails(place):
+    place.write("asks", ASKS)
+    outcome = place.run(http_error(400, "out of order"), prompt="/ask the model")
+    outcome.check(Status.ERROR)
+    first, second = [note.message for note in outcome.of(ExtNotify)]
+    assert "out of order" in first
+    assert second.startswith("not heard: ")
+
+
+LOGS_ANYTHING = """
+const session = await joinSession({ tools: [{ name: "logs", handler: async () => {
+  await session.log({ files: 2 });
+  await session.log(undefined);
+  await session.log(new Error("broken"));
+  await session.log("late", "warning");
+  await session.log("odd", { level: 5, ephemeral: "yes" });
+  await session.log("none", null);
+  session.log(42);
+} }] });
+"""
+
+
+@pytest.mark.slow
+def test_one_that_logs_what_is_no_text(each_sdk):
+    """A log that is refused, and that nobody waits for, would end its process."""
+    each_sdk.write("logs", LOGS_ANYTHING)
+    outcome = each_sdk.results(("logs", {}), ("logs", {})).check(Status.OK)
+    said = [note.message for note in outcome.of(ExtNotify)]
+    assert said == ['{"files":2}', "{}", "late", "odd", "none", "42"] * 2
+
+
+@pytest.mark.slow
+def test_one_whose_module_never_ends_is_started_nevertheless(each_sdk):
+    each_sdk.write(
+        "endless",
+        'await joinSession({ tools: [{ name: "here", handler: () => "yes" }] });\nawait new Promise(() => {});',
+    )
+    assert each_sdk.results(("here", {})).check(Status.OK).tool_texts() == ["yes"]
+
+
+@pytest.mark.slow
+def test_one_that_does_not_wait_for_its_join(each_sdk):
+    """What it does then, it does before the run begins."""
+    each_sdk.write(
+        "careless", "joinSession().then((session) => session.on('user.message', () => session.log('heard')));"
+    )
+    outcome = each_sdk.run(text_reply("Done.")).check(Status.OK)
+    assert [note.message for note in outcome.of(ExtNotify)] == ["heard"]
