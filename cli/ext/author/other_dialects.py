@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from supervisor.harness.checkup import CheckupResult
 
+_OF_ITS_LAUNCHER = re.compile(r"zot: (\S+ \S+ asks for Node .*)")
 _TO_ITS_AUTHOR = "the rest is used; tell the author of the server"
 
 
@@ -26,6 +28,8 @@ def ready(result: CheckupResult) -> Iterator[DoctorFinding]:
     name = result.hello_name or "a program without a name"
     said = name if result.version is None else f"{name} {result.version}"
     yield DoctorFinding(Level.OK, "speaks", f"{result.spoken or result.found.manifest.dialect}: {said}")
+    for remark in filter(None, map(_OF_ITS_LAUNCHER.fullmatch, result.stderr)):
+        yield DoctorFinding(Level.WARN, "node", remark[1], "it may lack what that uses: put such a Node first on PATH")
     manifest = result.found.manifest
     if result.phase is HandshakePhase.SILENT:
         message = f"its list of tools was not complete {manifest.timeouts.ready:g} s after its hello; what came is used"
