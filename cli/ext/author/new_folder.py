@@ -93,6 +93,8 @@ def make(name: str, language: str, parent: Path) -> tuple[Path, list[str]]:
 
 
 def _make_copilot(name: str, parent: Path) -> tuple[Path, list[str]]:
+    if not parent.is_dir():
+        raise NewError(f"--dir {parent}: no such folder; mkdir -p {_quoted(str(parent))}", Status.USAGE)
     try:
         program = write_into(parent, (), name)
     except ScaffoldError as error:
@@ -148,7 +150,7 @@ def _vendor(language: str, target: Path) -> None:
 def _next_steps(name: str, language: str, target: Path) -> list[str]:
     if language == COPILOT:
         return [
-            "zot ext install-sdk copilot",
+            *([] if has_sdk() else ["zot ext install-sdk copilot"]),
             f"cd {_quoted(str(target))}",
             "zot ext doctor .",
             f'zot -p -e . "Greet Ada with {tool_prefix(name)}_greet"',
@@ -156,6 +158,18 @@ def _next_steps(name: str, language: str, target: Path) -> list[str]:
     tool = values_for(name)["tool"]
     first = [FIRST_STEPS[language].format(tool=tool)] if language in FIRST_STEPS else []
     return [f"cd {_quoted(str(target))}", *first, "zot ext test .", f'zot -p -e . "/{name}"']
+
+
+def has_sdk() -> bool:
+    """Whether the Copilot SDK is installed for all projects."""
+    from supervisor.discovery.copilot.sdk import FOLDER, PACKAGE, UnfitError, usable_version
+    from supervisor.home.zot_home import zot_home
+
+    try:
+        usable_version(zot_home() / FOLDER / "node_modules" / PACKAGE)
+    except (OSError, UnfitError):
+        return False
+    return True
 
 
 def _quoted(path: str) -> str:

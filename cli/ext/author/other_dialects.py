@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from typing import TYPE_CHECKING
 
 from cli.doctor.checks import Level
 from cli.doctor.finding import SLOW_S, DoctorFinding, some
+from supervisor.discovery.kind import COPILOT
 from supervisor.harness.checkup import Force
 from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.process.stop_policy import Patience
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
 
     from supervisor.harness.checkup import CheckupResult
 
-_TO_ITS_AUTHOR = "the rest is used; tell the author of the server"
+_OF_ITS_LAUNCHER = re.compile(r"zot: (\S+ \S+ asks for Node .*)")
+_TO_ITS_AUTHOR = "the rest is used; tell its author"
 
 
 def ready(result: CheckupResult) -> Iterator[DoctorFinding]:
@@ -26,6 +29,8 @@ def ready(result: CheckupResult) -> Iterator[DoctorFinding]:
     name = result.hello_name or "a program without a name"
     said = name if result.version is None else f"{name} {result.version}"
     yield DoctorFinding(Level.OK, "speaks", f"{result.spoken or result.found.manifest.dialect}: {said}")
+    for remark in filter(None, map(_OF_ITS_LAUNCHER.fullmatch, result.stderr)):
+        yield DoctorFinding(Level.WARN, "node", remark[1], "it may lack what that uses: put such a Node first on PATH")
     manifest = result.found.manifest
     if result.phase is HandshakePhase.SILENT:
         message = f"its list of tools was not complete {manifest.timeouts.ready:g} s after its hello; what came is used"
@@ -35,6 +40,8 @@ def ready(result: CheckupResult) -> Iterator[DoctorFinding]:
     if result.ready_s > SLOW_S:
         message = f"it takes {result.ready_s:.1f} s to be ready, and runs wait for it"
         advice = "install it and name its program in exec: npx, uvx and their like look for it at each start"
+        if manifest.dialect == COPILOT:
+            advice = "do what takes long after joinSession(), and import it when it is used"
         yield DoctorFinding(Level.WARN, "ready", message, advice)
 
 
@@ -64,7 +71,7 @@ def end(result: CheckupResult) -> Iterator[DoctorFinding]:
         wait = Patience(term=dialect_named(result.found.manifest.dialect).term_s)
         after = wait.ask if result.force is Force.SIGTERM else wait.ask + wait.term
         message = f"the end of its stdin did not end it: it took {result.force.value} after {after:g} s"
-        yield DoctorFinding(Level.WARN, "stop", message, "each stop waits for that; tell the author of the server")
+        yield DoctorFinding(Level.WARN, "stop", message, "each stop waits for that; tell its author")
     else:
         assert result.exit is not None
         code = result.exit.code

@@ -161,6 +161,10 @@ _TABLE: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], ProgramFacts, Ther
     ),
     (re.compile(r"Cannot use import statement outside a module"), _es_module),
     (re.compile(r"require is not defined in ES module scope"), _common_js),
+    (
+        re.compile(r"zot cannot start this extension: (?P<what>Node \S+ or newer is needed; this is \S+)"),
+        _fixed("{what}", "install a newer Node, and put it first on PATH"),
+    ),
     (re.compile(r'Unknown file extension "\.ts"'), _typescript),
     (re.compile(r"Cannot find (?:module|package) '(?P<name>[^']+)'"), _node_module),
     (re.compile(r"cannot load such file -- (?P<name>\S+)"), _ruby_file),

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     import typer
 
+    from supervisor.discovery.copilot.sdk import Sdk
     from supervisor.install.details import Details
     from supervisor.monitoring.definition_sizes import DefinitionSize
     from wire.manifest import Manifest
@@ -86,6 +87,7 @@ def _record(details: Details, size: DefinitionSize | None, hosts: list[int]) -> 
         "broken": extension.trouble or None,
         "manifest": extension.manifest,
         "argv": details.argv,
+        "copilot_sdk": None if (sdk := _sdk(details)) is None else {"version": sdk.version, "dir": str(sdk.path)},
         "env": () if extension.manifest is None else extension.manifest.env,
         "env_policy": details.env_policy or None,
         "secrets_given": details.secrets_given,
@@ -160,6 +162,8 @@ def _of_manifest(manifest: Manifest, details: Details) -> Iterator[tuple[str, st
     if manifest.dialect != ZOT:
         yield "protocol", manifest.dialect
     yield "command line", shlex.join(details.argv)
+    if (sdk := _sdk(details)) is not None:
+        yield "Copilot SDK", f"{sdk.version}, {sdk.path}"
     yield "environment", f"{details.env_policy}; asks for {', '.join(manifest.env) or 'nothing by name'}"
     yield "gets secrets", ", ".join(details.secrets_given) or "none that is set here"
     if details.withheld:
@@ -173,6 +177,16 @@ def _of_manifest(manifest: Manifest, details: Details) -> Iterator[tuple[str, st
     yield "limits", ", ".join(limits) or "none"
     if manifest.workers > 1 or manifest.required:
         yield "also", f"{manifest.workers} workers{', required' if manifest.required else ''}"
+
+
+def _sdk(details: Details) -> Sdk | None:
+    """The SDK that a Copilot extension gets."""
+    from supervisor.discovery.copilot.prepared import sdk_of
+    from supervisor.discovery.kind import COPILOT
+    from supervisor.home.zot_home import zot_home
+
+    found = details.extension.found
+    return sdk_of(found, zot_home()) if found is not None and found.manifest.dialect == COPILOT else None
 
 
 def _of_record(details: Details) -> Iterator[tuple[str, str]]:

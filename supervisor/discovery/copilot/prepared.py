@@ -42,6 +42,11 @@ def prepared(found: Found, workspace: Path, home: Path | None) -> tuple[Found, W
     return made, looked.problem if on_path(NODE) is not None else NO_NODE
 
 
+def sdk_of(found: Found, home: Path) -> Sdk | None:
+    """The SDK that a Copilot extension gets; None if there is none. `home` is `$ZOT_HOME`."""
+    return _search(found.folder, found.scope, home).sdk
+
+
 def _search(folder: Path, scope: Scope, home: Path) -> Search:
     folder, project = Path(os.path.abspath(folder)), project_of(folder)
     if project is None and scope is Scope.EXPLICIT:

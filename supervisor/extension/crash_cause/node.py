@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _PLACE = r"(?:file://)?((?:/|\.|node:|\w)[^()]*?):(\d+)$"
 _CARET = r"\s*\^+$"
-_CALL = r"\s+at (?:.*\()?(?:file://)?([^()\s][^()]*?):(\d+):\d+\)?( \{)?$"
+_CALL = r"\s+at (?:async )?(?:.*\()?(?:file://)?([^()\s][^()]*?):(\d+):\d+\)?( \{)?$"
 _STACK = r"\s+at \S"
 _END = r"\s+at |\s*$|\(Use `node |Node\.js v|\s*[{}]"
 _HEAD = r"(?:^|[\s:\]])((?:[A-Z]\w*)?(?:Error|Exception|Rejection)\b.*)"
@@ -131,7 +131,7 @@ def _is_own(frame: Frame) -> bool:
 
 def _crash(error: str, frames: Sequence[Frame], end: int) -> Crash:
     if found := re.search(_IMPORTED, error):
-        return Crash(error[: found.start()], (*frames, Frame(found[1], None)), end)
+        return Crash(error[: found.start()], (Frame(found[1], None), *frames), end)
     if found := re.match(_REASON, error):
         error = f"{found[1].lstrip('[')}: {found[2]}"
     return Crash(error, tuple(frames), end)

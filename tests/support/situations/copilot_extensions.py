@@ -80,6 +80,23 @@ def node_is_old(stage: Stage) -> str:
     return started(stage, copied(stage, "minimal"))
 
 
+@situation(
+    'zot: extension …: it exited before its hello (exit 1): "… (@github/copilot-sdk … asks for Node …, and this is v…)"'
+    " …"
+)
+def sdk_asks_for_a_newer_node(stage: Stage) -> str:
+    package = fake_sdk(stage.zot.home / "copilot-sdk")
+    described = json.loads((package / "package.json").read_text())
+    (package / "package.json").write_text(json.dumps({**described, "engines": {"node": ">=99"}}))
+    sdk()
+    return stage.answered("-e", copilot_extension(stage.zot.folder, "notes", f"{JOINS}joinSession.x.y;\n")).stderr
+
+
+@situation("zot: extension …: it has hooks that are never asked here: …; …")
+def a_misspelt_hook(stage: Stage) -> str:
+    return asked(stage, "await joinSession({ hooks: { onPreToolUze: () => {} } });", text_reply("Done."))
+
+
 @situation("zot: Copilot extension … of yours is not trusted (never seen): not started; …")
 def not_trusted(stage: Stage) -> str:
     fake_sdk(stage.zot.home / "copilot-sdk")

@@ -9,11 +9,11 @@ from msgspec import UNSET, Raw, UnsetType
 
 from wire import frames
 from wire.dialects.base import Remarked, Warned
-from wire.dialects.copilot.hooks import HOOK_EVENTS
+from wire.dialects.copilot.hooks import HOOK_EVENTS, handler_of
 from wire.dialects.json_values import as_json, kind_of, objects, string
 from wire.dialects.long_lines import SHORT
 from wire.lenient_json import UNREADABLE, reason
-from wire.suggest import some
+from wire.suggest import did_you_mean, some
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ WITHOUT_EFFECT = (
     "skillDirectories", "systemMessage",
 )  # fmt: skip
 """Options of `joinSession` that another host would heed, and that do nothing here."""
+NOT_ASKED = frozenset({"agentStop", "preMcpToolCall", "userPromptTransformed"})
+"""Hooks that newer SDKs have, and that nothing here asks."""
 NAME_SHOWN = 80
 LISTED = 1_000
 """Tools, commands or variables that are read. The registry takes fewer."""
@@ -163,6 +165,9 @@ def joined(written: Raw | UnsetType) -> Joined:
     commands = _commands(params.commands, remarks)
     if missing:
         remarks.append(_missing(missing))
+    hooks = _hooks(params.hooks, own.get("hooks"))
+    if unasked := sorted((hooks or frozenset()) - HOOK_EVENTS.keys()):
+        remarks.append(_never_asked(unasked))
     idle = [name for name in WITHOUT_EFFECT if bytes(members.get(name, b"null")).strip() not in _NOTHING]
     if idle:
         remarks.append(Remarked(f"joinSession() has options that have no effect here: {', '.join(idle)}"))
@@ -170,7 +175,7 @@ def joined(written: Raw | UnsetType) -> Joined:
         params.sessionId,
         tools,
         commands,
-        _hooks(params.hooks, own.get("hooks")),
+        hooks,
         params.requestPermission is True,
         params.requestUserInput is True,
         variables,
@@ -193,6 +198,14 @@ def _hooks(has_hooks: Any, named: Any) -> frozenset[str] | None:
     if isinstance(named, list):
         return frozenset(_strings(named))
     return None if has_hooks is True else frozenset()
+
+
+def _never_asked(hooks: Sequence[str]) -> Warned:
+    known = [handler_of(hook) for hook in HOOK_EVENTS]
+    shown = [one_line(handler_of(hook), NAME_SHOWN) for hook in hooks]
+    misspelt = next((name for name, hook in zip(shown, hooks, strict=True) if hook not in NOT_ASKED), "")
+    hint = did_you_mean(misspelt, known) or f"there are {', '.join(known)}"
+    return Warned("hooks", f"it has hooks that are never asked here: {some(shown)}; {hint}")
 
 
 def _missing(names: Sequence[str]) -> Warned:

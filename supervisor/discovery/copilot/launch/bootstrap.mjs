@@ -5,13 +5,17 @@
 // package @github/copilot-sdk. The SDK reads SESSION_ID.
 //
 // What the extension throws while it is imported ends the process with status 1, and its stack is on stderr.
+//
+// This file alone is read by every version of Node, so that one that is too old is told so: it has no syntax that Node 12
+// has not, and imports the others late.
 
-import fs from "node:fs";
-import module from "node:module";
-import path from "node:path";
-import { pathToFileURL } from "node:url";
-import { moduleHasRun } from "./start.mjs";
-import { keepStdoutForMessages } from "./stdout.mjs";
+import fs from "fs";
+import module from "module";
+import path from "path";
+import { pathToFileURL } from "url";
+
+/** What the SDK asks for and this Node is not, in words; "" if nothing. */
+let unmet = "";
 
 function givenUp(reason) {
   process.stderr.write(`zot cannot start this extension: ${reason}\n`);
@@ -31,16 +35,12 @@ function realPath(variable, about) {
 }
 
 /** Lets imports of the SDK find it. Newer versions of Node resolve in this thread, older ones in another. */
-function resolveSdk(sdk) {
+async function resolveSdk(sdk) {
   const data = { sdk: pathToFileURL(path.join(sdk, "package.json")).href };
-  if (module.registerHooks) {
-    return import("./resolve.mjs").then(({ initialize, resolve }) => {
-      initialize(data);
-      module.registerHooks({ resolve });
-    });
-  }
-  module.register("./resolve.mjs", import.meta.url, { data });
-  return undefined;
+  if (!module.registerHooks) return module.register("./resolve.mjs", import.meta.url, { data });
+  const { initialize, resolve } = await import("./resolve.mjs");
+  initialize(data);
+  return module.registerHooks({ resolve });
 }
 
 async function start() {
@@ -50,20 +50,40 @@ async function start() {
   const extension = realPath("EXTENSION_PATH", "the path of an extension.mjs");
   const sdk = extension && realPath("COPILOT_SDK_PATH", "the folder of the package @github/copilot-sdk");
   if (!sdk) return undefined;
+  const [{ keepStdoutForMessages }, { unmetDemand }] = await Promise.all([
+    import("./stdout.mjs"),
+    import("./engines.mjs"),
+  ]);
   keepStdoutForMessages();
+  unmet = unmetDemand(sdk);
+  if (unmet) process.stderr.write(`zot: ${unmet}\n`);
   await resolveSdk(sdk);
   return extension;
 }
 
 /** Says what is wrong where Node's own words lead astray. Node prints the error and ends the process. */
 function explained(error) {
-  if (error?.code === "MODULE_NOT_FOUND" && String(error.message).includes("@github/copilot-sdk")) {
-    const said = error.message.split("\n", 1)[0];
-    error.stack = error.stack.replace(said, "require() does not find the Copilot SDK; use import");
+  const code = error && error.code;
+  if (typeof (error && error.stack) !== "string" || code === "ERR_MODULE_NOT_FOUND") throw error;
+  const said = String(error.message).split("\n", 1)[0];
+  if (code === "MODULE_NOT_FOUND" && said.includes("@github/copilot-sdk")) {
+    rewrite(error, said, "require() does not find the Copilot SDK; use import");
+  } else if (unmet && said) {
+    rewrite(error, said, `${said} (${unmet})`);
   }
   throw error;
 }
 
-const extension = await start();
-// Not awaited: an extension that waits for something at its top level when its host closes stdin has not failed.
-if (extension) import(pathToFileURL(extension).href).then(moduleHasRun, explained);
+/** Replaces a part of an error's stack, if it can be changed. */
+function rewrite(error, part, by) {
+  Reflect.set(error, "stack", error.stack.replace(part, () => by));
+}
+
+async function run(extension) {
+  const { moduleHasRun } = await import("./start.mjs");
+  await import(pathToFileURL(extension).href).then(moduleHasRun, explained);
+}
+
+// The end is not awaited: an extension that waits for something at its top level when its host closes stdin has not
+// failed.
+start().then((extension) => extension && run(extension));

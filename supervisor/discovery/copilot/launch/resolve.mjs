@@ -14,13 +14,30 @@ export function initialize(data) {
  * SDK that was chosen. What the SDK itself imports stays as it is, and so does what `require()` asks for: some versions
  * of Node ask these hooks for it and others do not. */
 export function resolve(specifier, context, next) {
+  if (isRequired(context)) return withLongStack(() => next(specifier, context));
   const importer = context.parentURL ?? "";
   const isOurs = specifier === PACKAGE || specifier.startsWith(`${PACKAGE}/`);
-  if (!isOurs || context.conditions?.includes("require") || importer.startsWith(new URL(".", sdk).href)) {
+  if (!isOurs || importer.startsWith(new URL(".", sdk).href)) {
     return next(specifier, context);
   }
   if (specifier === `${PACKAGE}/extension` && importer !== FACADE) {
     return { url: FACADE, format: "module", shortCircuit: true };
   }
   return next(specifier, { ...context, parentURL: sdk });
+}
+
+/** Whether `require()` asks. Node 22.15 has the conditions in a set, others in an array. */
+function isRequired({ conditions }) {
+  return [...(conditions ?? [])].includes("require");
+}
+
+/** Node's own frames above a `require()` that fails are so many that its place would be cut off. */
+function withLongStack(call) {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 50;
+  try {
+    return call();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }

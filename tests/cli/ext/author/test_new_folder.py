@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
 
 import pytest
 
-from cli.ext.author.new_folder import NewError, make
+from cli.ext.author.new_folder import NewError, make, run_new
 from supervisor.discovery.copilot.scaffold import skeleton
+from tests.support.copilot_folders import fake_sdk
 from wire.exit_codes import Status
 
 DOCS = Path(__file__).parents[4] / "docs"
@@ -64,8 +66,18 @@ def test_one_for_copilot_is_the_skeleton_that_the_agent_gets(tmp_path):
     for name, parent, why in [
         ("my-first", tmp_path, "is there already"),
         ("../x", tmp_path, "cannot be the name of an extension"),
-        ("x", tmp_path / "nowhere", "no such folder"),
+        ("x", tmp_path / "nowhere", f"--dir {tmp_path}/nowhere: no such folder; mkdir -p {tmp_path}/nowhere"),
     ]:
         with pytest.raises(NewError, match=why) as caught:
             make(name, "copilot", parent)
         assert caught.value.status is Status.USAGE
+
+
+def test_the_next_steps_of_one_for_copilot(tmp_path, monkeypatch, capsys):
+    """The SDK is installed once, not for each."""
+    monkeypatch.setenv("ZOT_HOME", str(tmp_path / "home"))
+    for name, first in (("one", "zot ext install-sdk copilot"), ("two", f"cd {tmp_path}/two")):
+        assert run_new(name, "copilot", str(tmp_path), as_json=True) == 0
+        assert json.loads(capsys.readouterr().out)["next"][0] == first
+        if name == "one":
+            fake_sdk(tmp_path / "home" / "copilot-sdk")

@@ -84,6 +84,8 @@ def test_a_server_that_its_stdin_does_not_end_is_no_failure(tmp_path, monkeypatc
 
     assert told() == {}
     assert told(hello_name="Another Name") == {}
+    asks = "zot: @github/copilot-sdk 1.0.14 asks for Node ^20.19.0 || >=22.12.0, and this is v20.6.0"
+    assert told(stderr=[asks]) == {"node": Level.WARN}, "what zot's launcher of Copilot extensions says"
     assert told(exit=ExitStatus(1, 0.0, 0)) == {}, "nothing is asked for but that it ends"
     assert told(force=Force.SIGTERM) == {"stop": Level.WARN}
     assert told(force=Force.SIGKILL, left=1) == {"stop": Level.WARN, "processes": Level.WARN}

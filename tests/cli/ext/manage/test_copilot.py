@@ -29,7 +29,11 @@ def test_they_are_listed_with_what_they_are(zot, place):
     assert "copilot" in run(zot, "ext", "list").text
     (row,) = run(zot, "ext", "info", "notes", "--json").json_lines
     assert (row["argv"][1:], row["data_dir"], row["warnings"]) == (["extension.mjs"], None, [])
-    assert "no, never seen: zot ext trust notes" in run(zot, "ext", "info", "notes").text
+    package = zot.home / "copilot-sdk" / "node_modules" / "@github" / "copilot-sdk"
+    assert row["copilot_sdk"] == {"version": "1.0.0", "dir": str(package)}
+    said = run(zot, "ext", "info", "notes").text
+    assert f"Copilot SDK   1.0.0, {package}\n" in said
+    assert "no, never seen: zot ext trust notes" in said
     assert run(zot, "ext", "status", "notes").text.startswith("notes: not trusted")
 
 

@@ -126,6 +126,27 @@ def test_the_code_of_the_extension_comes_before_libraries_in_its_folder_and_outs
     assert place(f"{FOLDER}-2/{inside}") == f"{FOLDER}-2/{inside}:1", "another folder"
 
 
+def test_frames_of_node_are_no_place() -> None:
+    """Newer versions write `async` before a file without a function."""
+    lines = [
+        f"file://{FOLDER}/main.mjs:3", "import { x } from 'y';", "         ^", "SyntaxError: no such export",
+        "    at ModuleJob.run (node:internal/modules/esm/module_job:561:5)",
+        "    at async node:internal/modules/esm/loader:650:26",
+    ]  # fmt: skip
+    assert cause_of("\n".join(lines), FOLDER) == ("SyntaxError: no such export", "main.mjs:3")
+    lines[-1] = f"    at async file://{FOLDER}/lib.mjs:7:1"
+    assert cause_of("\n".join(lines), FOLDER) == ("SyntaxError: no such export", "lib.mjs:7")
+
+
+def test_the_importer_of_what_is_missing_is_the_place() -> None:
+    lines = [
+        "node:internal/errors:3", "  throw it;", "  ^", "",
+        f"Error: Cannot find package 'x' imported from {FOLDER}/node_modules/y/index.js",
+        "    at resolve (file:///opt/a/launcher.mjs:20:12)",
+    ]  # fmt: skip
+    assert cause_of("\n".join(lines), FOLDER) == ("Error: Cannot find package 'x'", "node_modules/y/index.js")
+
+
 def told(stderr: str) -> str:
     """What is told of a program that ended with status 1."""
     words = LastWords(FOLDER)

@@ -97,6 +97,21 @@ def test_it_guards_what_its_hooks_are_for(params: dict[str, Any], hooks: object,
     assert (found.hooks, found.intercept) == (hooks, intercept)
 
 
+def test_hooks_that_nobody_asks_are_told():
+    """A misspelt guard guards nothing."""
+
+    def told(*hooks: str) -> list[str]:
+        return texts(read(hooks=True, extensionInfo={"zot": {"hooks": list(hooks)}}))
+
+    assert told("preToolUse", "sessionEnd") == []
+    (misspelt,) = told("preToolUze", "sessionEnd")
+    assert misspelt == "it has hooks that are never asked here: onPreToolUze; did you mean 'onPreToolUse'?"
+    (others,) = told("agentStop", "preMcpToolCall", "userPromptTransformed")
+    assert others.endswith("; there are onPreToolUse, onPostToolUse, onPostToolUseFailure, onUserPromptSubmitted, "
+                           "onSessionStart, onSessionEnd, onErrorOccurred")  # fmt: skip
+    assert len(told("x" * 5000, "y" * 5000)[0]) < 500
+
+
 def test_it_observes_everything_and_registers_in_order():
     found = read(tools=[tool("a")], commands=[{"name": "go", "description": "d"}, {"name": "on"}])
     tools, go, on, subscribe, ready = found.registrations()
