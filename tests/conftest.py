@@ -151,6 +151,18 @@ def pytest_timeout_set_timer(item: pytest.Item, settings):
     return is_set
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport():
+    """No alarm while a report is written, which takes a busy machine its time: it would end the run, since no test could
+    be blamed for it. Where pytest-timeout leaves the alarm on, the next step of the test has its time."""
+    left_s, again_s = signal.setitimer(signal.ITIMER_REAL, 0)
+    try:
+        return (yield)
+    finally:
+        if left_s:
+            signal.setitimer(signal.ITIMER_REAL, max(left_s, again_s), again_s)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if table := os.environ.get("ZOT_TEST_EXPECTED_SKIPS"):
         config.pluginmanager.register(ExpectedSkips(Path(table)))

@@ -45,6 +45,23 @@ def test_next(): ...
 """
 
 
+REPORTED = """
+import signal
+
+class Told(Exception):
+    def __str__(self):
+        return f"the alarm is {'on' if signal.getitimer(signal.ITIMER_REAL)[0] else 'off'}"
+
+def test_fails():
+    raise Told
+"""
+
+
+def test_no_alarm_comes_while_a_report_is_written(tmp_path: Path):
+    ran = run_pytest(tmp_path, REPORTED, ini="timeout = 100\ntimeout_method = signal\n")
+    assert "FAILED test_x.py::test_fails - test_x.Told: the alarm is off" in ran.stdout, ran.stdout + ran.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", [(), ("-n", "1")], ids=["alone", "xdist"])
 def test_one_that_hangs_fails_and_the_others_run(tmp_path: Path, flags: tuple[str, ...]):
