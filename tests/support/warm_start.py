@@ -35,6 +35,8 @@ REQUEST_BYTES = 100_000
 """Of arguments and environment. Longer ones are left to the kernel, which refuses some."""
 AT_START = ("PYTHON", "LC_", "LANG", "_TYPER", "LD_", "MALLOC_")
 """Prefixes of variables that Python or typer reads at its start, which the template has already done."""
+COMPLETED = "_TYPER_COMPLETE_"
+"""Of those that typer reads when it completes a line."""
 KNOWN = {"bufsize", "cwd", "stdin", "stdout", "stderr", "start_new_session", "process_group"}
 """The options of `Popen` that a template supports."""
 OF_A_PROCESS = ("Umask", "Uid", "Gid", "Groups", "SigBlk", "SigIgn", "CapInh", "CapEff", "NoNewPrivs", "Seccomp:")
@@ -143,7 +145,7 @@ class ZotTemplate:
 
 
 def read_at_start(env: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in env.items() if name.startswith(AT_START)}
+    return {name: value for name, value in env.items() if name.startswith(AT_START) and not name.startswith(COMPLETED)}
 
 
 def surroundings() -> list[str]:

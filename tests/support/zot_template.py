@@ -33,7 +33,7 @@ ANSWER = 3
 
 def warm_up() -> None:
     """Imports all modules of the command and of a run, but not typer's help, which reads the environment then. Has
-    typer read the signatures of all commands, which are the same in each process."""
+    typer make the commands of their signatures, which are the same in each process."""
     import typer.core
     import typer.main
 
@@ -43,7 +43,7 @@ def warm_up() -> None:
         importlib.import_module(module.name)
     from cli.app import app
 
-    typer.main.get_params_from_function = functools.cache(typer.main.get_params_from_function)  # type: ignore[attr-defined]
+    typer.main.get_command = functools.cache(typer.main.get_command)
     for command in typer.main.get_command(app).commands.values():  # type: ignore[attr-defined]
         if isinstance(command, typer.core.TyperGroup):
             command.list_commands(typer.Context(command))
