@@ -2,7 +2,7 @@
 
 The child equals `python -m pyzot`: a process of its own, whose parent is this process, with its arguments, environment,
 folder and standard streams. Exceptions: in /proc it has the command line and the environment of the template, except
-for the mark of the run; and its end takes no module apart. Where the template lacks an option (`can`), the command
+for the marks of the run; and its end takes no module apart. Where the template lacks an option (`can`), the command
 itself is started.
 """
 
@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from supervisor.cleanup.env_marks import TOKEN
 from supervisor.template import protocol
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class ZotTemplate:
         self._entry = entry
         self._surroundings = surroundings()
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        env = {**os.environ, "PYTHONPATH": str(ROOT), MARK: "0" * 32}
+        env = {**os.environ, "PYTHONPATH": str(ROOT), MARK: "0" * 32, TOKEN: "0" * 32}
         self._read_at_start = read_at_start(env)
         with theirs:
             self._process = subprocess.Popen(
@@ -170,7 +171,8 @@ def start(argv: list[str], *, env: dict[str, str], **popen: Any) -> subprocess.P
 
 
 def _forked(argv: list[str], env: dict[str, str], popen: dict[str, Any]) -> WarmProcess | None:
-    entry = "zot_with_model" if any(word.startswith("--base-url") for word in argv) else "zot"
+    is_with_model = any(word == "batch" or word.startswith("--base-url") for word in argv)
+    entry = "zot_with_model" if is_with_model else "zot"
     if entry in _of_this_process and _of_this_process[entry].has_gone():
         _of_this_process.pop(entry).stop()
     if entry not in _of_this_process:
