@@ -38,7 +38,7 @@ AT_START = ("PYTHON", "LC_", "LANG", "_TYPER", "LD_", "MALLOC_")
 """Prefixes of variables that Python or typer reads at its start, which the template has already done."""
 COMPLETED = "_TYPER_COMPLETE_"
 """Of those that typer reads when it completes a line."""
-KNOWN = {"bufsize", "cwd", "stdin", "stdout", "stderr", "start_new_session", "process_group"}
+KNOWN = {"bufsize", "cwd", "stdin", "stdout", "stderr", "start_new_session", "process_group", "umask"}
 """The options of `Popen` that a template supports."""
 OF_A_PROCESS = ("Umask", "Uid", "Gid", "Groups", "SigBlk", "SigIgn", "CapInh", "CapEff", "NoNewPrivs", "Seccomp:")
 
@@ -56,10 +56,10 @@ class WarmProcess(subprocess.Popen[bytes]):
 
     def _execute_child(self, args: Any, _executable: Any, *rest: Any) -> None:
         _preexec, _close, _pass, cwd, env, _info, _flags, _shell, *pipes = rest[:14]
-        new_session, group = rest[-2:]
+        umask, new_session, group = rest[-3:]
         fds = [number if fd == -1 else fd for number, fd in enumerate((pipes[0], pipes[3], pipes[5]))]
         try:
-            self.pid = self._template.fork(args, env, os.fspath(cwd), bool(new_session), group, fds)
+            self.pid = self._template.fork(args, env, os.fspath(cwd), umask, bool(new_session), group, fds)
             self._child_created = True
         finally:
             self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
@@ -98,13 +98,15 @@ class ZotTemplate:
         )
 
     def fork(
-        self, args: list[str], env: dict[str, str], cwd: str, new_session: bool, group: int, fds: list[int]
+        self, args: list[str], env: dict[str, str], cwd: str, umask: int, new_session: bool, group: int, fds: list[int]
     ) -> int:
         """The pid of the new child. Raises OSError if it cannot have this folder or group, or the template has gone."""
         argument = json.dumps([args, env[MARK], new_session, None if group == -1 else group]).encode()
         block = protocol.environment_block(env)
         self._last_id += 1
-        request = protocol.Fork(self._last_id, self._entry, argument, os.fsencode(cwd), block, None)
+        request = protocol.Fork(
+            self._last_id, self._entry, argument, os.fsencode(cwd), block, None if umask == -1 else umask
+        )
         reader, writer = os.pipe()
         with open(reader, "rb") as answers:
             try:
