@@ -22,6 +22,7 @@ from hypothesis import HealthCheck, settings
 
 from supervisor.process.table import become_subreaper
 from tests.support import warm_start
+from tests.support.child_pids import child_pids
 from tests.support.expected_skips import ExpectedSkips
 
 GRACE_S = 0.25
@@ -29,7 +30,6 @@ GRACE_S = 0.25
 ALARM_AGAIN_S = 20
 """After a test has taken too long: the time for each step of its cleanup."""
 OUTLIVED = pytest.StashKey[list[str]]()
-TASKS = Path("/proc/self/task")
 # The machines are shared: a slow example is no finding. Each run tries other examples: `make test` few of each
 # property, `make test-slow` more, `make fuzz` a million.
 settings.register_profile("few", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -55,16 +55,7 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 
 def children_now() -> set[int]:
     """Direct children, dead or alive, of any thread; but for what all tests share."""
-    return every_child() - warm_start.own_children()
-
-
-def every_child() -> set[int]:
-    if sys.platform == "linux":
-        try:
-            return {int(pid) for task in TASKS.iterdir() for pid in (task / "children").read_text().split()}
-        except OSError:  # a thread ended meanwhile, or a kernel without these files
-            pass
-    return {child.pid for child in psutil.Process().children()}
+    return child_pids() - warm_start.own_children()
 
 
 def is_zombie(pid: int) -> bool:

@@ -9,15 +9,13 @@ import pytest
 from tests.support.installing import repository, source
 from tests.support.replay_script import Script
 
-NO_MASK = ["/bin/sh", "-c", 'umask 000; exec "$@"', "sh"]
-
 
 @pytest.fixture
 def run(zot):
     """Runs a command without a umask."""
 
     def with_it(*args):
-        outcome = zot.run(*args, command=[*NO_MASK, *zot.command])
+        outcome = zot.run(*args, umask=0)
         assert outcome.status == 0, outcome.stderr
         return outcome
 
@@ -50,7 +48,7 @@ def test_all_that_is_made_in_the_home_is_private(zot, run, tmp_path):
     run("ext", "disable", "copied")
     run("ext", "enable", "copied")
     script = Script(zot.cwd).answer("done")
-    zot.run(*zot.replay_flags(script), "go", command=[*NO_MASK, *zot.command])
+    run(*zot.replay_flags(script), "go")
     installed = zot.home / "extensions"
     (installed / "copied" / "todos.json").write_text("{}")
     run("ext", "remove", "linked", "--yes")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 from pathlib import Path
@@ -16,10 +17,12 @@ def marked_pids(name: str, value: str) -> list[int]:
     """Without zombies, and without processes that have been sent SIGKILL: a busy machine ends them a moment later."""
     wanted = f"{name}={value}".encode()
     found = []
-    for process in Path("/proc").glob("[0-9]*"):
+    for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if wanted in (process / "environ").read_bytes().split(b"\0") and not _is_killed(process):
-                found.append(int(process.name))
+            with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
+                environ = file.readall()
+            if wanted in environ and wanted in environ.split(b"\0") and not _is_killed(Path("/proc", pid)):
+                found.append(int(pid))
         except OSError:
             pass
     return found

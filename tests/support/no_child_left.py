@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from tests.support import warm_start
+from tests.support.child_pids import child_pids
 from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -17,11 +18,9 @@ if TYPE_CHECKING:
 @contextmanager
 def no_child_left() -> Iterator[None]:
     """What a killed process leaves comes to this one; its reaper ends it within the block's end."""
-    others = {child.pid for child in psutil.Process().children()}
+    others = child_pids()
     yield
     others |= warm_start.own_children()
-    while left := [
-        child for child in psutil.Process().children() if child.pid not in others | warm_start.own_children()
-    ]:
-        for child in left:  # what it leaves comes with its end
-            child.wait(PATIENCE_S)
+    while left := child_pids() - others - warm_start.own_children():
+        for pid in left:  # what it leaves comes with its end
+            psutil.Process(pid).wait(PATIENCE_S)

@@ -2,7 +2,7 @@
 
 The child equals `python -m pyzot`: a process of its own, whose parent is this process, with its arguments, environment,
 folder and standard streams. Exceptions: in /proc it has the command line and the environment of the template, except
-for the mark of the run; and its end takes no module apart. Where the template lacks an option (`can`), the command
+for the marks of the run; and its end takes no module apart. Where the template lacks an option (`can`), the command
 itself is started.
 """
 
@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from supervisor.cleanup.env_marks import TOKEN
 from supervisor.template import protocol
 from tests.support.patience import PATIENCE_S
 
@@ -35,7 +36,9 @@ REQUEST_BYTES = 100_000
 """Of arguments and environment. Longer ones are left to the kernel, which refuses some."""
 AT_START = ("PYTHON", "LC_", "LANG", "_TYPER", "LD_", "MALLOC_")
 """Prefixes of variables that Python or typer reads at its start, which the template has already done."""
-KNOWN = {"bufsize", "cwd", "stdin", "stdout", "stderr", "start_new_session", "process_group"}
+COMPLETED = "_TYPER_COMPLETE_"
+"""Of those that typer reads when it completes a line."""
+KNOWN = {"bufsize", "cwd", "stdin", "stdout", "stderr", "start_new_session", "process_group", "umask"}
 """The options of `Popen` that a template supports."""
 OF_A_PROCESS = ("Umask", "Uid", "Gid", "Groups", "SigBlk", "SigIgn", "CapInh", "CapEff", "NoNewPrivs", "Seccomp:")
 
@@ -53,10 +56,10 @@ class WarmProcess(subprocess.Popen[bytes]):
 
     def _execute_child(self, args: Any, _executable: Any, *rest: Any) -> None:
         _preexec, _close, _pass, cwd, env, _info, _flags, _shell, *pipes = rest[:14]
-        new_session, group = rest[-2:]
+        umask, new_session, group = rest[-3:]
         fds = [number if fd == -1 else fd for number, fd in enumerate((pipes[0], pipes[3], pipes[5]))]
         try:
-            self.pid = self._template.fork(args, env, os.fspath(cwd), bool(new_session), group, fds)
+            self.pid = self._template.fork(args, env, os.fspath(cwd), umask, bool(new_session), group, fds)
             self._child_created = True
         finally:
             self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
@@ -69,7 +72,7 @@ class ZotTemplate:
         self._entry = entry
         self._surroundings = surroundings()
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        env = {**os.environ, "PYTHONPATH": str(ROOT), MARK: "0" * 32}
+        env = {**os.environ, "PYTHONPATH": str(ROOT), MARK: "0" * 32, TOKEN: "0" * 32}
         self._read_at_start = read_at_start(env)
         with theirs:
             self._process = subprocess.Popen(
@@ -95,13 +98,15 @@ class ZotTemplate:
         )
 
     def fork(
-        self, args: list[str], env: dict[str, str], cwd: str, new_session: bool, group: int, fds: list[int]
+        self, args: list[str], env: dict[str, str], cwd: str, umask: int, new_session: bool, group: int, fds: list[int]
     ) -> int:
         """The pid of the new child. Raises OSError if it cannot have this folder or group, or the template has gone."""
         argument = json.dumps([args, env[MARK], new_session, None if group == -1 else group]).encode()
         block = protocol.environment_block(env)
         self._last_id += 1
-        request = protocol.Fork(self._last_id, self._entry, argument, os.fsencode(cwd), block, None)
+        request = protocol.Fork(
+            self._last_id, self._entry, argument, os.fsencode(cwd), block, None if umask == -1 else umask
+        )
         reader, writer = os.pipe()
         with open(reader, "rb") as answers:
             try:
@@ -143,7 +148,7 @@ class ZotTemplate:
 
 
 def read_at_start(env: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in env.items() if name.startswith(AT_START)}
+    return {name: value for name, value in env.items() if name.startswith(AT_START) and not name.startswith(COMPLETED)}
 
 
 def surroundings() -> list[str]:
@@ -168,7 +173,8 @@ def start(argv: list[str], *, env: dict[str, str], **popen: Any) -> subprocess.P
 
 
 def _forked(argv: list[str], env: dict[str, str], popen: dict[str, Any]) -> WarmProcess | None:
-    entry = "zot_with_model" if any(word.startswith("--base-url") for word in argv) else "zot"
+    is_with_model = any(word == "batch" or word.startswith("--base-url") for word in argv)
+    entry = "zot_with_model" if is_with_model else "zot"
     if entry in _of_this_process and _of_this_process[entry].has_gone():
         _of_this_process.pop(entry).stop()
     if entry not in _of_this_process:

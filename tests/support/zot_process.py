@@ -19,6 +19,7 @@ import psutil
 from supervisor.discovery.environment import is_secret
 from supervisor.home.config import Config
 from tests.support import warm_start
+from tests.support.child_pids import child_pids
 from tests.support.marked_processes import command_line, marked_pids
 from tests.support.patience import PATIENCE_S
 from tests.support.warm_start import MARK, ROOT
@@ -104,6 +105,7 @@ class Running:
         self._lines: list[bytes] = []
         self._taken = bytearray()
         self._partial = bytearray()
+        self._has_left_nothing = False
         begin = popen.pop("begin", subprocess.Popen)
         with self._errors.open("wb") as stderr:
             streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": stderr, **popen}
@@ -124,18 +126,15 @@ class Running:
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None and not stream.closed:
                 stream.close()
-        for pid in marked_pids(MARK, self._mark):
+        for pid in [] if self._has_left_nothing else marked_pids(MARK, self._mark):
             os.kill(pid, signal.SIGKILL)
 
     def _wait_for_reaper(self) -> None:
         """The reaper of a killed `zot` ends what that left, then itself. By now it is our child, to be collected."""
-        for child in psutil.Process().children():
-            try:
-                command = child.cmdline()
-            except psutil.Error:
-                continue
+        for pid in child_pids():
+            command = command_line(pid).split()
             if str(self.pid) in command and any("reaper_main" in word for word in command):
-                child.wait(PATIENCE_S)
+                psutil.Process(pid).wait(PATIENCE_S)
 
     def wait_for(self, kind: type, **fields: Any) -> Any:
         """Reads up to the first record of this type with these field values."""
@@ -171,9 +170,9 @@ class Running:
             status = self.process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             raise AssertionError(f"still running; {self._taken.decode()}\n{self.errors()}") from None
-        return Outcome(
-            status, bytes(self._taken), self.errors(), [command_line(pid) for pid in marked_pids(MARK, self._mark)]
-        )
+        left = marked_pids(MARK, self._mark)
+        self._has_left_nothing = not left  # nor will anything come of it
+        return Outcome(status, bytes(self._taken), self.errors(), [command_line(pid) for pid in left])
 
     def _read_line(self, deadline: float) -> bytes:
         """The next line; at the end of the output, an incomplete line."""

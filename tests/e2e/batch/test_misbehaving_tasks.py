@@ -79,7 +79,7 @@ def test_a_task_that_harms_its_run_harms_no_other(zot: Zot, server: MessagesServ
         "silent": {"prompt": "hang", "timeout_s": 1.0},
     }
     batch.tasks({**tasks, **limited})
-    found = batch.run("-j", "4", "--run-memory", "150MB")
+    found = batch.run("-j", "4", "--run-memory", "150MB", cold=True)
     assert (found.status, found.leftovers) == (Status.PARTIAL_BATCH.exit_code, []), found.stderr
     assert batch.finals() == dict.fromkeys([*tasks, *limited], 1)
     statuses = {task: one["status"] for task, one in batch.results().items()}
@@ -103,7 +103,7 @@ def test_a_process_that_was_stopped_goes_on(zot: Zot, server: MessagesServer, vi
     batch = BatchCommand(zot, server)
     wait = "bash while [ ! -e go ]; do sleep 0.02; done"
     batch.tasks({"a": wait, "b": "x", "c": "x"})
-    with batch.start("-j", "1", "-q") as running:
+    with batch.start("-j", "1", "-q", cold=True) as running:
         wait_until(batch.started)
         child = wait_until(lambda: running.find_child("template_main"))
         pid = running.pid if victim == "batch" else child
