@@ -20,7 +20,7 @@ from supervisor.calls.verdict_request import VerdictInFlight, VerdictRequests
 from supervisor.cleanup.env_marks import EXTENSION, TOKEN
 from supervisor.cleanup.orphans import Orphans
 from supervisor.cleanup.tracker import ProcessTracker
-from supervisor.extension.connection.host_calls import refuse_all
+from supervisor.extension.connection.open_calls import refuse_all
 from supervisor.extension.extension import Extension
 from supervisor.extension.host_context import EventSink, HostContext
 from supervisor.extension.lifecycle import State
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from supervisor.calls.verdict import Judgement
     from supervisor.cleanup.keeper import Keeper
     from supervisor.discovery.found import Found
-    from supervisor.extension.connection.host_calls import HostCallAnswer
+    from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.notices import NoticeKind
     from supervisor.loop.loop import Loop
     from supervisor.monitoring.stats_file import StatsFile
