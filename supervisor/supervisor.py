@@ -17,7 +17,7 @@ from supervisor.calls.round_trip import RoundTrip
 from supervisor.calls.tool_call import ToolCallInFlight
 from supervisor.calls.verdict_request import VerdictRequests
 from supervisor.cleanup.host_processes import HostProcesses
-from supervisor.extension.connection.host_calls import refuse_all
+from supervisor.extension.connection.open_calls import refuse_all
 from supervisor.extension.extension import Extension
 from supervisor.extension.host_context import EventSink, HostContext
 from supervisor.extension.lifecycle import State
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from supervisor.calls.tool_call import ToolAnswer
     from supervisor.cleanup.keeper import Keeper
     from supervisor.discovery.found import Found
-    from supervisor.extension.connection.host_calls import HostCallAnswer
+    from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.notices import NoticeKind
     from supervisor.loop.loop import Loop
     from supervisor.monitoring.stats_file import StatsFile

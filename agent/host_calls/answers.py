@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent.run.budget import Spending
     from agent.run.conversation import Conversation
     from agent.tools.toolbox import Toolbox
-    from supervisor.extension.connection.host_calls import HostCallAnswer
+    from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind
     from supervisor.supervisor import Supervisor

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar, Literal
 
-    from ..parts import Cost
+    from ..parts import Cost, SentPrompt
 
 
 class TaskUsage(Part):
@@ -37,6 +37,7 @@ class TaskResult(Part):
     """One attempt of a task, from its start to its end. Times are RFC 3339 in UTC."""
 
     _parts: ClassVar[dict[str, str]] = {
+        "sent": "SentPrompt[]",
         "usage": "TaskUsage",
         "extensions": "Cost{}",
         "setup": "CommandEnd",
@@ -56,9 +57,12 @@ class TaskResult(Part):
     text: str = ""
     """The final text, as in the `result` record. Cut to `TEXT_KEPT` bytes; the events have all of it."""
     is_cut: bool = False
-    """Whether the text was longer, or the answer was, which is then left out."""
+    """Whether the text was longer, or one of `sent`, or the answer, which is then left out."""
     answer: Any = None
     """With `output_schema`: the JSON of the final text, if it fits."""
+    sent: tuple[SentPrompt, ...] | None = None
+    """As in the `result` record: the prompts of extensions that have run after that of the task; absent if there was
+    none. Each text is cut to `SENT_KEPT` bytes."""
     steps: int = 0
     usage: TaskUsage = TaskUsage()
     cost_usd: float | None = None

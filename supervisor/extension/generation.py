@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.discovery.found import Found
-    from supervisor.extension.connection.host_calls import HostCallAnswer
+    from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.host_context import EventSink, GenerationOwner, HostContext
     from supervisor.extension.worker import Worker
     from supervisor.process.table import Process, ProcessTable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from supervisor.extension.connection.host_calls import refuse_all
+from supervisor.extension.connection.open_calls import refuse_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from supervisor.accounting.account import Account
     from supervisor.cleanup.tracker import ProcessTracker
     from supervisor.discovery.found import Found
-    from supervisor.extension.connection.host_calls import HostCallAnswer
+    from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.notices import NoticeKind
     from supervisor.extension.worker import Shown, Worker
     from supervisor.loop.loop import Loop

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from supervisor.accounting.rates import TreeUse
-from supervisor.extension.connection.host_calls import HostCalls
+from supervisor.extension.connection.open_calls import OpenCalls
 from supervisor.extension.connection.reception import Reception
 from supervisor.extension.connection.round_trips import RoundTrips
 from supervisor.extension.crash_cause.last_words import LastWords
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from supervisor.accounting.account import Account
-    from supervisor.extension.connection.host_calls import HostCallAnswer
+    from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.log import ExtensionLog
     from supervisor.extension.notices import Notices
     from supervisor.loop.loop import Loop, Timer
@@ -131,7 +131,7 @@ class Worker(Reception):
         self._is_drained = dialect.drain_s > 0
         self._timer: Timer | None = None
         self._acked = False
-        self._host_calls = HostCalls(
+        self._host_calls = OpenCalls(
             loop, session, self._reply, since=self.started_at, on_fault=self._on_fault, remark=owner.notices.remark
         )
         self._handlers |= {

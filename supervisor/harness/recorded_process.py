@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from supervisor.accounting.account import Account
-from supervisor.extension.connection.host_calls import refuse_all
+from supervisor.extension.connection.open_calls import refuse_all
 from supervisor.extension.connection.process_worker import ProcessWorker
 from supervisor.extension.handshake import Readiness
 from supervisor.extension.lifecycle import State
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.discovery.found import Found
-    from supervisor.extension.connection.host_calls import HostCallAnswer
+    from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.restart import WorkerEnding
     from supervisor.extension.worker import Shown, Worker
     from supervisor.harness.matching import ScriptPaths

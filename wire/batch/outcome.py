@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
-from wire.events import Cost  # noqa: TC001  (msgspec reads the annotations)
+from wire.events import Cost, SentPrompt  # noqa: TC001  (msgspec reads the annotations)
 
 
 class TaskStatus(Enum):
@@ -76,9 +76,12 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     """The final text, as in the `result` record. Cut to `TEXT_KEPT` bytes; the events have all of it."""
     is_cut: bool = False
-    """Whether the text was longer, or the answer was, which is then left out."""
+    """Whether the text was longer, or one of `sent`, or the answer, which is then left out."""
     answer: Raw | msgspec.UnsetType = msgspec.UNSET
     """With `output_schema`: the JSON of the final text, if it fits."""
+    sent: tuple[SentPrompt, ...] | msgspec.UnsetType = msgspec.UNSET
+    """As in the `result` record: the prompts of extensions that have run after that of the task; absent if there was
+    none. Each text is cut to `SENT_KEPT` bytes."""
     steps: int = 0
     usage: Usage = Usage()
     cost_usd: float | None = None
@@ -119,16 +122,29 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 TEXT_KEPT = 64 * 1024
 """Bytes of the text that the journal keeps of each attempt."""
+SENT_KEPT = 6 * 1024
+"""The same of each prompt that an extension has sent. There are ten at most."""
 
 
 def bounded(outcome: Outcome) -> Outcome:
-    """The outcome with at most `TEXT_KEPT` bytes of its text, and without an `answer` that is longer."""
-    if len(outcome.text) * 4 <= TEXT_KEPT and isinstance(outcome.answer, msgspec.UnsetType):
-        return outcome
-    text = outcome.text.encode("utf-8", "replace")
-    is_cut = len(text) > TEXT_KEPT
+    """The outcome with at most `TEXT_KEPT` bytes of its text and `SENT_KEPT` of those in `sent`, and without an
+    `answer` that is longer."""
+    text, is_cut = _cut(outcome.text, TEXT_KEPT)
     if is_cut:
-        outcome = replace(outcome, text=text[:TEXT_KEPT].decode("utf-8", "ignore"), is_cut=True)
+        outcome = replace(outcome, text=text, is_cut=True)
+    if not isinstance(outcome.sent, msgspec.UnsetType):
+        cut = [_cut(each.text, SENT_KEPT) for each in outcome.sent]
+        if any(is_cut for _, is_cut in cut):
+            sent = tuple(replace(each, text=text) for each, (text, _) in zip(outcome.sent, cut, strict=True))
+            outcome = replace(outcome, sent=sent, is_cut=True)
     if not isinstance(outcome.answer, msgspec.UnsetType) and len(bytes(outcome.answer)) > TEXT_KEPT:
         outcome = replace(outcome, answer=msgspec.UNSET, is_cut=True)
     return outcome
+
+
+def _cut(text: str, most: int) -> tuple[str, bool]:
+    """At most so many bytes of a text, and whether it was longer."""
+    if len(text) * 4 <= most:
+        return text, False
+    written = text.encode("utf-8", "replace")
+    return (text, False) if len(written) <= most else (written[:most].decode("utf-8", "ignore"), True)

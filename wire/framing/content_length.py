@@ -30,11 +30,10 @@ from wire.framing.length_headers import (
     NOT_BLANK,
     OTHER_LINE,
     OTHER_WITHIN,
-    USUAL,
-    USUAL_WITHIN,
     first_header,
     is_body,
     is_usual_body,
+    usual_messages,
 )  # fmt: skip
 from wire.framing.lines import COPIED, DEFAULT_FRAME_LIMIT, PREFIX_KEPT, Line, Oversize
 
@@ -131,29 +130,17 @@ class ContentSplitter:
         """Takes the messages with which a chunk begins, as long as there is nothing unusual about them and each is
         whole; a header may be the end of the chunk, and its body the next one. Returns where the rest begins."""
         at = 0
-        have = len(data)
         if self._state is _State.BODY:
-            if have < self._size or not is_usual_body(data, 0, self._size):
+            if len(data) < self._size or not is_usual_body(data, 0, self._size):
                 return 0
             at = self._size
-            self._found.append(data if at == have else data[:at])
+            self._found.append(data if at == len(data) else data[:at])
             self._state = _State.TEXT
             self._header = b""
-        while data.startswith(USUAL, at):
-            start = data.find(b"\r\n\r\n", at, at + USUAL_WITHIN) + 4
-            digits = data[at + len(USUAL) : start - 4]
-            if not digits.isdigit() or (size := int(digits)) > self.limit or size < 2:
-                break
-            end = start + size
-            if end > have:
-                if start == have:
-                    self._begin_body(data[at : have - 3], size)
-                    return have
-                break
-            if not is_usual_body(data, start, end):
-                break
-            self._found.append(data[start:end])
-            at = end
+        at, announced = usual_messages(data, at, self.limit, self._found)
+        if announced:
+            self._begin_body(data[at:-3], announced)
+            return len(data)
         return at
 
     def finish(self) -> Line | Oversize | None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from wire.framing.lines import PREFIX_KEPT
 from wire.lenient_json import UNREADABLE
+
+if TYPE_CHECKING:
+    from wire.framing.lines import Line, Oversize
 
 MOST = 1 << 30
 """Bytes that a header may announce. What announces more is text."""
@@ -30,8 +34,8 @@ PLAIN = 16 * 1024
 HELD_LIMIT = 32 * 1024 * 1024
 """If more bytes than this are held, `feed` goes on."""
 FIRST, LAST = b"{"[0], b"}"[0]
-USUAL = b"Content-Length: "
-USUAL_WITHIN = 30
+_USUAL = b"Content-Length: "
+_USUAL_WITHIN = 30
 """Bytes of a header that begins like this, with its blank line, unless its number is very long."""
 
 _OTHER = rb"[A-Za-z][A-Za-z0-9-]{0,29}:[^\r\n{]{0,100}"
@@ -63,6 +67,25 @@ def first_header(held: bytearray, start: int, at: int, end: int) -> int | None:
     while seen is not None and held[seen.start() - 1] not in b"Cc":
         seen = _WHOLE.search(held, seen.start() + 1, end)
     return None if seen is None else seen.start() - 1
+
+
+def usual_messages(data: bytes, at: int, limit: int, found: list[Line | Oversize]) -> tuple[int, int]:
+    """Adds the bodies of the messages from `at` on, as long as there is nothing unusual about them and each is whole.
+    Returns where the rest begins, and if that is the header of a usual message alone, the size of its body, else 0."""
+    have = len(data)
+    while data.startswith(_USUAL, at):
+        start = data.find(b"\r\n\r\n", at, at + _USUAL_WITHIN) + 4
+        digits = data[at + len(_USUAL) : start - 4]
+        if not digits.isdigit() or (size := int(digits)) > limit or size < 2:
+            break
+        end = start + size
+        if end > have:
+            return at, size if start == have else 0
+        if not is_usual_body(data, start, end):
+            break
+        found.append(data[start:end])
+        at = end
+    return at, 0
 
 
 def is_usual_body(data: bytes, start: int, end: int) -> bool:

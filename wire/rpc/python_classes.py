@@ -102,7 +102,9 @@ def pages() -> dict[str, str]:
         "host_answers.py": _answers(
             "What the methods of a host return.", HOST_ANSWERS, "from .answers import ExtensionStats"
         ),
-        "batches/results.py": _answers("What a batch gives.", BATCH, "from ..parts import Cost", RENAMED_BATCH),
+        "batches/results.py": _answers(
+            "What a batch gives.", BATCH, "from ..parts import Cost, SentPrompt", RENAMED_BATCH
+        ),
     }
 
 

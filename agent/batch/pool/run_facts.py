@@ -54,6 +54,7 @@ class ResultRecord(msgspec.Struct):
     session: str = ""
     extensions: dict[str, events.Cost] = {}
     answer: Raw | msgspec.UnsetType = msgspec.UNSET
+    sent: tuple[events.SentPrompt, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 _KINDS: dict[bytes, type[msgspec.Struct]] = {

@@ -78,6 +78,7 @@ def outcome_of(attempt: Attempt, facts: RunFacts, ending: Ending) -> Outcome:
         may_pass=may_pass(status, said is not None and said.may_pass),
         text="" if result is None else result.text,
         answer=msgspec.UNSET if result is None else result.answer,
+        sent=msgspec.UNSET if result is None else result.sent,
         steps=facts.step if result is None else result.steps,
         usage=facts.usage,
         cost_usd=cost,

@@ -142,14 +142,18 @@ def test_tasks_of_a_batch_have_processes_of_their_own(place):
             return tool_reply([PLACE, ("bash", {"command": "rm -rf x"})])
         sessions.add(json.loads(done[0])["session"])
         assert done[1].startswith("Destructive commands are not allowed.")
-        return text_reply(f"answer to {said(messages)[0]}")
+        return text_reply(f"answer to {'more' if 'more' in said(messages) else said(messages)[0]}")
 
     place.server.otherwise = model
-    batch.tasks({name: f"task {name}" for name in ids})
+    tasks = {name: f"task {name}" for name in ids}
+    batch.tasks({**tasks, "t0": json.dumps({"send": "more"})})
     found = batch.run("-j", "2", "-q")
     assert (found.status, found.leftovers) == (0, [])
     results = batch.results()
-    assert {name: results[name]["text"] for name in ids} == {name: f"answer to task {name}" for name in ids}
+    assert {name: results[name]["text"] for name in ids[1:]} == {name: f"answer to task {name}" for name in ids[1:]}
+    sent = results["t0"]["sent"][0]
+    assert (sent["extension"], sent["text"]) == ("workbench", "answer to more")
+    assert not [name for name in ids[1:] if "sent" in results[name]]
     assert len(sessions) == len(ids)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from supervisor.extension.connection.host_calls import OPEN_LIMIT
+from supervisor.extension.connection.open_calls import OPEN_LIMIT
 from supervisor.extension.lifecycle import State
 from supervisor.loop.future import Failure
 from tests.support.host import LATER, SOON

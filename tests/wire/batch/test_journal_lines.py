@@ -17,7 +17,8 @@ from wire.batch.journal_lines import (
     encode_line,
     is_whole,
 )
-from wire.batch.outcome import TEXT_KEPT, bounded
+from wire.batch.outcome import SENT_KEPT, TEXT_KEPT, bounded
+from wire.events import SentPrompt, Totals
 
 STARTED = Started(seq=3, commit=2, t=1.5, task="a", attempt=1, digest="d")
 
@@ -82,4 +83,26 @@ def test_a_long_text_is_cut_between_characters():
     assert (len(cut.text.encode()), cut.text.strip("€"), cut.is_cut) == (TEXT_KEPT - TEXT_KEPT % 3, "", True)
     assert cut.answer is msgspec.UNSET
     fits = outcome("a", text="€" * 10, answer=msgspec.Raw(b"1"))
+    assert bounded(fits) is fits
+
+
+def sent_prompt(text: str) -> SentPrompt:
+    return SentPrompt(
+        extension="e", status="ok", reason="", text=text, steps=1, usage=Totals(1, 2, 3, 4), cost_usd=None
+    )
+
+
+def test_the_prompts_of_extensions_are_in_the_line_if_there_were_any():
+    line = Finished(seq=1, t=1.0, task="a", attempt=1, final=True, outcome=outcome("a", sent=(sent_prompt("hi"),)))
+    assert decode_line(encode_line(line)[:-1]) == line
+    without = encode_line(Finished(seq=1, t=1.0, task="a", attempt=1, final=True, outcome=outcome("a")))
+    assert b'"sent"' not in without
+    assert decode_line(without[:-1]).outcome.sent is msgspec.UNSET
+
+
+def test_long_texts_of_the_prompts_of_extensions_are_cut():
+    cut = bounded(outcome("a", sent=(sent_prompt("hi"), sent_prompt("€" * SENT_KEPT))))
+    assert [len(each.text.encode()) for each in cut.sent] == [2, SENT_KEPT - SENT_KEPT % 3]
+    assert cut.is_cut
+    fits = outcome("a", sent=(sent_prompt("hi"),))
     assert bounded(fits) is fits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from supervisor.extension.connection.host_calls import NO_AGENT, OPEN_LIMIT, SHARE_S
+from supervisor.extension.connection.open_calls import NO_AGENT, OPEN_LIMIT, SHARE_S
 from supervisor.extension.lifecycle import State
 from tests.support.scripted_dialect import Sh, scripted_dialect
 from tests.support.stand import Stand

@@ -34,7 +34,7 @@ class HostCallAnswer:
 
     __slots__ = ("_calls", "_key")
 
-    def __init__(self, calls: HostCalls, key: str) -> None:
+    def __init__(self, calls: OpenCalls, key: str) -> None:
         self._calls = calls
         self._key = key
 
@@ -62,7 +62,7 @@ def refuse_all(_call: HostCall, answer: HostCallAnswer) -> None:
     answer.refuse(NO_AGENT)
 
 
-class HostCalls:
+class OpenCalls:
     """The open calls of one worker. `send` writes to the worker and never waits. `on_fault` gets the reason when the
     session cannot write an answer: the worker is then of no use. `remark` writes a line into the log."""
 
