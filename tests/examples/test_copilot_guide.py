@@ -70,7 +70,7 @@ def test_the_first_run(zot, shop):
 def test_the_manifest_that_is_shown_can_be_used():
     (shown,) = re.findall(r"^```json\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
     manifest = parse_manifest(shown.encode(), {"name": "x", "exec": "node", "dialect": "copilot"})
-    assert (manifest.on_failure, manifest.timeouts.intercept, manifest.timeouts.tool_call) == ("deny", 20, 300)
+    assert (manifest.on_failure, manifest.timeouts.intercept, manifest.timeouts.tool_call) == ("deny", 120, 900)
     assert all(f"`{field}`" in section("`extension.json` beside it") for field in GIVEN)
 
 

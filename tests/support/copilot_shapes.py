@@ -197,6 +197,19 @@ class Handle(Shape):
     handle: str
 
 
+class Snapshot(Shape):
+    sessionId: str  # noqa: N815
+    startTime: str  # noqa: N815
+    modifiedTime: str  # noqa: N815
+    isRemote: bool  # noqa: N815
+    alreadyInUse: bool  # noqa: N815
+    workspacePath: str | None  # noqa: N815
+    workingDirectory: str  # noqa: N815
+    currentMode: Literal["interactive", "plan", "autopilot"]  # noqa: N815
+    sessionLimits: None  # noqa: N815
+    selectedModel: str = ""  # noqa: N815
+
+
 class CurrentModel(Shape):
     modelId: str = ""  # noqa: N815
     reasoningEffort: str = ""  # noqa: N815
@@ -323,6 +336,7 @@ ANSWERS: dict[str, Any] = {
     "session.send": Sent,
     "session.abort": Success,
     "session.getMessages": Messages,
+    "session.metadata.snapshot": Snapshot,
     "session.detach": Success,
     "session.destroy": Any,
     "session.options.update": Success,

@@ -43,7 +43,7 @@ def test_tools_and_hooks_and_the_session_of_one_run(each_sdk):
     assert seen[0] == f"workspace: {place.zot.home}/workspaces/{outcome.result.session}"
     assert 'first tool: {"toolName":"guide_greet","success":true,"result":{"content":"Hello, Ada"}}' in seen
     assert any(line.endswith(": Done.") for line in seen), "the answer that it heard of"
-    assert seen[-1].startswith('events: {"user.message":1,')
+    assert seen[-1].startswith('events: {"session.start":1,"user.message":1,')
     summaries = [record.message for record in outcome.of(Extension) if record.event == "summary"]
     assert summaries == ["sums up the session: ended: complete"]
     assert {name: cost.exit_status for name, cost in outcome.result.extensions.items()} == {

@@ -49,9 +49,11 @@ class Events:
         self._requests = requests
         self._host = host
         self._began_at = unix_ms()
-        self._start = requests.time()
+        self.start = requests.time().decode()
+        """When the session began, for this extension."""
         self._has_begun = False
-        self._model = host.model
+        self.model = host.model
+        """The model of the last request, or the one that the session began with; "" if there is none."""
         self._turn = "0"
         self._was_aborted = False
         self._kept: deque[bytes] = deque()
@@ -130,7 +132,7 @@ class Events:
             "version": 1,
             "producer": "zot",
             "copilotVersion": host.version,
-            "startTime": self._start.decode(),
+            "startTime": self.start,
             **({"selectedModel": host.model} if host.model else {}),
             "context": {"cwd": valid_text(host.cwd)},
         }
@@ -138,9 +140,9 @@ class Events:
     def _usage(self, event: frames.Event) -> Iterator[tuple[str, Data]]:
         """Copilot counts what was cached among the input. Of another model it is told as it is used."""
         model, tokens = event.model or "", event.tokens or NO_TOKENS
-        if model and model != self._model:
-            yield "session.model_change", {**({"previousModel": self._model} if self._model else {}), "newModel": model}
-            self._model = model
+        if model and model != self.model:
+            yield "session.model_change", {**({"previousModel": self.model} if self.model else {}), "newModel": model}
+            self.model = model
         yield (
             USAGE,
             {

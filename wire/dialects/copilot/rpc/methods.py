@@ -91,6 +91,7 @@ class Methods:
         self._at_once: dict[str, Callable[[bytes, Raw | UnsetType], Received]] = {
             "session.log": self._log,
             "session.getMessages": self._messages,
+            "session.metadata.snapshot": self._snapshot,
             NO_ANSWERS_AFTER: self._leave,
             "session.destroy": self._leave,
             "session.options.update": self._update_options,
@@ -172,6 +173,23 @@ class Methods:
         _read_any(params)
         events = answered(written_id, b'{"events":%b}' % self._events.kept) if written_id else b""
         return (), events
+
+    def _snapshot(self, written_id: bytes, params: Raw | UnsetType) -> Received:
+        _read_any(params)
+        host = self._host
+        session = {
+            "sessionId": self.joined.session_id,
+            "startTime": self._events.start,
+            "modifiedTime": self._requests.time().decode(),
+            "isRemote": False,
+            "alreadyInUse": False,
+            "workspacePath": host.workspace or None,
+            "workingDirectory": host.cwd,
+            "currentMode": "interactive",
+            "sessionLimits": None,
+        }
+        model = {"selectedModel": self._events.model} if self._events.model else {}
+        return (), self._result(written_id, session | model)
 
     def _leave(self, written_id: bytes, params: Raw | UnsetType) -> Received:
         """Its SDK no longer answers calls. Its hooks stay: without an answer they are as in any other failure."""

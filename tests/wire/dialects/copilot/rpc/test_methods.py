@@ -14,7 +14,7 @@ from tests.support.copilot_methods import HOST, Talk, error_of, read, result_of
 from tests.support.copilot_shapes import ANSWERS
 from wire import frames
 from wire.dialects import host_calls
-from wire.dialects.base import HostCalled, Remarked, Setup
+from wire.dialects.base import HostCalled, HostInfo, Remarked, Setup
 from wire.dialects.copilot.joining import Joined, Tool
 from wire.dialects.copilot.rpc.methods import OPEN_LIMIT, REMARKS_LIMIT
 from wire.dialects.copilot.session import CopilotSession
@@ -120,6 +120,22 @@ def test_the_messages_are_the_events_that_were_told():
     assert messages == []
     _, event = result_of("session.getMessages", answer)["events"]
     assert (event["type"], event["data"]["content"]) == ("user.message", "Hi")
+
+
+def test_the_snapshot_says_which_session_it_is_and_where():
+    talk = Talk()
+    (_, answer), epoch = talk.take("session.metadata.snapshot"), "1970-01-01T00:00:00.000Z"
+    assert result_of("session.metadata.snapshot", answer) == {
+        "sessionId": "S", "startTime": epoch, "modifiedTime": epoch, "isRemote": False, "alreadyInUse": False,
+        "workspacePath": "/work/S", "workingDirectory": "/repo", "currentMode": "interactive", "sessionLimits": None,
+        "selectedModel": "m",
+    }  # fmt: skip
+    talk.events.event(frames.Event("usage", model="other"))
+    _, answer = talk.take("session.metadata.snapshot")
+    assert result_of("session.metadata.snapshot", answer)["selectedModel"] == "other"
+    _, answer = Talk(HostInfo("1", "", "", "/repo")).take("session.metadata.snapshot")
+    assert answer["result"]["workspacePath"] is None
+    assert "selectedModel" not in answer["result"]
 
 
 @pytest.mark.parametrize(
