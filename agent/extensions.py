@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from supervisor.discovery.discover import Discovery
     from supervisor.discovery.found import Found
     from supervisor.discovery.steps import Steps
-    from supervisor.extension.connection.host_calls import HostCallAnswer
+    from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.extension import Extension
     from supervisor.loop.loop import Loop
     from supervisor.reload.strict_admission import StrictAdmission

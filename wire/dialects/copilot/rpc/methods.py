@@ -178,7 +178,7 @@ class Methods:
         _read_any(params)
         host = self._host
         session = {
-            "sessionId": self.joined.session_id,
+            "sessionId": self._joined.session_id,
             "startTime": self._events.start,
             "modifiedTime": self._requests.time().decode(),
             "isRemote": False,
