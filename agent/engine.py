@@ -16,6 +16,7 @@ from agent.host_calls.answers import HostCalls
 from agent.host_calls.session_reloads import SessionReloads
 from agent.host_calls.workspace import Workspace
 from agent.model import catalogue
+from agent.model.provided import Provided
 from agent.model.provider import ProviderUnavailable
 from agent.prompt_result import PromptResult
 from agent.run import compaction, session_hooks
@@ -30,7 +31,6 @@ from agent.run.turn.guarded_text import judged
 from agent.run.turn.model_call import ModelCalls
 from agent.tools.catalogue import besides
 from agent.tools.toolbox import Toolbox
-from agent.transcript import now
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.supervisor import Supervisor
 from wire import events
@@ -80,12 +80,11 @@ class Engine:
     ) -> None:
         """With `session`, the conversation goes on."""
         self._options = options
-        self._version = version
-        self._provider = provider
-        self.provider_name = "none" if isinstance(provider, ProviderUnavailable) else provider.name
         self._event_writer = event_writer
         self._notices = notices
         self._say: Callable[[str], None] = lambda line: notices.say(f"zot: {line}")
+        self._provided = Provided(provider, self._say)
+        self.provider_name = self._provided.name
         self.spending = Spending(Budget(options.max_cost_usd, options.max_tokens))
         self.session = EngineSession(
             options,
@@ -109,7 +108,6 @@ class Engine:
         """Of the prompt that runs, or of the last one, which is closed."""
         self._steering.close()
         self._skipped: Sequence[Skipped] = ()
-        self._is_model_started = False
         self._needs_all_extensions = True
         """False for a slash command that ends the prompt: it needs only its own extension."""
         self.supervisor = Supervisor(
@@ -194,13 +192,13 @@ class Engine:
                     answer.status, answer.reason, answer.text, has_answer=is_done, error_context="user_input"
                 )
             text = answer.prompt
-        if isinstance(self._provider, ProviderUnavailable):
-            return PromptResult(self._provider.status, self._provider.reason)
+        if isinstance(provider := self._provided.provider, ProviderUnavailable):
+            return PromptResult(provider.status, provider.reason)
         if (used_up := self.spending.used_up()) is not None:
             return PromptResult(Status.BUDGET, used_up)
         steering = self._steering = Steering()
         abort.on_request(lambda _reason: steering.close())
-        self._ready_model(self._provider, abort)
+        self._ready_model(provider, abort)
         self._session_reloads.wait(self._event_writer)
         self.prompts += 1
         self.supervisor.panels.begin_prompt()
@@ -210,7 +208,7 @@ class Engine:
         run = self._run = Run(
             options,
             supervisor=self.supervisor,
-            provider=self._provider,
+            provider=provider,
             toolbox=self.toolbox,
             event_writer=self._event_writer,
             conversation=self.conversation,
@@ -246,14 +244,14 @@ class Engine:
         """Puts a summary, which the model writes, in the place of all messages but the last ones. Unless the status is
         `ok`, the conversation is as it was. The text of the result is the summary."""
         self._follow(abort)
-        if isinstance(self._provider, ProviderUnavailable):
-            return PromptResult(self._provider.status, self._provider.reason)
+        if isinstance(provider := self._provided.provider, ProviderUnavailable):
+            return PromptResult(provider.status, provider.reason)
         try:
             older, kept = compaction.split(self.conversation.transcript)
         except compaction.NothingToCompactError as error:
             return PromptResult(Status.ERROR, str(error))
-        self._ready_model(self._provider, abort)
-        calls = ModelCalls(self._provider, self._event_writer, self.conversation, abort)
+        self._ready_model(provider, abort)
+        calls = ModelCalls(provider, self._event_writer, self.conversation, abort)
         summarizer = Summarizer(
             calls,
             self._event_writer,
@@ -288,15 +286,11 @@ class Engine:
 
     def warm_up(self) -> None:
         """Has the model ready for a request that may come, also if its process has ended."""
-        if self._is_model_started and not isinstance(self._provider, ProviderUnavailable):
-            self._provider.warm_up()
+        self._provided.warm_up()
 
     def stop(self, *, at_once: bool) -> None:
         """Stops all children at the same time; with `at_once` it kills them without asking."""
-        provider = self._provider
-        others = (
-            [] if isinstance(provider, ProviderUnavailable) else [*provider.stoppables(), *self.toolbox.stoppables()]
-        )
+        others = [*self._provided.stoppables(), *self.toolbox.stoppables()]
         wanted_all = self._needs_all_extensions
         self.supervisor.stop(others, at_once=at_once, wanted_all=wanted_all, reason=self._end_reason)
 
@@ -307,8 +301,7 @@ class Engine:
 
     def close(self) -> None:
         """Tells the user what could not be written to the cassette. To be called after `stop`."""
-        if self._provider.error:
-            self._say(self._provider.error)
+        self._provided.close()
         self.conversation.close()
         if trouble := self.workspace.close():
             self._say(f"the workspace of the session is not removed: {trouble}")
@@ -325,23 +318,24 @@ class Engine:
         for line in self._options.remarks:
             self._say(line)
         self.session.tidy()
-        if command is None and needs_model and isinstance(self._provider, ProviderUnavailable):
+        provider = self._provided.provider
+        if command is None and needs_model and isinstance(provider, ProviderUnavailable):
             self._begin()
-            return PromptResult(self._provider.status, self._provider.reason)
+            return PromptResult(provider.status, provider.reason)
         found = starting.find_extensions(self._options, self._strict)
         self._skipped = found.discovery.skipped
         if command is not None:
             self.supervisor.restarts.hold()
         self.supervisor.prepare()
-        provider = None if command is not None or isinstance(self._provider, ProviderUnavailable) else self._provider
-        if provider is not None:
-            self._start_model(provider)
+        first = None if command is not None or isinstance(provider, ProviderUnavailable) else provider
+        if first is not None:
+            self._provided.start(first, self.model)
         self._notices.gather()
         unloaded = starting.start_extensions(found, self.supervisor, self.reloader, self._notices, self.workspace)
         if command is not None:
             starting.settle_for(command.name, self.supervisor, abort)
         else:
-            starting.settle(self._options, self.supervisor, provider, abort)
+            starting.settle(self._options, self.supervisor, first, abort)
         self._begin(tell_late=command is None and not abort.requested)
         self._notices.tell_gathered()
         missing = found.missing or starting.missing_extension(self.supervisor, self._event_writer, abort)
@@ -358,42 +352,18 @@ class Engine:
         abort.on_request(self.toolbox.cancel_pending)
 
     def _ready_model(self, provider: Provider, abort: Abort) -> None:
-        if self._is_model_started:
+        if self._provided.is_started:
             return
         self.supervisor.restarts.release()
-        self._start_model(provider)
+        self._provided.start(provider, self.model)
         starting.settle(self._options, self.supervisor, provider, abort)
         self._notices.has_begun = True
-
-    def _start_model(self, provider: Provider) -> None:
-        self._is_model_started = True
-        provider.start()
-        info = catalogue.find(self._options.model)
-        if info is not None and info.retires is not None:
-            self._say(f"the provider retires {info.id} on {info.retires}; choose another one with --model")
 
     def _begin(self, *, tell_late: bool = True) -> None:
         """Emits the first record. With `tell_late`, each extension that is still starting gets a notice."""
         extensions = self.supervisor.extensions
-        self._event_writer.begin(
-            events.Session(
-                schema_version=events.SCHEMA_VERSION,
-                zot_version=self._version,
-                id=self.session.id,
-                provider=self.provider_name,
-                model=self._options.model,
-                cwd=self._options.cwd,
-                extensions=tuple(extension.name for extension in extensions),
-                time=now(),
-                resumed=self.session.resumed,
-            )
-        )
+        self._event_writer.begin(self.session.record(extension.name for extension in extensions))
         self._notices.has_begun = tell_late
-        for extension in extensions:
-            if tell_late and not extension.state.is_settled:
-                self._notices.notice(
-                    extension,
-                    "late",
-                    "still starting; the run goes on, and its tools join in the turn after it is ready",
-                )
+        if tell_late:
+            starting.tell_late(extensions, self._notices)
         self.supervisor.begin_session()

@@ -15,9 +15,11 @@ from agent.sessions.load import SessionError, load
 from agent.sessions.opening import open_session
 from agent.sessions.remove import prune
 from agent.sessions.rows import Meta
+from agent.transcript import now
+from wire import events
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from agent.options import Options
@@ -67,6 +69,20 @@ class EngineSession:
     def id(self) -> str:
         """The id of the session's file; without one, of this run."""
         return self.conversation.id or self._name
+
+    def record(self, extensions: Iterable[str]) -> events.Session:
+        """The first record of a run with these extensions."""
+        return events.Session(
+            schema_version=events.SCHEMA_VERSION,
+            zot_version=self._version,
+            id=self.id,
+            provider=self._provider_name,
+            model=self._model,
+            cwd=self._cwd,
+            extensions=tuple(extensions),
+            time=now(),
+            resumed=self.resumed,
+        )
 
     def tidy(self) -> None:
         """Removes what other runs have left of sessions that never began, where sessions are kept."""

@@ -205,6 +205,14 @@ def is_owner_known(command: str, extensions: Iterable[Extension]) -> bool:
     return False
 
 
+def tell_late(extensions: Iterable[Extension], notices: StderrNotices) -> None:
+    """Says of each extension that is still starting that the run goes on without it."""
+    for extension in extensions:
+        if not extension.state.is_settled:
+            said = "still starting; the run goes on, and its tools join in the turn after it is ready"
+            notices.notice(extension, "late", said)
+
+
 def missing_extension(supervisor: Supervisor, event_writer: EventWriter, abort: Abort) -> str | None:
     """Waits for the required extensions. Names one that could not be started, and says why; None if all started."""
     required = [extension for extension in supervisor.extensions if extension.manifest.required]

@@ -123,7 +123,7 @@ class Project:
             before = []
         with self.engine(*replies, after(before, says("done")), **options) as engine:
             assert engine.prompt("go", Abort()).text == "done"
-            self.asked = engine._provider.asked
+            self.asked = engine._provided.provider.asked
             messages = engine.conversation.transcript
         return [text_of(block.content) for message in messages if message.role == "tool" for block in message.content]
 
