@@ -29,10 +29,7 @@ from agent.run.steering import Steering
 from agent.run.summarizer import Summarizer
 from agent.run.turn.guarded_text import judged
 from agent.run.turn.model_call import ModelCalls
-from agent.tools.catalogue import besides
 from agent.tools.toolbox import Toolbox
-from supervisor.home.runtime_dir import runtime_dir
-from supervisor.supervisor import Supervisor
 from wire import events
 from wire.dialects.base import HostInfo
 from wire.exit_codes import Status
@@ -110,22 +107,14 @@ class Engine:
         self._skipped: Sequence[Skipped] = ()
         self._needs_all_extensions = True
         """False for a slash command that ends the prompt: it needs only its own extension."""
-        self.supervisor = Supervisor(
+        self.supervisor = starting.make_supervisor(
             loop,
-            host=HostInfo(
+            options,
+            HostInfo(
                 version, self.provider_name, options.model, options.cwd, self.session.id, str(self.workspace.path)
             ),
-            logs=options.home / "logs",
-            strict_guards=options.strict_guards,
-            allow_asked=options.allow_asked or options.config.allow_asked,
+            notices,
             owns_process=owns_process,
-            limits=options.limits,
-            runtime_folder=runtime_dir(options.home),
-            keeper=options.keeper,
-            say=self._say,
-            reserved_tools=options.tools | besides(skills=bool(options.offered_skills), extensions=options.copilot),
-            on_notice=notices.notice,
-            on_note=notices.note,
             on_show=on_show,
             on_host_call=self.host_calls.take,
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.options import LEAST_S, SETTLE_S
+from agent.tools.catalogue import besides
 from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission
 from supervisor.discovery.discover import McpFiles, discovering
@@ -17,11 +18,13 @@ from supervisor.discovery.environment import extension_environment
 from supervisor.discovery.kind import COPILOT
 from supervisor.discovery.skipped import lines_of
 from supervisor.discovery.steps import finish
+from supervisor.home.runtime_dir import runtime_dir
 from supervisor.reload.reloader import Reloader
+from supervisor.supervisor import Supervisor
 from wire.dialects.table import dialect_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from agent.abort import Abort
     from agent.host_calls.workspace import Workspace
@@ -33,9 +36,13 @@ if TYPE_CHECKING:
     from supervisor.discovery.discover import Discovery
     from supervisor.discovery.found import Found
     from supervisor.discovery.steps import Steps
+    from supervisor.extension.connection.host_calls import HostCallAnswer
     from supervisor.extension.extension import Extension
+    from supervisor.loop.loop import Loop
     from supervisor.reload.strict_admission import StrictAdmission
-    from supervisor.supervisor import Supervisor
+    from wire.dialects.base import HostInfo
+    from wire.dialects.host_calls import HostCall
+    from wire.events import Record
     from wire.manifest import Manifest
 
 
@@ -50,6 +57,36 @@ class Findings(msgspec.Struct, frozen=True):
         """Names an extension that may not be started and that the run must not do without, and says why; None if there
         is none."""
         return next((skipped.why_needed for skipped in self.discovery.skipped if skipped.why_needed), None)
+
+
+def make_supervisor(
+    loop: Loop,
+    options: Options,
+    host: HostInfo,
+    notices: StderrNotices,
+    *,
+    owns_process: bool,
+    on_show: Callable[[Record], None],
+    on_host_call: Callable[[Extension, HostCall, HostCallAnswer], None],
+) -> Supervisor:
+    """The supervisor of a run, as its options say. The keyword arguments are those of `Supervisor`."""
+    return Supervisor(
+        loop,
+        host=host,
+        logs=options.home / "logs",
+        strict_guards=options.strict_guards,
+        allow_asked=options.allow_asked or options.config.allow_asked,
+        owns_process=owns_process,
+        limits=options.limits,
+        runtime_folder=runtime_dir(options.home),
+        keeper=options.keeper,
+        say=lambda line: notices.say(f"zot: {line}"),
+        reserved_tools=options.tools | besides(skills=bool(options.offered_skills), extensions=options.copilot),
+        on_notice=notices.notice,
+        on_note=notices.note,
+        on_show=on_show,
+        on_host_call=on_host_call,
+    )
 
 
 def strict_admission(options: Options) -> StrictAdmission | None:

@@ -87,7 +87,7 @@ def messages_of(request):
 def test_the_second_prompt_takes_up_the_conversation(engine):
     with engine(says("One."), says("Two.")) as made:
         first, second = made.prompt("first", Abort()), made.prompt("second", Abort())
-        asked = made._provider.asked
+        asked = made._provided.provider.asked
     assert (first.text, first.steps, second.text, second.steps) == ("One.", 1, "Two.", 1)
     assert messages_of(asked[1]) == [("user", "first"), ("assistant", "One."), ("user", "second")]
 
@@ -153,7 +153,7 @@ def test_after_a_compaction_the_session_file_still_has_all_that_was_said(engine,
             made.prompt(text, Abort())
         ended = made.compact(Abort())
         made.prompt("fourth", Abort())
-        asked = messages_of(made._provider.asked[-1])
+        asked = messages_of(made._provided.provider.asked[-1])
     assert (ended.status, ended.text, ended.steps, ended.usage.input) == (Status.OK, "All of it.", 0, 1)
     assert [role for role, _ in asked] == ["user", "user", "assistant", "user", "assistant", "user"]
     assert "All of it." in asked[0][1]
@@ -179,7 +179,7 @@ def test_a_message_is_for_the_prompt_that_runs_only(engine):
             made._event_writer._sink = steer_once
             made.prompt("first", Abort())
             made._event_writer._sink = sink
-        asked = [messages_of(request)[-1] for request in made._provider.asked]
+        asked = [messages_of(request)[-1] for request in made._provided.provider.asked]
     assert asked == [("user", "first"), ("user", "go on"), ("user", "first")]
 
 
@@ -191,7 +191,7 @@ def test_a_skill_is_active_until_the_end_of_its_prompt(engine):
         made.prompt("first", Abort())
         made.prompt("second", Abort())
         results = [record for record in made.records if isinstance(record, events.ToolResult)]
-        asked = made._provider.asked
+        asked = made._provided.provider.asked
     assert [record.is_error for record in results] == [False, True, False]
     assert results[1].content[0].text.endswith("the skill think allows only skill")
     assert [tool["name"] for tool in asked[0]["tools"]] == ["bash", "edit", "read", "skill", "write"]
@@ -224,7 +224,7 @@ def test_a_session_goes_on_and_a_new_one_begins(tmp_path, engine):
         assert load(path).message_rows == 4
         assert load(e.conversation.path).message_rows == 6
         assert load(e.conversation.path).meta.parent == first_id
-        assert messages_of(e._provider.asked[-1])[0] == ("user", "first")
+        assert messages_of(e._provided.provider.asked[-1])[0] == ("user", "first")
 
 
 def test_a_session_that_cannot_be_resumed_leaves_the_conversation(tmp_path, engine):
@@ -252,7 +252,9 @@ def test_a_conversation_is_repaired_before_a_prompt_and_its_file_has_the_same(en
         else:
             e.conversation.transcript.insert(1, called)
         assert e.prompt("second", Abort()).status is Status.OK
-        blocks = [block["type"] for message in e._provider.asked[-1]["messages"] for block in message["content"]]
+        blocks = [
+            block["type"] for message in e._provided.provider.asked[-1]["messages"] for block in message["content"]
+        ]
         assert blocks.index("tool_result") == blocks.index("tool_use") + 1
         loaded = load(e.conversation.path)
         assert loaded.repairs == 0
