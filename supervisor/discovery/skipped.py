@@ -68,8 +68,7 @@ class Why(msgspec.Struct, frozen=True):
 
     def with_way_out(self, found: Found) -> Why:
         """The same of one that needs trust, with what to do at the start of a run."""
-        other = ", or --trust-project" if found.scope is Scope.PROJECT else ""
-        return msgspec.structs.replace(self, advice=f"zot ext trust {shlex.quote(found.manifest.name)}{other}")
+        return msgspec.structs.replace(self, advice=_trusting(shlex.quote(found.manifest.name), found))
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -117,8 +116,7 @@ class Skipped(msgspec.Struct, frozen=True):
     def line(self) -> str:
         """The notice for the user."""
         if self.untrusted is not None:
-            whose = "this project" if self.untrusted.scope is Scope.PROJECT else "yours"
-            return f"{self.kind.noun} {self.name} of {whose} is {self.reason}"
+            return f"{self.kind.noun} {self.name} of {_whose(self.untrusted)} is {self.reason}"
         return f"{self.kind.load_line.format(folder=self.folder, name=self.name)}: {self.reason}"
 
     @property
@@ -151,6 +149,13 @@ def _line_of_several(skipped: Sequence[Skipped]) -> str:
         return f"{count} of yours cannot be used: {named}: zot ext list says why of each"
     if first is None:
         return f"{count} cannot be started: {named}: {why.text_of_several}"
-    whose, other = ("this project", ", or --trust-project") if first.scope is Scope.PROJECT else ("yours", "")
     said = "" if why.cause is Cause.NEVER_SEEN else f" ({why.what})"
-    return f"{count} of {whose} are not trusted{said}: not started: {named}; zot ext trust NAME{other}"
+    return f"{count} of {_whose(first)} are not trusted{said}: not started: {named}; {_trusting('NAME', first)}"
+
+
+def _whose(found: Found) -> str:
+    return "this project" if found.scope is Scope.PROJECT else "yours"
+
+
+def _trusting(name: str, found: Found) -> str:
+    return f"zot ext trust {name}" + (", or --trust-project" if found.scope is Scope.PROJECT else "")

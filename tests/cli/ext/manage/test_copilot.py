@@ -114,6 +114,19 @@ def test_the_doctor_names_what_is_missing(zot, place):
     assert row["findings"][0]["topic"] == "program"
 
 
+def test_the_doctors_say_what_is_broken_among_the_users_own(zot, place, tmp_path):
+    program = tmp_path / "copilot" / "extensions" / "mine" / "extension.mjs"
+    program.write_text("")
+    why = "extension.mjs is empty; write the extension, or remove the folder"
+    (row,) = run(zot, "ext", "doctor", "--json").json_lines
+    assert [(each["topic"], each["message"], each["advice"]) for each in row["findings"]] == [("manifest", why, "")]
+    (told,) = run(zot, "doctor", "--json").json_lines
+    failed = [each for each in told["checks"] if each["name"] == "extensions" and each["level"] == "fail"]
+    assert [(each["message"], each["advice"]) for each in failed] == [
+        (f"{program.parent}: {why}", "correct or remove it")
+    ]
+
+
 def test_its_protocol_is_none_that_scripts_are_for(zot, place):
     folder = copilot_extension(place, "notes")
     said = run(zot, "ext", "test", str(folder)).stderr
