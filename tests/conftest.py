@@ -144,8 +144,8 @@ def pytest_timeout_set_timer(item: pytest.Item, settings):
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport():
-    """No alarm while a report is written, which takes long on a busy machine: it would end the run, since no test
-    could be blamed for it. Where pytest-timeout leaves the alarm on, the next step of the test has its time."""
+    """No alarm while a report is written, which takes a busy machine its time: it would end the run, as no test could
+    be blamed for it. Where pytest-timeout leaves the alarm on, the next step of the test has its time."""
     left_s, again_s = signal.setitimer(signal.ITIMER_REAL, 0)
     try:
         return (yield)

@@ -28,7 +28,7 @@ def main(argv: list[str] | None = None) -> int:
     options = parse("batch", __doc__ or "", argv, parts=tuple(PARTS))
     report, claims = Report("batch", options), Claims()
     with Workshop() as workshop:
-        place = Place(workshop.folder)
+        place = Place(workshop.folder, quick=options.quick)
         for name, measure in PARTS.items():
             if name in (options.part or PARTS):
                 measure(report, place, claims, quick=options.quick)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from benchmarks.report import Report
 
 JOBS, QUICK_JOBS = (8, 32), (2,)
-RUNS, QUICK_RUNS = 300, 20
+RUNS, QUICK_RUNS = 300, 4
 ROUNDS, QUICK_ROUNDS = 5, 1
 WAYS = {"none": "no syncs", "turn": "a sync per turn", "line": "a sync per line"}
 MOST = 0.02

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from benchmarks.report import Report
 
 JOBS, QUICK_JOBS = 32, 4
-LIMIT, QUICK_LIMIT = 120, 60
+LIMIT, QUICK_LIMIT = 120, 30
 """Requests per minute; as many can come at first."""
-RUNS, QUICK_RUNS = 180, 62
+RUNS, QUICK_RUNS = 180, 31
 ROUNDS = 2
 MOST = 0.1
 

@@ -23,7 +23,7 @@ QUICK_FEW, QUICK_MANY = 2, 4
 COLD = 4
 ANSWERED = 4
 """Requests for each job."""
-DELAY_S = 2.0
+DELAY_S, QUICK_DELAY_S = 2.0, 0.2
 """Before an answer: long, so that all requests are open at the same time and the batch sends more and more."""
 ROUNDS = 2
 MIB = 2**20
@@ -37,7 +37,7 @@ def memory(report: Report, place: Place, claims: Claims, *, quick: bool) -> None
     cold: list[float] = []
     for number in range(1 if quick else ROUNDS):
         report.progress(f"memory, round {number + 1}")
-        sizes = {jobs: _of_batch(place, jobs) for jobs in (few, many)}
+        sizes = {jobs: _of_batch(place, jobs, QUICK_DELAY_S if quick else DELAY_S) for jobs in (few, many)}
         extra.append((sizes[many] - sizes[few]) / (many - few) / MIB)
         cold.append(_of_cold(place, 1 if quick else COLD) / MIB)
     table = Table("memory that no other process has (USS), MiB", ("", "median", "lowest", "highest"))
@@ -49,10 +49,10 @@ def memory(report: Report, place: Place, claims: Claims, *, quick: bool) -> None
     claims.add(claim, str(ratio), None if quick else ratio.middle <= MOST)
 
 
-def _of_batch(place: Place, jobs: int) -> int:
+def _of_batch(place: Place, jobs: int, delay_s: float) -> int:
     """The first requests are answered: a batch sends few at the same time until answers come."""
     answered = ANSWERED * jobs
-    with Api(DELAY_S, answered) as api:
+    with Api(delay_s, answered) as api:
         argv = place.batch_argv(place.tasks(answered + jobs), place.rundir(), place.live(api), jobs)
         return _held([_started(place, argv)], api, answered + jobs)
 

@@ -69,12 +69,13 @@ class Api:
 class Place:
     """A project without extensions, and a home. `live` and `replayed` are the flags of the two kinds of runs."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, quick: bool = False) -> None:
         self.folder = folder
         self.project = folder / "project"
         self.project.mkdir()
         self.env = {**os.environ, "ZOT_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT)}
-        self.env["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")  # compiled, as after an installation
+        if not quick:
+            self.env["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")  # compiled, as after an installation
         for name in LEFT_OUT:
             self.env.pop(name, None)
         self.cassette = folder / "cassette.jsonl"

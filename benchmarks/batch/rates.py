@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 JOBS, QUICK_JOBS = (1, 2, 8, 32), (2,)
 ROUNDS, QUICK_ROUNDS = 3, 1
-RUNS, QUICK_RUNS = 200, 20
+RUNS, QUICK_RUNS = 200, 4
 FORKS = 150
 DELAY_S = 0.2
 LIVE_TIMES, REPLAYED_TIMES, CPU_TIMES = 40.0, 25.0, 1.7
@@ -31,7 +31,8 @@ def rates(report: Report, place: Place, claims: Claims, *, quick: bool) -> None:
             ("live", place.live(api), LIVE_TIMES),
             ("replayed", place.replayed(), REPLAYED_TIMES),
         ):
-            place.cold(flags, 2, 2)  # compiles, for both
+            if not quick:
+                place.cold(flags, 2, 2)  # compiles, for both
             found: dict[int, list[tuple[Used, Used]]] = {jobs: [] for jobs in all_jobs}
             for number in range(rounds):
                 for jobs in all_jobs:
@@ -95,7 +96,7 @@ def delay(report: Report, place: Place, claims: Claims, *, quick: bool) -> None:
             for jobs in all_jobs:
                 report.progress(f"a slow server, {jobs} jobs, round {number + 1} of {rounds}")
                 cold = place.cold(flags, max(2 if quick else 6, jobs), jobs).rate
-                rate = place.batch(flags, max(QUICK_RUNS, min(RUNS, 20 * jobs)), jobs).rate
+                rate = place.batch(flags, QUICK_RUNS if quick else min(RUNS, 20 * jobs), jobs).rate
                 found[jobs].append((jobs / cold - DELAY_S, jobs / rate - DELAY_S, rate))
     table = Table(
         "a server that answers after 200 ms: time above its own, per run",

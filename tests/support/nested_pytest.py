@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import psutil
+
+from tests.support.patience import PATIENCE_S
 from tests.support.warm_start import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+PLAIN = ("-p", "no:cacheprovider", "-p", "no:anyio")
 
 
 def run_pytest(
@@ -24,5 +30,16 @@ def run_pytest(
     if expected is not None:
         (folder / "expected.txt").write_text(expected)
         env["ZOT_TEST_EXPECTED_SKIPS"] = "expected.txt"
-    command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-q", *flags, "test_x.py"]
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+    env["PYTHONFAULTHANDLER"] = "1"
+    command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", *PLAIN, "-q", *flags, "test_x.py"]
+    with subprocess.Popen(
+        command, cwd=folder, env=env, stdin=-3, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        try:
+            out, err = running.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            for process in (*psutil.Process(running.pid).children(recursive=True), running):
+                process.send_signal(signal.SIGABRT)  # each says where it is
+            out, err = running.communicate()
+            raise AssertionError(f"it hangs: {out}{err}") from None
+    return subprocess.CompletedProcess(command, running.returncode, out, err)

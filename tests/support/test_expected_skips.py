@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.expected_skips import read_expected
+from tests.support.expected_skips import ExpectedSkips, read_expected
 from tests.support.nested_pytest import run_pytest
 from tests.support.warm_start import ROOT
 
@@ -30,10 +31,8 @@ def test_fails():
 ALL = "# why\n\ntest_marked | root may *\ntest_tool[*] | no * here\n"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("flags", [(), ("-n", "1")], ids=["alone", "xdist"])
-def test_a_skip_that_is_not_expected_fails_the_run(tmp_path: Path, flags: tuple[str, ...]):
-    ran = run_pytest(tmp_path, TESTS, *flags, expected=ALL.replace("[*]", "[node]"))
+def test_a_skip_that_is_not_expected_fails_the_run(tmp_path: Path):
+    ran = run_pytest(tmp_path, TESTS, expected=ALL.replace("[*]", "[node]"))
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert "skipped, which expected.txt does not expect: test_x.py::test_tool[go]: no go here" in ran.stdout
     assert "1 failed, 2 skipped, 1 xfailed" in ran.stdout.splitlines()[-1]
@@ -55,6 +54,18 @@ def test_a_file_that_is_skipped_whole_is_found_too(tmp_path: Path):
     ran = run_pytest(tmp_path, "import pytest\npytest.importorskip('no_such_module')\n", expected=ALL)
     assert ran.returncode != 0
     assert "does not expect: test_x.py: could not import 'no_such_module'" in ran.stdout
+
+
+def test_what_a_process_of_xdist_finds_comes_to_the_one_that_counts(tmp_path: Path):
+    (tmp_path / "list").write_text(ALL)
+    skipped = pytest.TestReport(
+        "test_x.py::test_late", ("test_x.py", 1, "late"), {}, "skipped", ("x.py", 1, "Skipped: why"), "call"
+    )
+    ExpectedSkips(tmp_path / "list")._check(skipped)
+    sent = json.loads(json.dumps(skipped._to_json()))
+    arrived = pytest.TestReport._from_json(sent)
+    assert arrived.failed
+    assert "does not expect: test_x.py::test_late: why" in arrived.longreprtext
 
 
 def test_the_list_of_this_project():
