@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PYTEST_FLAGS ?= -n 5 --dist worksteal -q
 FUZZ_INPUTS ?= 1000000
 
-.PHONY: help demo test setup mcp-servers copilot-sdk copilot-nodes lint types contract schemas docs-check unit test-slow fuzz bench clean
+.PHONY: help demo test checks setup mcp-servers copilot-sdk copilot-nodes lint types contract schemas docs-check unit test-slow fuzz bench clean
 
 help:
 	@echo "make demo       set up, then show a complete run (no key needed)"
@@ -23,7 +23,11 @@ help:
 demo: $(VENV)/.installed
 	@$(BIN)/zot demo
 
-test: lint types contract schemas docs-check unit
+test: $(VENV)/.dev
+	@$(MAKE) -j2 checks
+	@$(MAKE) unit
+
+checks: types lint contract schemas docs-check $(VENV)/.compiled
 
 setup: $(VENV)/.dev
 
@@ -44,11 +48,16 @@ schemas: $(VENV)/.dev
 docs-check: $(VENV)/.dev
 	$(BIN)/python docs/generate.py --check
 
-unit: $(VENV)/.dev
+unit: $(VENV)/.dev $(VENV)/.compiled
 	@$(BIN)/python -m compileall -q wire supervisor agent cli pyzot zotext
 	$(BIN)/python -m pytest -m "not slow" $(PYTEST_FLAGS)
 
-test-slow: $(VENV)/.dev
+# Each of several processes at the same time would compile all tests; what has changed since is little.
+$(VENV)/.compiled: $(VENV)/.dev
+	@$(BIN)/python -m pytest --collect-only -qq -p no:cacheprovider >/dev/null 2>&1 || true  # the tests say what is wrong
+	@touch $@
+
+test-slow: $(VENV)/.dev $(VENV)/.compiled
 	$(BIN)/python -m pytest -m "slow or hypothesis" --hypothesis-profile more $(PYTEST_FLAGS)
 
 # Published by others, pinned, and each in a place of its own: they are held against ours, and are no dependency.
