@@ -226,7 +226,7 @@ def main() -> None:
         text = error.format_message().removesuffix(".")
         if isinstance(error, NoArgsIsHelpError):  # then the text is the help
             _print(text)
-        elif text:
+        elif text := " ".join(text.split()):  # choices are listed one a line
             context = getattr(error, "ctx", None)
             command = context.command_path if context is not None else getattr(error, "command", None) or "zot"
             dash = "; a prompt that begins with a dash goes after --" if _is_about_a_flag_of_a_prompt(error) else ""

@@ -211,5 +211,5 @@ def _no_verdict_line(event: str, reason: str, deny: bool) -> str:
     elif deny:
         effect = "denied"
     else:
-        effect = "allowed; to deny in such a case set on_failure in its manifest, or --strict-guards"
+        effect = "allowed; to deny in such a case set on_failure in its extension.json, or --strict-guards"
     return f"gave no verdict on {event}: {reason}; {effect}"

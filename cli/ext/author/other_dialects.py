@@ -48,7 +48,8 @@ def ready(result: CheckupResult) -> Iterator[DoctorFinding]:
 def registrations(result: CheckupResult) -> Iterator[DoctorFinding]:
     """What is left out of its offer, and what could not be read."""
     for text in result.warnings:
-        yield DoctorFinding(Level.WARN, "register", text, _TO_ITS_AUTHOR)
+        is_ours = result.found.manifest.dialect == COPILOT  # a person's own, or on his machine
+        yield DoctorFinding(Level.WARN, "register", text, "the rest is used" if is_ours else _TO_ITS_AUTHOR)
     if result.bad_frames:
         message = f"messages that cannot be read: {some(result.bad_frames)}"
         yield DoctorFinding(Level.WARN, "messages", message, _TO_ITS_AUTHOR)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.support.requests_in_flight import RequestsInFlight
 
 both_drivers = pytest.mark.parametrize("waits", [True, False], ids=["waiting", "in flight"])
-ALLOWED = "; allowed; to deny in such a case set on_failure in its manifest, or --strict-guards"
+ALLOWED = "; allowed; to deny in such a case set on_failure in its extension.json, or --strict-guards"
 EVENTS = ("tool_call", "turn_start", "assistant_message")
 NOT_ASKED, ASKED, FAILED, TIMED_OUT, BLOCKED = (0, 0, 0, 0), (1, 0, 0, 0), (1, 1, 0, 0), (1, 0, 1, 0), (1, 0, 0, 1)
 """Calls, errors, timeouts and blocks of a guard after one chain."""

@@ -118,3 +118,9 @@ def test_its_protocol_is_none_that_scripts_are_for(zot, place):
     folder = copilot_extension(place, "notes")
     said = run(zot, "ext", "test", str(folder)).stderr
     assert f"notes speaks copilot, and this command is for zot's own protocol; try zot ext doctor {folder}" in said
+
+
+def test_an_sdk_has_to_be_named(zot):
+    outcome = zot.run("ext", "install-sdk")
+    expected = "zot: Missing argument 'SDK'. Choose from: copilot (see zot ext install-sdk --help)\n"
+    assert (outcome.status, outcome.stderr) == (2, expected)
