@@ -275,7 +275,8 @@ def read_manifest(folder: Path, name: str = "") -> Manifest:
             raise ManifestError(f"read manifest: no {MANIFEST} in it") from None
         return _copilot_manifest(folder, None, name)
     except OSError as error:
-        failed = ManifestError(f"read manifest: {error.strerror}")
+        what = f"it is a file; name its folder, {folder.parent}" if folder.is_file() else error.strerror
+        failed = ManifestError(f"read manifest: {what}")
         failed.may_be_needed = True
         raise failed from None
     try:

@@ -112,7 +112,9 @@ def choose(targets: Sequence[str], project: Path, home: Path) -> _Chosen:
     for target in targets:
         is_path = "/" in target or target in (".", "..", "~")
         if is_path and not Path(target).expanduser().is_dir():
-            raise _UnknownError(f"{target}: no such folder")
+            file = Path(target).expanduser()
+            what = f"is a file; name its folder: {file.parent}" if file.is_file() else "no such folder"
+            raise _UnknownError(f"{target}: {what}")
         if is_path or not _admit_named(target, project, home, chosen):
             _admit_folder(Path(target).expanduser().absolute(), Scope.EXPLICIT, chosen, home)
     return chosen

@@ -198,7 +198,8 @@ class _TrustActions:
     def _at(self, folder: Path) -> Found:
         folder = Path(os.path.abspath(folder.expanduser()))
         if not folder.is_dir():
-            raise UnknownError(f"{folder}: no such folder")
+            what = f"is a file; name its folder: {folder.parent}" if folder.is_file() else "no such folder"
+            raise UnknownError(f"{folder}: {what}")
         try:
             return Found(folder, read_manifest(folder), Scope.EXPLICIT)
         except ManifestError as error:

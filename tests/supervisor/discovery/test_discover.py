@@ -128,7 +128,7 @@ def test_a_path_that_leads_nowhere_says_so(places: Places, tmp_path: Path):
     discovery = places.discover(tmp_path / "nothing", tmp_path / "file")
     assert [skipped.reason for skipped in discovery.skipped] == [
         "read manifest: no such folder",
-        "read manifest: Not a directory",
+        f"read manifest: it is a file; name its folder, {tmp_path}",
     ]
 
 

@@ -124,3 +124,14 @@ def test_an_sdk_has_to_be_named(zot):
     outcome = zot.run("ext", "install-sdk")
     expected = "zot: Missing argument 'SDK'. Choose from: copilot (see zot ext install-sdk --help)\n"
     assert (outcome.status, outcome.stderr) == (2, expected)
+
+
+def test_who_names_the_program_is_told_to_name_its_folder(zot, place):
+    folder = copilot_extension(place, "notes")
+    program = folder / "extension.mjs"
+    for command in ("trust", "doctor"):
+        assert run(zot, "ext", command, str(program)).stderr == (
+            f"zot ext {command}: {program}: is a file; name its folder: {folder}\n"
+        )
+    named = run(zot, "-p", "--base-url", "http://127.0.0.1:1", "-e", str(program), "go")
+    assert f"{program}: read manifest: it is a file; name its folder, {folder}" in named.stderr
