@@ -159,6 +159,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(ExpectedSkips(Path(table)))
 
 
+def note_that_no_test_is_to_blame(config: pytest.Config) -> None:
+    """Among what has failed, so that .ci/run does not take the run for one whose failed tests need only run again: it
+    has an end of its own, maybe before most tests."""
+    if cache := getattr(config, "cache", None):
+        cache.set("cache/lastfailed", {**cache.get("cache/lastfailed", {}), "the run itself": True})
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     become_subreaper()
 
@@ -187,6 +194,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if outlived:
         sys.stderr.write(f"\nprocesses outlive the tests: {'; '.join(outlived)}\n")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    if outlived or session.exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        note_that_no_test_is_to_blame(session.config)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -43,6 +44,31 @@ def test_in_a_fixture(endless): ...
 
 def test_next(): ...
 """
+
+
+FAILED = ".pytest_cache/v/cache/lastfailed"
+BREAKS = """
+def pytest_runtest_logfinish(nodeid):
+    if "next" in nodeid:
+        raise SystemError("the run breaks off")
+"""
+
+
+def test_a_run_that_breaks_off_is_no_run_with_failed_tests(tmp_path: Path):
+    """.ci/run lets failed tests run again, and must not take them for all that there is to run."""
+    (tmp_path / "breaks.py").write_text(BREAKS)
+    tests = "def test_fails():\n    assert False\ndef test_next(): ...\ndef test_last(): ...\n"
+    ran = run_pytest(tmp_path, tests, "-p", "breaks")
+    assert ran.returncode == 3, ran.stdout + ran.stderr
+    assert failed(tmp_path) == {"test_x.py::test_fails": True, "the run itself": True}
+    (tmp_path / FAILED).unlink()
+    assert run_pytest(tmp_path, tests).returncode == 1
+    assert failed(tmp_path) == {"test_x.py::test_fails": True}
+
+
+def failed(folder: Path) -> dict[str, bool]:
+    found: dict[str, bool] = json.loads((folder / FAILED).read_text())
+    return found
 
 
 REPORTED = """

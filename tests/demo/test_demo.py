@@ -16,6 +16,7 @@ import pytest
 
 from agent.demo import CASSETTE
 from tests.support.no_child_left import no_child_left
+from tests.support.patience import PATIENCE_S
 from wire import events
 
 ROOT = Path(__file__).parents[2]
@@ -127,7 +128,7 @@ def test_on_a_terminal_the_demo_is_coloured_and_fits(tmp_path: Path) -> None:
             env=environment(TERM="xterm-256color"), cwd=ROOT, check=True,
         )  # fmt: skip
         try:
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + PATIENCE_S
             while not done.exists():
                 assert time.monotonic() < deadline, screen(socket)
             plain, styled = screen(socket), screen(socket, "-e")

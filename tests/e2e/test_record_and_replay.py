@@ -72,7 +72,7 @@ def run(zot, *flags):
         extension(zot.folder, "echo")
     exts = ["-e", zot.folder / "ext-echo", "-e", EXAMPLES / "guard", "-e", EXAMPLES / "redactor"]
     # Each request is to offer the same tools: the first one waits for all extensions.
-    return zot.run("--json", "--ext-wait", "20", *flags, *exts, "go")
+    return zot.run("--json", "--ext-wait", "120", *flags, *exts, "go")
 
 
 def comparable(outcome, zot) -> str:

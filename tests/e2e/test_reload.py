@@ -105,7 +105,7 @@ def waiting_run(zot: Zot, folder: Folder, *flags: str) -> Iterator[Running]:
     script.call(("bash", {"command": COMMAND}), results=[ok(f"$ {COMMAND}\n\non\n\n[exit 0]  Took 0.0s")])
     script.offer("more").answer("done")
     os.mkfifo(zot.cwd / "pipe")
-    with zot.start(*zot.replay_flags(script), "--ext-wait", "20", *flags, "-e", folder.path, "go") as running:
+    with zot.start(*zot.replay_flags(script), "--ext-wait", "120", *flags, "-e", folder.path, "go") as running:
         running.wait_for(events.ToolCall)
         yield running
 

@@ -63,7 +63,7 @@ def run(zot: Zot, *flags: object):
     guard = zot.folder / "ext-noisy"
     if not guard.exists():
         folder(zot.folder, "noisy", [sys.executable, "-I", "-S", "-c", GUARD])
-    return zot.run("--json", "--with-skills", "--ext-wait", "20", "-e", guard, *flags, "go")
+    return zot.run("--json", "--with-skills", "--ext-wait", "120", "-e", guard, *flags, "go")
 
 
 @pytest.fixture(scope="module")

@@ -5,14 +5,14 @@ A fixture for the whole suite checks after every test that no process survives.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from supervisor.process.cgroup_survey import OPT_OUT
 from tests.support.extension_folder import extension
-from tests.support.faulty_run import ECHO, HEALTHY, QUICK, Call, observe, program
+from tests.support.faulty_run import ECHO, HEALTHY, Call, observe, program, short
 from wire import events
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ class Row:
     answers: tuple[str, ...] = ()
     """What each of these calls must answer, in part."""
     args: tuple[str, ...] = ()
-    timeouts: dict[str, float] = field(default_factory=lambda: QUICK)
+    late: tuple[str, ...] = ()
+    """The deadlines that it lets pass."""
     state: str = "exited"
 
 
@@ -38,7 +39,7 @@ NO_FAULT = ("its tool 'echo' is hidden", "ready after the first request", "still
 """Lines that a sound extension would get too."""
 DIE: tuple[Call, ...] = (("die", {}), ("die", {}))
 ROWS = [
-    Row("silent", "said no hello within 1 s", state="backoff"),
+    Row("silent", "said no hello within 1 s", state="backoff", late=("hello",)),
     Row("junk_first", "lines that are not messages to its stdout"),
     Row("exits_before_hello", 'exited before its hello (exit 3): "exits_before_hello: cannot find', state="backoff"),
     Row("first_frame_not_hello", "register_tool", state="backoff"),
@@ -50,6 +51,7 @@ ROWS = [
         (("hang", {}),),
         ("timeout waiting for never_answers/hang",),
         state="backoff",
+        late=("tool_call", "intercept"),
     ),
     Row("answers_twice", "", (("twice", {}), ("twice", {})), ("first", "")),
     Row(
@@ -57,6 +59,7 @@ ROWS = [
         "its tool late failed: no answer within 0.8 s",
         (("late", {}), ("late", {})),
         ("timeout waiting for answers_late/late", ""),
+        late=("tool_call",),
     ),
     Row("huge_line", "20971", (("huge", {}), ("huge", {})), ("over the limit of 6291456 bytes", "small")),
     Row("junk_between", "lines that are not messages to its stdout"),
@@ -64,15 +67,15 @@ ROWS = [
     Row("ignores_shutdown", ""),
     Row("slow_register", ""),
     Row("no_ready", "", (("quiet_tool", {}),), ("",)),
-    Row("chatty_never_ready", ""),
+    Row("chatty_never_ready", "", late=("ready",)),
     Row("stderr_flood", ""),
-    Row("deaf", "no verdict"),
+    Row("deaf", "no verdict", late=("intercept",)),
 ]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.child)
 def test_the_run_goes_on(row: Row, tmp_path: Path) -> None:
-    bad = extension(tmp_path, row.child, *row.args, timeouts=row.timeouts, restart={"backoff_s": [60, 60]})
+    bad = extension(tmp_path, row.child, *row.args, timeouts=short(*row.late), restart={"backoff_s": [60, 60]})
     batches: list[list[Call]] = [[call] for call in row.calls]
     seen = observe(tmp_path, bad, batches=[*batches, [ECHO]])
     assert (seen.result.status, seen.result.text) == ("ok", "all done")
@@ -136,7 +139,7 @@ def test_a_guard_whose_failure_means_deny_denies(asked: dict[str, Any], tmp_path
 
 @pytest.mark.parametrize("child", ["silent", "exits_before_hello"])
 def test_a_guard_that_never_came_up_denies_too(child: str, tmp_path: Path) -> None:
-    bad = extension(tmp_path, child, on_failure="deny", timeouts=QUICK)
+    bad = extension(tmp_path, child, on_failure="deny", timeouts=short("hello"))
     seen = observe(tmp_path, bad, batches=[[ECHO]])
     assert seen.result.status == "blocked"
     assert child in seen.result.reason

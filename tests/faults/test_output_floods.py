@@ -7,7 +7,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from tests.support.faulty_run import ECHO, HEALTHY, QUICK, SOON, is_back, observe, program
+from tests.support.faulty_run import ECHO, HEALTHY, SOON, is_back, observe, program, short
 from tests.support.replay_script import Script, ok
 from wire.exit_codes import Status
 
@@ -90,7 +90,7 @@ def test_half_a_hello_for_ever_is_given_up_after_its_deadline(tmp_path: Path) ->
         tmp_path,
         "slow_hello",
         DRIP + MEANWHILE + 'drip(b\'{"type":"hello","name":"\', 0)\nuntil_shutdown(lambda: drip(b"x", 0.01))',
-        timeouts=QUICK,
+        timeouts=short("hello"),
         restart={"policy": "temporary"},
     )
     seen = observe(tmp_path, slow, batches=[[ECHO], [ECHO]])
@@ -112,7 +112,7 @@ def test_half_an_answer_for_ever_fails_its_call_after_its_deadline(tmp_path: Pat
         "        continue\n"
         '    drip(b\'{"type":"tool_result","id":"%s","content":[{"type":"text","text":"\' % frame["id"].encode(), 0)\n'
         "    while not select.select([0], [], [], 0)[0]: drip(b'x', 0.01)",
-        timeouts={**QUICK, "tool_call": 0.5},
+        timeouts={**short(), "tool_call": 2.0},
     )
     seen = observe(tmp_path, slow, batches=[[("half", {})], [ECHO], [("whole", {})], [ECHO]])
     text, is_error = seen.answer_of("t1.0")
@@ -120,7 +120,7 @@ def test_half_an_answer_for_ever_fails_its_call_after_its_deadline(tmp_path: Pat
     assert "timeout waiting for slow_answer/half" in text
     assert seen.answer_of("t3.0") == ("whole", False)
     assert seen.answer_of("t4.0") == ("still here", False)
-    assert "its tool half failed: no answer within 0.5 s" in "\n".join(seen.lines_about("slow_answer"))
+    assert "its tool half failed: no answer within 2 s" in "\n".join(seen.lines_about("slow_answer"))
 
 
 def test_frames_that_come_byte_by_byte_are_frames(tmp_path: Path) -> None:
@@ -139,8 +139,8 @@ def test_frames_that_come_byte_by_byte_are_frames(tmp_path: Path) -> None:
 def test_an_intercept_is_judged_while_another_drips_and_a_third_floods(tmp_path: Path) -> None:
     """Guards of all kinds at once: each verdict comes from the one that gave it."""
     start = DRIP + MEANWHILE + 'hello()\nsend(type="ready")\nuntil_shutdown(lambda: %s)'
-    dripping = program(tmp_path, "dripping", start % 'drip(b"x", 0.001)', timeouts=QUICK)
-    flooding = program(tmp_path, "flooding", start % 'os.write(1, b"{}\\n" * 20000)', timeouts=QUICK)
+    dripping = program(tmp_path, "dripping", start % 'drip(b"x", 0.001)', timeouts=short())
+    flooding = program(tmp_path, "flooding", start % 'os.write(1, b"{}\\n" * 20000)', timeouts=short())
     guard = program(
         tmp_path,
         "guard",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.patience import PATIENCE_S
 from wire.frames import Event
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def test_events_for_an_extension_that_does_not_read_are_dropped_and_counted(host
     host.start()
     for step in range(100):
         host.supervisor.tell(Event("turn_start", step=step, text="x" * 100_000))
-        host.loop.run_until(lambda: host.extension("recorder").child.stdin.queued == 0, host.loop.clock() + 5)
+        host.loop.run_until(lambda: host.extension("recorder").child.stdin.queued == 0, host.loop.clock() + PATIENCE_S)
     dropped = host.cost("deaf").events_dropped
     assert 50 < dropped < 61, "4 MiB are kept for it"
     host.until(lambda: host.said_of("deaf"))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tests.support.messages_server.replies import Reply, hold_first_byte, text_reply, tool_reply
+from tests.support.patience import PATIENCE_S
 from wire import events
 from wire.batch.journal_lines import AnyLine, Finished, Started
 
@@ -61,7 +62,7 @@ class BatchCommand:
     def start(self, *flags: str | Path, **popen: Any) -> Running:
         return self.zot.start("batch", "t.jsonl", "-o", "runs", *self.extensions, *self._model, *flags, **popen)
 
-    def run(self, *flags: str | Path, within_s: float = 60.0, **popen: Any) -> Outcome:
+    def run(self, *flags: str | Path, within_s: float = PATIENCE_S, **popen: Any) -> Outcome:
         with self.start(*flags, **popen) as running:
             return running.finish(within_s)
 

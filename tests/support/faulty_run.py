@@ -26,7 +26,15 @@ if TYPE_CHECKING:
 
     from supervisor.supervisor import Supervisor
 
-QUICK = {"hello": 1.0, "ready": 0.6, "tool_call": 0.8, "intercept": 0.4}
+PROMPT = {"hello": 60.0, "ready": 60.0, "tool_call": 60.0, "intercept": 60.0}
+SHORT = {"hello": 1.0, "ready": 0.6, "tool_call": 0.8, "intercept": 0.4}
+
+
+def short(*deadlines: str) -> dict[str, float]:
+    """The deadlines of an extension: these, which it lets pass, are short."""
+    return PROMPT | {name: SHORT[name] for name in deadlines}
+
+
 SOON = {"backoff_s": [0.1, 0.1]}
 """A restart policy whose restarts come at once."""
 HEALTHY = "echo"

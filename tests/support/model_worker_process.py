@@ -83,7 +83,7 @@ class WorkerProcess:
         self.process.stdin.write(json.dumps(line).encode() + b"\n")
         self.process.stdin.flush()
 
-    def read(self, timeout_s: float = 90.0) -> Line:
+    def read(self, timeout_s: float = PATIENCE_S) -> Line:
         """The next line of output; raises EOFError at the end of it and TimeoutError when none comes."""
         assert self.process.stdout
         deadline = time.monotonic() + timeout_s

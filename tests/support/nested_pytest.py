@@ -16,7 +16,7 @@ from tests.support.warm_start import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-PLAIN = ("-p", "no:cacheprovider", "-p", "no:anyio")
+PLAIN = ("-p", "no:anyio")
 
 
 def run_pytest(

@@ -23,7 +23,7 @@ function written(code, end = 'await ext.run();') {
 }
 
 async function running(t, code, options = {}, end = undefined) {
-  const host = await launch(written(code, end), { deadlineMs: 20_000, ...options });
+  const host = await launch(written(code, end), { deadlineMs: 120_000, ...options });
   t.after(async () => {
     host.signal('SIGKILL');
     await host.exited;
@@ -114,7 +114,7 @@ test('of a host that asks and does not read, no more is read; nothing is lost', 
   const file = written(`let seen = 0;
     ext.tool('big', {}, () => { seen += 1; return 'x'.repeat(300_000); });
     process.on('SIGUSR2', () => process.stderr.write(seen + ';'));
-    process.stderr.write('up;');`);
+    process.stderr.write('up;');`, 'await ext.run({ stopWithinS: 1000 });');
   const child = spawn(process.execPath, [file], { stdio: ['pipe', 'pipe', 'pipe'] });
   t.after(() => child.kill('SIGKILL'));
   await once(child.stderr, 'data');

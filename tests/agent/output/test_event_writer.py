@@ -8,6 +8,7 @@ from agent.abort import Abort
 from agent.output.event_writer import PROGRESS_WAITING, EventWriter
 from agent.output.fd_writer import FdWriter
 from supervisor.loop.loop import FAIR_S, Loop
+from tests.support.patience import PATIENCE_S
 from wire import events
 from wire.exit_codes import Status
 
@@ -68,7 +69,7 @@ def test_a_record_posted_during_a_wait_is_emitted_during_the_wait(loop):
     writer, seen = writer_of(loop)
     writer.begin(events.TurnStart(0))
     loop.call_later(0.01, lambda: writer.post(note(1)))
-    assert writer.wait(lambda: len(seen) == 2, loop.clock() + 5)
+    assert writer.wait(lambda: len(seen) == 2, loop.clock() + PATIENCE_S)
 
 
 def test_a_wait_ends_by_deadline_or_abort(loop):

@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from agent.output.fd_writer import HIGH_WATER, FdWriter
+from tests.support.patience import PATIENCE_S
 
 
 def read_all(fd, size):
@@ -28,7 +29,7 @@ def test_a_slow_reader_gets_every_byte_and_the_writer_never_blocks(loop, pipe):
     got = []
     reader = threading.Thread(target=lambda: got.append(read_all(reading, len(sent))))
     reader.start()
-    assert loop.run_until(lambda: output.is_flushed, loop.clock() + 20)
+    assert loop.run_until(lambda: output.is_flushed, loop.clock() + PATIENCE_S)
     reader.join()
     assert got == [sent]
     output.close()
@@ -46,7 +47,7 @@ def test_a_reader_that_leaves_is_noticed_without_writing(loop, pipe):
     reasons = []
     output = FdWriter(loop, writing, reasons.append)
     os.close(reading)
-    assert loop.run_until(lambda: output.broken, loop.clock() + 5)
+    assert loop.run_until(lambda: output.broken, loop.clock() + PATIENCE_S)
     output.write(b"into the void")
     assert (reasons, output.outbox.queued) == ([""], 0)
 
@@ -58,7 +59,7 @@ def test_a_peer_that_closes_its_socket_is_noticed_without_writing(loop):
     with ours:
         output = FdWriter(loop, ours.fileno(), reasons.append)
         theirs.close()
-        assert loop.run_until(lambda: output.broken, loop.clock() + 5)
+        assert loop.run_until(lambda: output.broken, loop.clock() + PATIENCE_S)
     assert reasons == [""]
 
 

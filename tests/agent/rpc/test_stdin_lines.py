@@ -7,13 +7,14 @@ import os
 import pytest
 
 from agent.rpc.stdin_lines import StdinLines
+from tests.support.patience import PATIENCE_S
 
 
 def lines_of(loop, fd):
     got, ends = [], []
     stdin = StdinLines(loop, fd, lambda line: got.append(bytes(line)), lambda: ends.append(True))
     stdin.start()
-    assert loop.run_until(lambda: bool(ends), loop.clock() + 20)
+    assert loop.run_until(lambda: bool(ends), loop.clock() + PATIENCE_S)
     stdin.stop()
     assert ends == [True]
     return got
@@ -62,7 +63,7 @@ def test_a_line_that_stops_the_reading_is_the_last(loop):
     stdin = StdinLines(loop, reading, on_line, lambda: ends.append(True))
     stdin.start()
     os.write(writing, b"a\nb\n")
-    loop.run_until(lambda: bool(got), loop.clock() + 20)
+    loop.run_until(lambda: bool(got), loop.clock() + PATIENCE_S)
     os.close(writing)
     loop.run_until(lambda: False, loop.clock() + 0.01)
     assert (got, ends) == ([b"a"], [])

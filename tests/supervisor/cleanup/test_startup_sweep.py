@@ -62,7 +62,7 @@ def sweep_leftovers(folder: Path) -> list[SweptHost]:
     sweep = StartupSweep(loop, folder, swept.append)
     try:
         sweep.start()
-        loop.run_until(lambda: sweep.is_over, loop.clock() + 3.0)
+        loop.run_until(lambda: sweep.is_over, loop.clock() + PATIENCE_S)
         sweep.close()
     finally:
         loop.close()

@@ -12,6 +12,7 @@ import pytest
 from supervisor.discovery.data_dir import DataDir, name_of, prepare, state_in
 from supervisor.discovery.found import Found, Scope
 from tests.support.host import Host
+from tests.support.patience import PATIENCE_S
 from wire.manifest import Manifest, parse_manifest
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def start(host: Host, folder: Path, data: Path, **fields: Any) -> None:
     manifest = {"name": "todo", "exec": sys.executable, "args": ["-I", "-S", "-c", KEEPER], **fields}
     extension = Found(folder, parse_manifest(json.dumps(manifest).encode()), Scope.GLOBAL)
     host.supervisor.start([extension], {}, data)
-    assert host.supervisor.settle(host.loop.clock() + 20)
+    assert host.supervisor.settle(host.loop.clock() + PATIENCE_S)
 
 
 def test_every_worker_is_told_of_the_data_folder(folder, tmp_path):

@@ -19,6 +19,7 @@ from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.teardown import stop_all
 from tests.support.host import LATER, SOON, Host
 from tests.support.lives import is_gone, life, lives, turn_start
+from tests.support.patience import PATIENCE_S
 from wire.dialects.base import HostInfo
 
 if TYPE_CHECKING:
@@ -299,7 +300,7 @@ def test_a_start_without_a_free_descriptor_fails_and_leaks_none(host: Host, monk
         in_use = len(os.listdir("/proc/self/fd"))
     assert host.extension("late1").child is None
     assert host.extension("late11").child is not None
-    assert host.supervisor.settle(host.loop.clock() + 10)
+    assert host.supervisor.settle(host.loop.clock() + PATIENCE_S)
 
 
 # --- restarts that a host holds ---------------------------------------------------------------------------------

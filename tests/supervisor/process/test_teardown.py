@@ -16,6 +16,7 @@ from supervisor.process.stop_policy import Patience, StopStage
 from supervisor.process.table import ProcessTable, read_process
 from supervisor.process.teardown import Teardown, stop_all
 from tests.support.host import Host
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -191,7 +192,7 @@ def test_a_child_is_not_given_up_because_the_host_was_stopped_for_a_while(host: 
     teardown._tick()
     assert worker.child.is_running
     assert not teardown.is_over
-    assert host.loop.run_until(teardown.hurry, host.loop.clock() + 5)
+    assert host.loop.run_until(teardown.hurry, host.loop.clock() + PATIENCE_S)
     assert teardown.stuck == []
 
 

@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 from tests.support.messages_server.replies import Drop, Hold, Reply, Send, http_error
+from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,11 +71,11 @@ class MessagesServer:
             self._releases += 1
             self._changed.notify_all()
 
-    def wait_for_requests(self, count: int, timeout_s: float = 20.0) -> list[Received]:
+    def wait_for_requests(self, count: int, timeout_s: float = PATIENCE_S) -> list[Received]:
         """Waits until that many requests have arrived; raises TimeoutError when they do not."""
         return self._wait(lambda: len(self.requests) >= count, timeout_s, f"{count} requests")
 
-    def wait_until_held(self, timeout_s: float = 20.0) -> None:
+    def wait_until_held(self, timeout_s: float = PATIENCE_S) -> None:
         """Waits until a reply stands at a `Hold`."""
         self._wait(lambda: self._held > 0, timeout_s, "a held reply")
 

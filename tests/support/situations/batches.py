@@ -15,6 +15,7 @@ from agent.batch.throttle.throttle import Throttle
 from cli.batch.folder.status import facts, lines
 from supervisor.loop.loop import Loop
 from tests.support.batch_journal import open_journal, outcome, run_folder, tasks
+from tests.support.patience import PATIENCE_S
 from tests.support.situations.stage import situation
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def full_disk(stage: Stage) -> str:
         journal.started("b", 1)
         with patch("agent.batch.journal.writer.write_all", side_effect=full):
             journal.sync()
-        loop.run_until(lambda: bool(said), loop.clock() + 5)
+        loop.run_until(lambda: bool(said), loop.clock() + PATIENCE_S)
         journal.close()
     return "".join(said)
 

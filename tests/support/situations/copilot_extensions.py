@@ -30,7 +30,7 @@ def started(stage: Stage, *folders: Path) -> str:
     """What a run says of extensions that are started once each."""
     with_sdk(stage)
     named = [word for folder in folders for word in ("-e", folder)]
-    return stage.answered("--ext-wait", "20", *named).stderr
+    return stage.answered("--ext-wait", "120", *named).stderr
 
 
 def copied(stage: Stage, child: str, **manifest: object) -> Path:
@@ -43,7 +43,7 @@ def asked(stage: Stage, text: str, *replies: Reply) -> str:
     """What a run says whose model makes these replies, with an extension of this text."""
     with_sdk(stage)
     stage.server.add(*replies)
-    return stage.asked("--ext-wait", "20", "-e", copilot_extension(stage.zot.folder, "notes", JOINS + text)).stderr
+    return stage.asked("--ext-wait", "120", "-e", copilot_extension(stage.zot.folder, "notes", JOINS + text)).stderr
 
 
 @situation("zot: extension load: …: it needs @github/copilot-sdk, which is not installed: zot ext install-sdk copilot")

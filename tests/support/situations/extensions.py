@@ -25,22 +25,22 @@ def called(stage: Stage, extension: Path, tool: str, *, times: int = 1) -> str:
     for _ in range(times):
         script.call((tool, {}), results=[("", False)])
     cassette = script.answer("Done.").write(stage.zot.folder / "cassette.jsonl")
-    return stage.zot.run("-p", "--ext-wait", "20", "--replay", cassette, "-e", extension, "go").stderr
+    return stage.zot.run("-p", "--ext-wait", "120", "--replay", cassette, "-e", extension, "go").stderr
 
 
 @situation("zot: extension …: said no hello within …")
 def silent(stage: Stage) -> str:
-    return stage.answered("--ext-wait", "20", "-e", stage.extension("silent", timeouts=QUICK, restart=ONCE)).stderr
+    return stage.answered("--ext-wait", "120", "-e", stage.extension("silent", timeouts=QUICK, restart=ONCE)).stderr
 
 
 @situation("zot: extension …: it exited before its hello (exit 3): …")
 def crashes_at_the_start(stage: Stage) -> str:
-    return stage.answered("--ext-wait", "20", "-e", stage.extension("exits_before_hello", restart=ONCE)).stderr
+    return stage.answered("--ext-wait", "120", "-e", stage.extension("exits_before_hello", restart=ONCE)).stderr
 
 
 @situation("zot: extension …: its first frame must be hello, not …")
 def another_first_frame(stage: Stage) -> str:
-    return stage.answered("--ext-wait", "20", "-e", stage.extension("first_frame_not_hello", restart=ONCE)).stderr
+    return stage.answered("--ext-wait", "120", "-e", stage.extension("first_frame_not_hello", restart=ONCE)).stderr
 
 
 @situation("zot: extension …: cannot start …: not executable (chmod +x …)")
@@ -52,7 +52,7 @@ def not_executable(stage: Stage) -> str:
 
 @situation("zot: extension …: writes lines that are not messages to its stdout; they are skipped and counted")
 def prints(stage: Stage) -> str:
-    return stage.answered("--ext-wait", "20", "-e", stage.extension("junk_between")).stderr
+    return stage.answered("--ext-wait", "120", "-e", stage.extension("junk_between")).stderr
 
 
 @situation("zot: extension …: it ended (exit 7) with 1 call pending: …")
@@ -89,12 +89,12 @@ def required(stage: Stage) -> str:
 @situation("zot: extension …: its tool '…' is hidden: extension … has that name")
 def two_tools_of_one_name(stage: Stage) -> str:
     both = [stage.extension("echo", name=name) for name in ("a", "b")]
-    return stage.answered("--ext-wait", "20", "-e", both[0], "-e", both[1]).stderr
+    return stage.answered("--ext-wait", "120", "-e", both[0], "-e", both[1]).stderr
 
 
 @situation("zot: extension …: the definitions of its … tools take about … tokens of every request to the model; …")
 def large_definitions(stage: Stage) -> str:
-    return stage.answered("--ext-wait", "20", "-e", stage.extension("large_tools")).stderr
+    return stage.answered("--ext-wait", "120", "-e", stage.extension("large_tools")).stderr
 
 
 @situation("zot: extension …: extension.json: nothing reads the fields …")

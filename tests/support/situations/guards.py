@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 @situation("zot: extension …: gave no verdict on …: …; allowed; to deny in such a case set on_failure …")
 def no_verdict(stage: Stage) -> str:
     stage.server.add(tool_reply([("read", {"path": "x"})]), text_reply("Done."))
-    return stage.asked("--ext-wait", "20", "-e", stage.extension("dies_in_intercept", timeouts=QUICK)).stderr
+    return stage.asked("--ext-wait", "120", "-e", stage.extension("dies_in_intercept", timeouts=QUICK)).stderr
 
 
 @situation("zot: … refused bash: …")
 def refused(stage: Stage) -> str:
     stage.server.add(tool_reply([("bash", {"command": "rm -rf build"})]), text_reply("Done."))
-    return stage.asked("--ext-wait", "20", "-e", EXAMPLES / "guard").stderr
+    return stage.asked("--ext-wait", "120", "-e", EXAMPLES / "guard").stderr
 
 
 ASKS = """
@@ -38,4 +38,4 @@ for frame in frames():
 @situation("zot: … wants a person to decide on …; refused, since nobody can be asked; …")
 def asks(stage: Stage) -> str:
     stage.server.add(tool_reply([("bash", {"command": "rm -rf build"})]), text_reply("Done."))
-    return stage.asked("--ext-wait", "20", "-e", program(stage.zot.folder, "careful", ASKS)).stderr
+    return stage.asked("--ext-wait", "120", "-e", program(stage.zot.folder, "careful", ASKS)).stderr

@@ -21,7 +21,7 @@ def faulty(stage: Stage, fault: str, **fields: object) -> str:
     """What a run says of a server with this fault, which is started once."""
     command, *args = server_argv(f"faulty.py {fault}")
     file = file_of(stage, command=command, args=args, restart={"policy": "temporary"}, **fields)
-    return stage.answered("--ext-wait", "20", "--mcp-config", file).stderr
+    return stage.answered("--ext-wait", "120", "--mcp-config", file).stderr
 
 
 @situation("zot: MCP server … of this project is not trusted (never seen): not started; …")

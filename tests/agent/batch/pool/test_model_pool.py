@@ -17,6 +17,7 @@ from supervisor.process.child import SpawnError
 from supervisor.process.teardown import stop_all
 from tests.support.messages_server import Account, MessagesServer, token_bucket
 from tests.support.obeying_worker import FINAL, REFUSED, START, starter
+from tests.support.patience import PATIENCE_S
 from wire.batch.link import Request
 
 CONFIGURE = {"type": "configure", "provider": "anthropic", "api_key": "k", "base_url": "http://127.0.0.1:9"}
@@ -53,7 +54,7 @@ class Batch:
         self.pool.request(run, request_of(run, *args, **given))
 
     def until(self, predicate):
-        assert self.loop.run_until(predicate, self.loop.clock() + 60)
+        assert self.loop.run_until(predicate, self.loop.clock() + PATIENCE_S)
 
     def last(self, run):
         return self.lines[run][-1]["type"] if self.lines[run] else ""

@@ -21,6 +21,7 @@ from supervisor.process.teardown import stop_all
 from supervisor.template.client import Template
 from supervisor.template.protocol import is_available
 from tests.support.messages_server import text_reply
+from tests.support.patience import PATIENCE_S
 from tests.support.replay_script import Script, ok
 from tests.support.warm_start import ROOT
 from wire import events
@@ -64,7 +65,7 @@ class Forks:
 
     def wait(self) -> ExitStatus:
         """The next end of a fork."""
-        assert self.loop.run_until(lambda: bool(self._ends), self.loop.clock() + 30), self.stderr
+        assert self.loop.run_until(lambda: bool(self._ends), self.loop.clock() + PATIENCE_S), self.stderr
         return self._ends.pop()
 
     def run(self, task: Task, **begin: Any) -> tuple[list[Any], link.Ended]:
@@ -137,7 +138,7 @@ def test_a_fork_is_a_model_worker(forks: Forks, server: MessagesServer) -> None:
     worker.send(orjson.dumps({**configure, "max_retries": 0, "idle_timeout_s": 20}) + b"\n")
     params = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "go"}]}
     worker.send(orjson.dumps({"type": "request", "id": "7.1", "params": params}) + b"\n")
-    assert forks.loop.run_until(lambda: b'"final"' in forks.stdout, forks.loop.clock() + 30), forks.stderr
+    assert forks.loop.run_until(lambda: b'"final"' in forks.stdout, forks.loop.clock() + PATIENCE_S), forks.stderr
     worker.stdin.close()
     assert forks.wait().code == 0
     assert [orjson.loads(line)["type"] for line in forks.stdout.splitlines()][0::3] == ["ready", "text_delta"]

@@ -16,6 +16,7 @@ from agent import extensions as starting
 from agent.abort import Abort
 from agent.tools.extension_tools import tools as module
 from supervisor.discovery.admission import Consent
+from tests.support.patience import PATIENCE_S
 from tests.support.scripted_model import says
 from tests.support.writing_model import Project, after
 from wire.exit_codes import Status
@@ -126,11 +127,11 @@ def test_a_process_that_ends_is_not_started_again_from_what_nobody_has_seen(proj
         supervisor = engine.supervisor
         guard = supervisor.find("guard")
         kill(guard)
-        supervisor.loop.run_until(lambda: guard.account.restarts == 1, supervisor.loop.clock() + 30)
+        supervisor.loop.run_until(lambda: guard.account.restarts == 1, supervisor.loop.clock() + PATIENCE_S)
         assert guard.is_up, "unchanged it is started again"
         (folder / "x.py").write_text(project.program("guard", "v2"))
         kill(guard)
-        supervisor.loop.run_until(lambda: guard.is_given_up, supervisor.loop.clock() + 30)
+        supervisor.loop.run_until(lambda: guard.is_given_up, supervisor.loop.clock() + PATIENCE_S)
         assert "has changed since it was checked" in guard.failure
     assert project.ran() == {"guard-v1"}
 
@@ -153,10 +154,10 @@ def test_a_file_that_changes_while_the_new_version_starts_lets_it_not_take_over(
         got: list[Any] = []
         engine.reloader.begin_dialect("zot", (project.extensions,), lambda outcomes, _: got.append(outcomes))
         engine.reloader.begin_dialect("zot", (project.extensions,), lambda outcomes, _: got.append(outcomes))
-        supervisor.loop.run_until(begun.exists, supervisor.loop.clock() + 30)
+        supervisor.loop.run_until(begun.exists, supervisor.loop.clock() + PATIENCE_S)
         (folder / "y.py").write_text("unseen")
         gate.touch()
-        supervisor.loop.run_until(lambda: len(got) == 2, supervisor.loop.clock() + 30)
+        supervisor.loop.run_until(lambda: len(got) == 2, supervisor.loop.clock() + PATIENCE_S)
         for outcomes in got:
             assert [(each.outcome, "has changed since it was checked" in each.reason) for each in outcomes] == [
                 ("kept", True)
@@ -173,7 +174,7 @@ def test_neither_a_client_nor_watch_starts_what_the_model_wrote(project: Project
         got: list[Any] = []
 
         def wait(count: int) -> None:
-            assert loop.run_until(lambda: len(got) == count, loop.clock() + 30)
+            assert loop.run_until(lambda: len(got) == count, loop.clock() + PATIENCE_S)
 
         reloader.begin("old", got.append)
         wait(1)

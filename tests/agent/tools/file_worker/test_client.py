@@ -11,6 +11,7 @@ from agent.tools.file_worker import client
 from agent.tools.file_worker.client import FileTools
 from supervisor.loop.future import Failure
 from supervisor.process.teardown import stop_all
+from tests.support.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def files(loop, tmp_path):
 
 
 def soon(loop, predicate):
-    assert loop.run_until(predicate, loop.clock() + 20)
+    assert loop.run_until(predicate, loop.clock() + PATIENCE_S)
 
 
 def test_calls_are_answered_in_order(loop, files, tmp_path):

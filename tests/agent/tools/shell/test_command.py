@@ -5,10 +5,11 @@ from __future__ import annotations
 from agent.tools import bash
 from agent.tools.shell.command import ShellCommand
 from supervisor.process.teardown import stop_all
+from tests.support.patience import PATIENCE_S
 
 
 def soon(loop, predicate):
-    assert loop.run_until(predicate, loop.clock() + 20)
+    assert loop.run_until(predicate, loop.clock() + PATIENCE_S)
 
 
 def command_of(loop, tmp_path, text, progress=None, timeout_s=20):

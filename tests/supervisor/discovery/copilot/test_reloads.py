@@ -15,6 +15,7 @@ from supervisor.reload.file_watcher import FileWatcher
 from supervisor.reload.plan import Keep, KnownExtension, Replace, plan_one
 from supervisor.reload.watch_mode import parents_of
 from tests.support.copilot_folders import copilot_extension
+from tests.support.patience import PATIENCE_S
 from wire.manifest import parse_manifest
 
 pytestmark = pytest.mark.usefixtures("no_node")
@@ -87,7 +88,7 @@ def test_an_extension_without_a_manifest_that_appears_is_seen(project, home):
         )  # fmt: skip
         watcher.start()
         copilot_extension(project / ".github" / "extensions", "new")
-        loop.run_until(lambda: bool(seen), loop.clock() + 10)
+        loop.run_until(lambda: bool(seen), loop.clock() + PATIENCE_S)
         watcher.stop()
     finally:
         loop.close()
