@@ -10,11 +10,13 @@ import shutil
 import subprocess
 import sys
 import time
+import uuid
 from pathlib import Path
 
 import pytest
 
 from agent.demo import CASSETTE
+from tests.support import warm_start
 from tests.support.no_child_left import no_child_left
 from tests.support.patience import PATIENCE_S
 from wire import events
@@ -31,15 +33,21 @@ def environment(**changes: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(ROOT), **changes}
 
 
-def run(*arguments: str, cwd: Path | None = None, **changes: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+def run(*arguments: str, cwd: Path = ROOT, **changes: str) -> subprocess.CompletedProcess[str]:
+    process = warm_start.start(
         [*ZOT, *arguments],
         cwd=cwd,
-        env=environment(**changes),
+        env=environment(**{warm_start.MARK: uuid.uuid4().hex, **changes}),
         stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
+    with process:
+        try:
+            out, err = process.communicate()
+        finally:
+            process.kill()
+    return subprocess.CompletedProcess(arguments, process.returncode, out.decode(), err.decode())
 
 
 def test_in_a_pipe_the_demo_tells_what_happened_and_what_it_cost() -> None:
