@@ -89,8 +89,8 @@ def test_a_guard_that_is_too_slow_denies_until_it_is_ready(denying: Host, waits:
 
 @both_drivers
 def test_only_the_guard_whose_failure_denies_blocks_while_both_are_starting(host: Host, waits: bool):
-    host.add("silent", timeouts={"intercept": 0.2, "hello": 30})
-    host.add("silent", name="strict", on_failure="deny", timeouts={"intercept": 0.2, "hello": 30})
+    host.add("silent", timeouts={"intercept": 0.2, "hello": 60})
+    host.add("silent", name="strict", on_failure="deny", timeouts={"intercept": 0.2, "hello": 60})
     host.launch()
     judgement = host.ask(waits=waits)
     assert judgement.blocked_by == "strict"
@@ -112,7 +112,7 @@ def test_before_a_turn_only_guards_whose_failure_denies_are_waited_for(host: Hos
 
 
 def test_a_cancelled_wait_for_a_start_blocks_at_once(host: Host):
-    host.add("silent", timeouts={"intercept": 30, "hello": 30})
+    host.add("silent", timeouts={"intercept": 60, "hello": 60})
     host.launch()
     host.loop.call_later(0.1, lambda: host.supervisor.cancel_pending("interrupted"))
     judgement, seconds = host.timed(host.ask)
@@ -129,7 +129,7 @@ def test_a_guard_in_start_is_asked_as_soon_as_it_is_ready(host: Host, in_flight:
         "late",
         f'while not os.path.exists({str(go)!r}): time.sleep(0.01)\nhello(intercept=["tool_call"])\nsend(type="ready")\n'
         'for f in frames(): send(type="event_intercept_response", id=f["id"], block=True, reason="late, not never")',
-        timeouts={"intercept": 30},
+        timeouts={"intercept": 60},
     )
     host.launch()
     in_flight.verdict("it")
@@ -140,7 +140,7 @@ def test_a_guard_in_start_is_asked_as_soon_as_it_is_ready(host: Host, in_flight:
 
 
 def test_a_verdict_on_a_turn_overtakes_one_that_waits_for_a_start(host: Host, in_flight: RequestsInFlight):
-    host.add("silent", timeouts={"intercept": 30, "hello": 30})
+    host.add("silent", timeouts={"intercept": 60, "hello": 60})
     host.launch()
     in_flight.verdict("turn", "turn_start", step=1)
     in_flight.verdict("call")
@@ -151,7 +151,7 @@ def test_a_verdict_on_a_turn_overtakes_one_that_waits_for_a_start(host: Host, in
 
 
 def test_a_verdict_that_waits_for_a_start_can_be_cancelled(host: Host, in_flight: RequestsInFlight):
-    host.add("silent", timeouts={"intercept": 30, "hello": 30})
+    host.add("silent", timeouts={"intercept": 60, "hello": 60})
     host.launch()
     verdict = in_flight.verdict("it")
     host.run_for(0.05)
@@ -161,7 +161,7 @@ def test_a_verdict_that_waits_for_a_start_can_be_cancelled(host: Host, in_flight
 
 
 def test_all_verdicts_that_wait_for_a_start_can_be_cancelled_together(host: Host, in_flight: RequestsInFlight):
-    host.add("silent", timeouts={"intercept": 30, "hello": 30})
+    host.add("silent", timeouts={"intercept": 60, "hello": 60})
     host.launch()
     in_flight.verdict("one")
     host.run_for(0.05)
@@ -175,7 +175,7 @@ def test_all_verdicts_that_wait_for_a_start_can_be_cancelled_together(host: Host
 def test_a_verdict_that_waits_for_a_start_wakes_the_host_only_when_something_happens(
     host: Host, in_flight: RequestsInFlight
 ):
-    host.add("silent", timeouts={"intercept": 30, "hello": 30})
+    host.add("silent", timeouts={"intercept": 60, "hello": 60})
     host.launch()
     host.supervisor.sampler.stop()
     in_flight.verdict("it")

@@ -80,7 +80,7 @@ def test_a_call_without_an_answer_fails_at_its_deadline(host: Host):
 
 
 def test_a_cancelled_call_fails_at_once_and_its_late_answer_is_ignored(host: Host):
-    host.add("answers_late", timeouts={"tool_call": 30})
+    host.add("answers_late", timeouts={"tool_call": 60})
     host.start()
     host.loop.call_later(0.1, lambda: host.supervisor.cancel_pending("interrupted"))
     answer, seconds = host.timed(host.call, "late")
