@@ -79,14 +79,15 @@ def path(args: Arguments, cwd: str) -> tuple[str, str]:
     """The `path` argument as given, and as an absolute path.
 
     A relative path is joined to `cwd` (the process's own when empty). `.` and `..` are removed without a look at the
-    file system, as in zot. `~` stays as it is. Raises ToolError.
+    file system, as in zot; `..` of an absolute path, too, which zot leaves to the file system. Behind a link that would
+    be another file than guards see, who cannot look. `~` stays as it is. Raises ToolError.
     """
     given = text(args, "path")
     if not given:
         raise ToolError("path is required")
     if "\0" in given:
         raise ToolError("path must not contain a NUL character")
-    if os.path.isabs(given):
+    if os.path.isabs(given) and ".." not in given.split("/"):
         return given, given
     return given, os.path.normpath(os.path.join(cwd or os.getcwd(), given))
 

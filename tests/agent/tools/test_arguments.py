@@ -1,9 +1,15 @@
 """Decoding of tool arguments."""
 
+import json
+import posixpath
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent.tools import arguments
 from agent.tools.outcome import ToolError
+from wire.dialects.copilot.tool_names import told_args
 
 
 def refusal(function, *args: object) -> str:
@@ -74,5 +80,20 @@ def test_edits_of_another_type(edits: object, message: str) -> None:
 def test_paths(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     monkeypatch.chdir(tmp_path)
     assert arguments.path({"path": "a/../b"}, "/work") == ("a/../b", "/work/b")
-    assert arguments.path({"path": "/x/../y"}, "/work") == ("/x/../y", "/x/../y")
+    assert arguments.path({"path": "/x/../y"}, "/work") == ("/x/../y", "/y")
     assert arguments.path({"path": "a"}, "") == ("a", f"{tmp_path}/a")
+
+
+@given(
+    st.text(st.sampled_from("./~a\0é "), max_size=12)
+    | st.lists(st.sampled_from(["", ".", "..", "~", "a"]), max_size=6).map("/".join)
+)
+def test_guards_that_are_told_absolute_paths_judge_the_file_that_the_tool_touches(path: str) -> None:
+    told = told_args("read", json.dumps({"path": path}).encode(), "/work")["path"]
+    try:
+        _, used = arguments.path({"path": path}, "/work")
+    except ToolError:
+        assert told == path
+        return
+    assert ".." not in used.split("/")  # the file system would look where a link leads
+    assert told == posixpath.normpath(used.replace("//", "/").replace("//", "/"))

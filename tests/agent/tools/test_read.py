@@ -130,3 +130,13 @@ def test_a_window_is_what_slicing_the_lines_gives(content: bytes, offset: int, l
     if len(shown) < len(wanted):
         expected += f"... [truncated at 51200 bytes]; continue with offset {offset + len(shown)}\n"
     assert read_window(io.BufferedReader(io.BytesIO(content)), offset, limit) == expected
+
+
+def test_a_way_back_from_behind_a_link_leads_to_where_its_words_say(tmp_path: Path) -> None:
+    """So a guard that is told the path can tell which file is read."""
+    (tmp_path / "else" / "where").mkdir(parents=True)
+    (tmp_path / "else" / "name").write_text("behind the link")
+    (tmp_path / "link").symlink_to(tmp_path / "else" / "where")
+    (tmp_path / "name").write_text("here")
+    assert text_of(tmp_path, path="link/../name") == "here\n"
+    assert text_of(tmp_path, path=f"{tmp_path}/link/../name") == "here\n"

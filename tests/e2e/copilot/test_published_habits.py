@@ -103,3 +103,27 @@ def test_one_that_does_not_wait_for_its_join(each_sdk):
     )
     outcome = each_sdk.run(text_reply("Done.")).check(Status.OK)
     assert [note.message for note in outcome.of(ExtNotify)] == ["heard"]
+
+
+STAYS_INSIDE = """
+const inside = (path) => path.startsWith(process.cwd() + "/") && !path.startsWith(`${process.cwd()}/.git/`);
+await joinSession({ hooks: { onPreToolUse: ({ toolName, toolArgs }) => {
+  if (!["view", "create", "edit"].includes(toolName) || inside(toolArgs.path)) return { modifiedArgs: toolArgs };
+  return { permissionDecision: "deny", permissionDecisionReason: `not yours: ${toolArgs.path}` };
+} } });
+"""
+
+
+def test_a_guard_that_tests_how_an_absolute_path_begins(place):
+    """The model writes paths as it likes, and reads of the file under the name that it wrote."""
+    place.write("inside", STAYS_INSIDE)
+    cwd = place.zot.cwd
+    paths = ["a", "./x/../a", "../b", f"{cwd}/../b", ".git/config", f"{cwd}/x/..//.git/config", "./bytes"]
+    (cwd / "a").write_text("here\n")
+    (cwd / "bytes").write_bytes(b"\0")
+    (cwd.parent / "b").write_text("secret\n")
+    outcome = place.results(*(("read", {"path": path}) for path in paths)).check(Status.OK)
+    other, config = f"not yours: {cwd.parent}/b", f"not yours: {cwd}/.git/config"
+    *told, of_bytes = outcome.tool_texts()
+    assert told == ["here\n", "here\n", other, other, config, config]
+    assert of_bytes.startswith("./bytes looks binary"), "not the path that the guard was told, and gave back"

@@ -170,11 +170,12 @@ class Events:
         call_id, name = event.tool_id or "", event.tool_name or ""
         tool = self.joined.tools.get(name)
         if not self.joined.asks_permission and not (tool is not None and tool.skip_permission):
+            asked = permission_request(event, self.joined, self._host.cwd)
             yield (
                 "permission.requested",
                 {
                     "requestId": self._requests.next_id(),
-                    "permissionRequest": _shown(permission_request(event, self.joined), event.tool_args),
+                    "permissionRequest": _shown(asked, event.tool_args),
                     "resolvedByHook": True,
                 },
             )
@@ -183,7 +184,7 @@ class Events:
             {
                 "toolCallId": call_id,
                 "toolName": told_name(name),
-                "arguments": _arguments(name, event.tool_args),
+                "arguments": _arguments(name, event.tool_args, self._host.cwd),
                 "turnId": self._turn,
             },
         )
@@ -258,7 +259,7 @@ def _shown(request: Data, args: Raw | UnsetType) -> Data:
     }
 
 
-def _arguments(name: str, args: Raw | UnsetType) -> Any:
+def _arguments(name: str, args: Raw | UnsetType, cwd: str) -> Any:
     """The arguments as Copilot's tool of that name has them; {} if the model has written none."""
-    value = None if args is UNSET else told_args(name, args)
+    value = None if args is UNSET else told_args(name, args, cwd)
     return {} if value is None else value

@@ -78,9 +78,9 @@ class Output(NamedTuple):
     """Fields that have no effect."""
 
 
-def read_output(call_id: str, hook: str, output: Any, event: frames.Event) -> Output:
-    """The verdict on an event. `output` is what the handler returned, None for nothing. Raises `OutputError`
-    alone."""
+def read_output(call_id: str, hook: str, output: Any, event: frames.Event, cwd: str) -> Output:
+    """The verdict on an event. `output` is what the handler returned, None for nothing; `cwd` is the working folder.
+    Raises `OutputError` alone."""
     if output is None:
         return Output(frames.InterceptResponse(call_id))
     if not isinstance(output, dict):
@@ -89,7 +89,7 @@ def read_output(call_id: str, hook: str, output: Any, event: frames.Event) -> Ou
         raise OutputError(f"its hook {handler_of(hook)} threw: {one_line(text_of(output[THROWN]), REASON_LENGTH)}")
     unknown = tuple(name for name in output if name not in FIELDS.get(hook, ()) and output[name] is not None)
     try:
-        return _Reader(call_id, hook, output, event).read()._replace(unknown=unknown)
+        return _Reader(call_id, hook, output, event, cwd).read()._replace(unknown=unknown)
     except OutputError as error:
         decision = output.get("permissionDecision") if hook == "preToolUse" else None
         if decision != "ask":
@@ -106,11 +106,12 @@ def _string_or_none(value: Any) -> str | None:
 class _Reader:
     """Reads the output of one hook. All methods may raise `OutputError`."""
 
-    def __init__(self, call_id: str, hook: str, output: dict[str, Any], event: frames.Event) -> None:
+    def __init__(self, call_id: str, hook: str, output: dict[str, Any], event: frames.Event, cwd: str) -> None:
         self._id = call_id
         self._hook = hook
         self._output = output
         self._event = event
+        self._cwd = cwd
 
     def read(self) -> Output:
         match self._hook:
@@ -172,7 +173,7 @@ class _Reader:
             return UNSET
         before = b"{}" if self._event.tool_args is UNSET else bytes(self._event.tool_args)
         try:
-            text = taken_back(self._event.tool_name or "", before, given)
+            text = taken_back(self._event.tool_name or "", before, given, self._cwd)
         except RewriteError as error:
             raise OutputError(self._in_hook(str(error))) from None
         return UNSET if text is None else Raw(text)

@@ -69,11 +69,11 @@ def question(event: frames.Event, host: HostInfo, session_id: str, ms: int) -> t
     hook = hook_of(event)
     if hook is None:
         return None
-    given = {"sessionId": session_id, "timestamp": ms, "cwd": valid_text(host.cwd), **_input(hook, event)}
+    given = {"sessionId": session_id, "timestamp": ms, "cwd": valid_text(host.cwd), **_input(hook, event, host.cwd)}
     return hook, encode({"sessionId": session_id, "hookType": hook, "input": given})
 
 
-def _input(hook: str, event: frames.Event) -> dict[str, Any]:
+def _input(hook: str, event: frames.Event, cwd: str) -> dict[str, Any]:
     match hook:
         case "userPromptSubmitted":
             return {"prompt": event.text or ""}
@@ -89,7 +89,7 @@ def _input(hook: str, event: frames.Event) -> dict[str, Any]:
                 "recoverable": bool(event.recoverable),
             }
     tool = event.tool_name or ""
-    args = {} if event.tool_args is UNSET else told_args(tool, event.tool_args)
+    args = {} if event.tool_args is UNSET else told_args(tool, event.tool_args, cwd)
     given = {"toolName": told_name(tool), "toolArgs": args}
     if hook == "postToolUse":
         return given | {"toolResult": told_result(event.content or ())}

@@ -11,6 +11,10 @@ that the tool does not read is left out if Copilot's tool would read it, and sev
 follow one another, each on a line of its own. `edits` is shown besides, as it is. All other members, and the arguments
 of all other tools, are shown as they are.
 
+A `path` is shown as an absolute one, since Copilot's tools take no other and guards test how it begins: joined to the
+working folder, and without `.` and `..`, as Node's `path.resolve` does and the tools here do. `~` is a name like any
+other there. Links are not followed.
+
 Where the format is from: the types of these tools in the public source of VS Code (`src/vs/platform/agentHost/node/
 copilot/copilotToolDisplay.ts`; `copilotCLITools.ts` of its Copilot extension), the examples in the documentation of
 `@github/copilot-sdk` 1.0.14, and published descriptions of the tools, for the unit of `timeout`. Copilot's `bash` has
@@ -20,12 +24,14 @@ copilot/copilotToolDisplay.ts`; `copilotCLITools.ts` of its Copilot extension), 
 
 from __future__ import annotations
 
+import posixpath
 from typing import Any
 
 import msgspec
 
 from wire.dialects.json_values import kind_of
 from wire.lenient_json import ARGUMENTS_DEPTH, UNREADABLE, is_deeper, read
+from wire.text import valid_text
 
 NAMES = {"read": "view", "write": "create"}
 """Copilot's names of tools that have another one here."""
@@ -42,20 +48,19 @@ def told_name(tool: str) -> str:
     return NAMES.get(tool, tool)
 
 
-def told_args(tool: str, args: bytes) -> Any:
-    """The value of the arguments as an extension knows them. `args` is JSON text; if it is none, it is the value.
-    Never raises."""
+def told_args(tool: str, args: bytes, cwd: str) -> Any:
+    """The value of the arguments as an extension knows them. `args` is JSON text; if it is none, it is the value. `cwd`
+    is the working folder; without one, "", paths are shown as they are. Never raises."""
     value = _value(args)
     if not isinstance(value, dict):
         return value
-    show = _SHOWN.get(tool)
-    return value if show is None else show(value)
+    return _shown(tool, value, cwd)
 
 
-def taken_back(tool: str, args: bytes, given: Any) -> bytes | None:
+def taken_back(tool: str, args: bytes, given: Any, cwd: str) -> bytes | None:
     """The tool's arguments that an extension has made of the shown ones, as JSON text; None if it has changed nothing.
-    `args` are those that were shown. A member that it has not changed stays as the model wrote it. Raises
-    `RewriteError`."""
+    `args` are those that were shown, with the same `cwd`. A member that it has not changed stays as the model wrote it.
+    Raises `RewriteError`."""
     if not isinstance(given, dict):
         raise RewriteError(f"modifiedArgs is {kind_of(given)}, not an object")
     if is_deeper(given, ARGUMENTS_DEPTH):
@@ -63,16 +68,35 @@ def taken_back(tool: str, args: bytes, given: Any) -> bytes | None:
     original = _value(args)
     if not isinstance(original, dict):
         original = {}
-    show = _SHOWN.get(tool)
-    shown = original if show is None else show(original)
+    shown = _shown(tool, original, cwd)
     if same(given, shown):
         return None
     kept = {name: shown[name] if name in shown and same(value, shown[name]) else value for name, value in given.items()}
+    if "path" in kept and "path" in shown and kept["path"] is shown["path"]:
+        kept["path"] = original["path"]
     take = _TAKEN.get(tool)
     try:
         return msgspec.json.encode(kept if take is None else take(kept, shown, original))
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise RewriteError(f"modifiedArgs cannot be written as JSON: {error}") from None
+
+
+def _shown(tool: str, args: dict[str, Any], cwd: str) -> dict[str, Any]:
+    show = _SHOWN.get(tool)
+    if show is None:
+        return args
+    shown = show(args)
+    if "path" in shown:
+        shown["path"] = _absolute(shown["path"], cwd)
+    return shown
+
+
+def _absolute(path: Any, cwd: str) -> Any:
+    """The file that a tool means by a path. What no tool takes for a path stays as it is."""
+    if not isinstance(path, str) or not path or not cwd or "\0" in path:
+        return path
+    whole = posixpath.normpath(posixpath.join(valid_text(cwd), path))
+    return whole[1:] if whole.startswith("//") else whole  # POSIX lets two slashes mean something else than one
 
 
 def _value(args: bytes) -> Any:

@@ -156,7 +156,7 @@ class Verdicts:
         tool = self.joined.tools.get(event.tool_name or "")
         if not self.joined.asks_permission or (tool is not None and tool.skip_permission):
             return False
-        return not self._approvals.covers(permission_request(event, self.joined))
+        return not self._approvals.covers(permission_request(event, self.joined, self._host.cwd))
 
     # --- hooks --------------------------------------------------------------------------------------------
 
@@ -172,7 +172,7 @@ class Verdicts:
             said = b"" if event is None or message.result is UNSET else bytes(message.result)
             return (_unreadable(request, str(error), said),), b""
         try:
-            output = read_output(request.id, hook, given, event)
+            output = read_output(request.id, hook, given, event, self._host.cwd)
         except OutputError as error:
             return (frames.Malformed(str(error), _HOOK, request.id),), b""
         messages: list[Message] = [*output.besides, *self._remarks(hook, output)]
@@ -226,7 +226,11 @@ class Verdicts:
     ) -> bytes:
         """Asks the permission handler; with `hook_reason` because a hook said `ask`."""
         is_hook_request = hook_reason is not None
-        asked = hook_request(event, hook_reason or "") if is_hook_request else permission_request(event, self.joined)
+        cwd = self._host.cwd
+        if is_hook_request:
+            asked = hook_request(event, hook_reason or "", cwd)
+        else:
+            asked = permission_request(event, self.joined, cwd)
         request_id = self._requests.next_id()
         data = encode({"requestId": request_id, "permissionRequest": asked})
         self._pending.put(request_id, _Pending(response, is_hook_request, hook_reason or "", asked), len(data))

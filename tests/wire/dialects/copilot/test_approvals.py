@@ -97,7 +97,7 @@ def test_a_program_with_subcommands_is_approved_together_with_one(asked: str, gi
     ("path", "covered"),
     [
         ("a", True), ("a/../b", True), ("/repo/b", True), ("/repo", True), ("../b", False), ("/etc/passwd", False),
-        ("/repo2/b", False), ("~/b", False),
+        ("/repo2/b", False), ("~/b", True), ("[b]*", True),
     ],
 )  # fmt: skip
 def test_files_of_the_working_folder(tool: str, path: str, covered: bool):

@@ -92,7 +92,7 @@ def test_a_tool_call_starts_with_its_id_its_name_and_its_arguments():
 def test_a_built_in_tool_has_copilots_name_and_arguments():
     args = msgspec.Raw(b'{"path":"a.py","content":"x"}')
     started = Talk().one("tool_call", tool_id="c1", tool_name="write", tool_args=args)
-    assert (started["toolName"], started["arguments"]) == ("create", {"path": "a.py", "file_text": "x"})
+    assert (started["toolName"], started["arguments"]) == ("create", {"path": "/repo/a.py", "file_text": "x"})
     done = Talk().one("tool_result", tool_id="c1", tool_name="write", content=text("ok"))
     assert done["toolName"] == "create"
 

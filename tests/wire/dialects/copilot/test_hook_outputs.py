@@ -338,7 +338,7 @@ def test_whatever_a_hook_returns_becomes_one_legal_verdict_or_none(hook: str, ou
 @given(OUTPUTS)
 def test_the_reader_raises_one_kind_of_error(output: Any):
     try:
-        read_output("c", "preToolUse", output, CALL)
+        read_output("c", "preToolUse", output, CALL, "/repo")
     except OutputError as error:
         named = str(error)
     else:

@@ -21,12 +21,12 @@ BASE = {"sessionId": SESSION, "timestamp": MS, "cwd": "/repo"}
         (
             tool_call("write", path="a", content="x"),
             "preToolUse",
-            {"toolName": "create", "toolArgs": {"path": "a", "file_text": "x"}},
+            {"toolName": "create", "toolArgs": {"path": "/repo/a", "file_text": "x"}},
         ),
         (
             tool_call("read", path="a", offset=2),
             "preToolUse",
-            {"toolName": "view", "toolArgs": {"path": "a", "view_range": [2, -1]}},
+            {"toolName": "view", "toolArgs": {"path": "/repo/a", "view_range": [2, -1]}},
         ),
         (
             tool_result("one", "two"),
@@ -136,7 +136,7 @@ def test_a_result_comes_with_the_arguments_of_a_call_that_was_only_told():
     talk = Talk({"postToolUse"})
     talk.verdicts.note(tool_call("write", path="a", content="x"))
     asked = talk.ask(tool_result("ok", tool="write"))["params"]["input"]
-    assert (asked["toolName"], asked["toolArgs"]) == ("create", {"path": "a", "file_text": "x"})
+    assert (asked["toolName"], asked["toolArgs"]) == ("create", {"path": "/repo/a", "file_text": "x"})
 
 
 def test_arguments_of_old_calls_are_not_kept_for_ever():

@@ -21,7 +21,7 @@ JOINED = Joined("s", {"own": Tool("own", "It does.")})
 
 
 def requested(tool: str, **args: Any) -> dict[str, Any]:
-    return permission_request(tool_call(tool, **args), JOINED)
+    return permission_request(tool_call(tool, **args), JOINED, "/repo")
 
 
 def shell(command: str) -> dict[str, Any]:
@@ -104,8 +104,8 @@ def test_a_file_that_is_written():
         "toolCallId": "t1",
         "intention": "",
         "canOfferSessionApproval": True,
-        "fileName": "a",
-        "diff": "--- a\n+++ a\n@@\n+x\n+y",
+        "fileName": "/repo/a",
+        "diff": "--- /repo/a\n+++ /repo/a\n@@\n+x\n+y",
         "newFileContents": "x\ny",
     }
 
@@ -113,7 +113,8 @@ def test_a_file_that_is_written():
 def test_a_file_that_is_edited():
     edits = [{"oldText": "a", "newText": "b"}, {"oldText": "c", "newText": "d"}]
     asked = requested("edit", path="p", edits=edits)
-    assert (asked["kind"], asked["fileName"], asked["diff"]) == ("write", "p", "--- p\n+++ p\n@@\n-a\n-c\n+b\n+d")
+    assert (asked["kind"], asked["fileName"]) == ("write", "/repo/p")
+    assert asked["diff"] == "--- /repo/p\n+++ /repo/p\n@@\n-a\n-c\n+b\n+d"
     assert "newFileContents" not in asked
 
 
@@ -145,10 +146,10 @@ def test_a_question_of_a_hook():
         "kind": "hook",
         "toolCallId": "t1",
         "toolName": "create",
-        "toolArgs": {"path": "a", "file_text": "x"},
+        "toolArgs": {"path": "/repo/a", "file_text": "x"},
     }
-    assert hook_request(event, "") == asked
-    assert hook_request(event, "sure?") == {**asked, "hookMessage": "sure?"}
+    assert hook_request(event, "", "/repo") == asked
+    assert hook_request(event, "sure?", "/repo") == {**asked, "hookMessage": "sure?"}
 
 
 @given(
@@ -157,7 +158,7 @@ def test_a_question_of_a_hook():
 )
 def test_any_call_can_be_asked_about(tool: str, args: Any):
     event = frames.Event("tool_call", tool_id="t", tool_name=tool, tool_args=Raw(json.dumps(args).encode()))
-    for asked in (permission_request(event, JOINED), hook_request(event, "m")):
+    for asked in (permission_request(event, JOINED, "/repo"), hook_request(event, "m", "/repo")):
         assert asked["kind"]
         json.dumps(asked)
 

@@ -29,14 +29,14 @@ def dumped(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
-def changed(tool: str, args: dict, **members: Any) -> Any:
+def changed(tool: str, args: dict, cwd: str = "", **members: Any) -> Any:
     """What an extension that changes these members of what it was shown makes of the arguments; None removes one."""
-    told = {**told_args(tool, dumped(args)), **members}
-    return taken(tool, args, {name: value for name, value in told.items() if value is not None})
+    told = {**told_args(tool, dumped(args), cwd), **members}
+    return taken(tool, args, {name: value for name, value in told.items() if value is not None}, cwd)
 
 
-def taken(tool: str, args: dict, told: Any) -> Any:
-    text = taken_back(tool, dumped(args), told)
+def taken(tool: str, args: dict, told: Any, cwd: str = "") -> Any:
+    text = taken_back(tool, dumped(args), told, cwd)
     return None if text is None else json.loads(text)
 
 
@@ -63,12 +63,12 @@ def taken(tool: str, args: dict, told: Any) -> Any:
 )
 def test_what_an_extension_is_told(tool: str, args: dict, name: str, told: dict):
     assert told_name(tool) == name
-    assert told_args(tool, dumped(args)) == told
+    assert told_args(tool, dumped(args), "") == told
 
 
 def test_of_several_edits_a_guard_sees_all_texts():
     edits = [{"oldText": "a", "newText": "harmless"}, {"oldText": "b", "newText": "password"}]
-    told = told_args("edit", dumped({"path": "p", "edits": edits}))
+    told = told_args("edit", dumped({"path": "p", "edits": edits}), "")
     assert (told["old_str"], told["new_str"], told["edits"]) == ("a\nb", "harmless\npassword", edits)
 
 
@@ -83,12 +83,12 @@ def test_of_several_edits_a_guard_sees_all_texts():
     ],
 )
 def test_a_member_that_the_tool_does_not_read_cannot_deceive_a_guard(tool: str, args: dict, told: dict):
-    assert told_args(tool, dumped(args)) == told
+    assert told_args(tool, dumped(args), "") == told
 
 
 def test_arguments_that_are_no_json_are_told_as_text():
-    assert told_args("write", b"{") == "{"
-    assert told_args("write", b"[1]") == [1]
+    assert told_args("write", b"{", "/repo") == "{"
+    assert told_args("write", b"[1]", "/repo") == [1]
 
 
 @pytest.mark.parametrize(
@@ -174,8 +174,8 @@ def test_deep_arguments_are_refused():
 
 def test_numbers_that_javascript_cannot_hold_stay_as_the_model_wrote_them():
     args = b'{"n":12345678901234567890,"x":1.0,"command":"ls"}'
-    assert taken_back("other", args, {"n": 12345678901234567000.0, "x": 1, "command": "ls"}) is None
-    text = taken_back("other", args, {"n": 12345678901234567000.0, "x": 1, "command": "pwd"})
+    assert taken_back("other", args, {"n": 12345678901234567000.0, "x": 1, "command": "ls"}, "") is None
+    text = taken_back("other", args, {"n": 12345678901234567000.0, "x": 1, "command": "pwd"}, "")
     assert text == b'{"n":12345678901234567890,"x":1.0,"command":"pwd"}'
 
 
@@ -183,32 +183,113 @@ def test_true_is_not_one():
     assert taken("bash", {"command": "ls", "x": 1}, {"command": "ls", "x": True}) == {"command": "ls", "x": True}
 
 
-@given(TOOLS, ARGS)
-@example("edit", {"edits": [None]})
-def test_what_comes_back_unchanged_changes_nothing(tool: str, args: dict):
+# --- paths --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("a.py", "/repo/a.py"), ("./a//b/", "/repo/a/b"), ("../etc/passwd", "/etc/passwd"), ("a/../../..", "/"),
+        ("/etc/passwd", "/etc/passwd"), ("/repo/../etc/x", "/etc/x"), ("//etc/x", "/etc/x"), ("///etc", "/etc"),
+        ("~/x", "/repo/~/x"), ("~", "/repo/~"), (" a", "/repo/ a"), ("é", "/repo/é"), (".", "/repo"),
+        ("", ""), ("a\0b", "a\0b"), (None, None), (7, 7), (["a"], ["a"]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("tool", ["read", "write", "edit"])
+def test_a_path_is_told_as_the_absolute_one_of_the_file_that_the_tool_touches(tool: str, path: Any, told: Any):
+    assert told_args(tool, dumped({"path": path}), "/repo") == {"path": told}
+
+
+def test_paths_of_other_tools_and_paths_without_a_working_folder_are_told_as_they_are():
+    assert told_args("lookup", dumped({"path": "a"}), "/repo") == {"path": "a"}
+    assert told_args("bash", dumped({"path": "a"}), "/repo") == {"path": "a"}
+    assert told_args("read", dumped({"path": "../a"}), "") == {"path": "../a"}
+    assert told_args("read", dumped({}), "/repo") == {}
+
+
+def test_bytes_of_the_working_folder_that_are_no_text_can_be_told():
+    assert told_args("read", dumped({"path": "a"}), "/a\udcff") == {"path": "/a\ufffd/a"}
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [("/repo/a", "./a"), ("/repo/b", "/repo/b"), ("b", "b"), ("a", "a"), ("/repo/./a", "/repo/./a"), (7, 7)],
+)
+@pytest.mark.parametrize(
+    ("tool", "args", "change", "rewritten"),
+    [
+        ("read", {"offset": 2}, {"x": 1}, {"offset": 2, "x": 1}),
+        ("write", {"content": "x"}, {"file_text": "y"}, {"content": "y"}),
+        (
+            "edit",
+            {"edits": [{"oldText": "x", "newText": "y"}]},
+            {"new_str": "z"},
+            {"edits": [{"oldText": "x", "newText": "z"}]},
+        ),
+    ],
+)
+def test_a_path_that_comes_back_stays_as_the_model_wrote_it_and_a_changed_one_is_as_given(
+    tool: str, args: dict, change: dict, rewritten: dict, given: Any, taken: Any
+):
+    found = changed(tool, {"path": "./a", **args}, "/repo", **{**change, "path": given})
+    assert found == {"path": taken, **rewritten}
+
+
+def test_a_path_that_is_taken_away_is_missing():
+    assert changed("read", {"path": "a", "offset": 2}, "/repo", path=None) == {"offset": 2}
+    assert taken("read", {"offset": 2}, {"path": None}, "/repo") == {"path": None}
+
+
+PATHS = st.text(st.sampled_from("./~a\\ é*"), max_size=12) | st.lists(
+    st.sampled_from(["", ".", "..", "~", "a", "repo", "etc"]), max_size=6
+).map("/".join)
+
+
+@given(PATHS, st.sampled_from(["/", "/repo", "/home/me/a b"]))
+def test_a_guard_can_tell_by_its_beginning_where_a_path_leads(path: str, cwd: str):
+    told = told_args("read", dumped({"path": path}), cwd)["path"]
+    if not path:
+        assert told == ""
+        return
+    parts = told.split("/")
+    assert told == "/" or (parts[0] == "" and all(part not in ("", ".", "..") for part in parts[1:]))
+    assert told_args("read", dumped({"path": told}), "/other") == {"path": told}
+
+
+# --- any arguments ------------------------------------------------------------------------------------------
+
+CWDS = st.sampled_from(["", "/", "/repo"])
+
+
+@given(TOOLS, ARGS, CWDS)
+@example("edit", {"edits": [None]}, "/repo")
+def test_what_comes_back_unchanged_changes_nothing(tool: str, args: dict, cwd: str):
     text = dumped(args)
-    told = told_args(tool, text)
+    told = told_args(tool, text, cwd)
     if isinstance(told, dict):
-        assert taken_back(tool, text, told) is None
+        assert taken_back(tool, text, told, cwd) is None
 
 
-@given(TOOLS, ARGS, st.text(max_size=4).map("own_{}".format), st.integers(0, 9))
-def test_a_change_of_another_member_keeps_all_that_the_tool_reads(tool: str, args: dict, name: str, value: int):
+@given(TOOLS, ARGS, CWDS, st.text(max_size=4).map("own_{}".format), st.integers(0, 9))
+def test_a_change_of_another_member_keeps_all_that_the_tool_reads(
+    tool: str, args: dict, cwd: str, name: str, value: int
+):
     text = dumped(args)
-    told = told_args(tool, text)
+    told = told_args(tool, text, cwd)
     if not isinstance(told, dict):
         return
-    rewritten = taken_back(tool, text, {**told, name: value})
+    rewritten = taken_back(tool, text, {**told, name: value}, cwd)
     assert rewritten is not None
-    again = told_args(tool, rewritten)
+    assert json.loads(rewritten).get("path") == json.loads(text).get("path")
+    again = told_args(tool, rewritten, cwd)
     assert again.pop(name) == value
     assert same(again, told)
 
 
-@given(TOOLS, json_values | ARGS, json_values | ARGS)
-def test_it_never_raises_anything_else(tool: str, args: Any, told: Any):
+@given(TOOLS, json_values | ARGS, json_values | ARGS, CWDS)
+def test_it_never_raises_anything_else(tool: str, args: Any, told: Any, cwd: str):
     text = json.dumps(args).encode()
-    told_args(tool, text)
+    told_args(tool, text, cwd)
     with contextlib.suppress(RewriteError):
-        rewritten = taken_back(tool, text, told)
+        rewritten = taken_back(tool, text, told, cwd)
         assert rewritten is None or isinstance(json.loads(rewritten), dict)

@@ -204,7 +204,7 @@ def test_a_session_tells_the_hook_of_a_result_the_arguments_of_its_call():
     session.greet(HostInfo("1", "p", "m", "/repo", SESSION), "/e", "/d", 0.0)
     session.tell(tool_call("write", path="a", content="x"))
     asked = read(session.ask("c1", tool_result("ok", tool="write")))
-    assert asked["params"]["input"]["toolArgs"] == {"path": "a", "file_text": "x"}
+    assert asked["params"]["input"]["toolArgs"] == {"path": "/repo/a", "file_text": "x"}
     answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"output": {"modifiedResult": "new"}}}
     (response,), sent = session.receive(dumped(answer), 0.0)
     result = frames.ModifiedResult([frames.ContentBlock("text", text="new")])

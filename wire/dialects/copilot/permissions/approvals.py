@@ -80,7 +80,7 @@ class Approvals:
         if kind == "shell" and (programs := self._programs(request)):
             covered = all(("commands", each) in known for each in programs)
         elif kind in ("read", "write"):
-            covered = (kind, "") in known and self._is_inside(request["path" if kind == "read" else "fileName"])
+            covered = (kind, "") in known and self._holds(request["path" if kind == "read" else "fileName"])
         else:
             covered = kind in _NAMES and (kind, request[_NAMES[kind]]) in known
         return covered or (_SAME, _digest(request)) in known
@@ -93,7 +93,12 @@ class Approvals:
         return _identifiers(words)
 
     def _is_inside(self, path: str) -> bool:
-        if not self._cwd or path.startswith("~") or _PATTERN.search(path):
+        """Whether a word of a command is a file in the working folder, whatever the shell makes of it."""
+        return not path.startswith("~") and not _PATTERN.search(path) and self._holds(path)
+
+    def _holds(self, path: str) -> bool:
+        """Whether this is a file in the working folder."""
+        if not self._cwd:
             return False
         whole = posixpath.normpath(posixpath.join(self._cwd, path))
         return whole == self._cwd or whole.startswith(self._cwd.rstrip("/") + "/")

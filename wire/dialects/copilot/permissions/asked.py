@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 _MANAGEMENT = frozenset({"extensions_manage", "extensions_reload"})
 
 
-def permission_request(event: frames.Event, joined: Joined) -> dict[str, Any]:
-    """The `permissionRequest` for a `tool_call`. Never raises."""
+def permission_request(event: frames.Event, joined: Joined, cwd: str) -> dict[str, Any]:
+    """The `permissionRequest` for a `tool_call`. `cwd` is the working folder. Never raises."""
     tool = event.tool_name or ""
-    args = _args(event)
+    args = _args(event, cwd)
     members = args if isinstance(args, dict) else {}
     if tool == "bash":
         asked = _shell(_text(members.get("command")))
@@ -54,19 +54,19 @@ def permission_request(event: frames.Event, joined: Joined) -> dict[str, Any]:
     return {**asked, "toolCallId": event.tool_id or ""}
 
 
-def hook_request(event: frames.Event, message: str) -> dict[str, Any]:
+def hook_request(event: frames.Event, message: str, cwd: str) -> dict[str, Any]:
     """The `permissionRequest` for a `tool_call` about which a hook said `ask`. Never raises."""
     asked = {
         "kind": "hook",
         "toolCallId": event.tool_id or "",
         "toolName": told_name(event.tool_name or ""),
-        "toolArgs": _args(event),
+        "toolArgs": _args(event, cwd),
     }
     return {**asked, "hookMessage": message} if message else asked
 
 
-def _args(event: frames.Event) -> Any:
-    return {} if event.tool_args is UNSET else told_args(event.tool_name or "", event.tool_args)
+def _args(event: frames.Event, cwd: str) -> Any:
+    return {} if event.tool_args is UNSET else told_args(event.tool_name or "", event.tool_args, cwd)
 
 
 def _text(value: Any) -> str:

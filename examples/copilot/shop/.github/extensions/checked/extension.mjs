@@ -1,5 +1,6 @@
 // checked: code that was changed is checked before the run ends, and nothing is pushed.
 import { execFile } from "node:child_process";
+import { relative } from "node:path";
 import { joinSession } from "@github/copilot-sdk/extension";
 
 let unchecked = new Set();
@@ -33,8 +34,8 @@ const session = await joinSession({
         return { permissionDecision: "deny", permissionDecisionReason: "a person pushes" };
       }
     },
-    onPostToolUse: async ({ toolName, toolArgs }) => {
-      if (toolName === "edit" || toolName === "create") unchecked.add(toolArgs.path);
+    onPostToolUse: async ({ cwd, toolName, toolArgs }) => {
+      if (toolName === "edit" || toolName === "create") unchecked.add(relative(cwd, toolArgs.path));
     },
   },
 });
