@@ -14,7 +14,7 @@ import pytest
 from tests.support.marked_processes import MARK, marked
 from tests.support.warm_start import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(550)]  # each starts some dozens of programs
 
 if TYPE_CHECKING:
     from pathlib import Path
