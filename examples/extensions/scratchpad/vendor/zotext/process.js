@@ -6,8 +6,8 @@ import { PATIENCE } from './conversation.js';
 import { LineSplitter } from './lines.js';
 /** Bytes of unread answers above which stdin is not read: a host that asks and never reads must not fill the memory. */
 const UNREAD_LIMIT = 16 * 1024 * 1024;
-/** Milliseconds to wait at the end until stdout and stderr are written. */
-const FLUSH_MS = 300;
+/** Milliseconds to wait at the end for a reader of stdout and stderr that takes nothing. */
+const FLUSH_MS = 1000;
 /** Exit status after a second SIGTERM. */
 const TERMINATED = 128 + 15;
 /** Serves until the host ends the conversation; then ends the process. */
@@ -59,7 +59,7 @@ export async function serveProcess(extension, { stopWithinS }) {
     await conversation.over;
     await Promise.race([
         Promise.all([written((done) => write('', done)), written((done) => void stderr.write('', done))]),
-        new Promise((resolve) => setTimeout(resolve, FLUSH_MS)),
+        nothingTaken(() => stdout.writableLength + stderr.writableLength),
     ]);
     process.exit();
 }
@@ -73,6 +73,13 @@ function claimStdout() {
     stdout.write = stderr.write.bind(stderr);
     console.log = console.info = console.debug = console.error;
     return (text, done) => void real(text, done);
+}
+/** Until so much as waits to be written has been the same for FLUSH_MS. */
+async function nothingTaken(waiting) {
+    for (let before = -1, now = waiting(); now !== before; now = waiting()) {
+        before = now;
+        await new Promise((resolve) => setTimeout(resolve, FLUSH_MS));
+    }
 }
 function written(write) {
     return new Promise((resolve) => write(() => resolve()));
