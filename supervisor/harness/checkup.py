@@ -60,6 +60,8 @@ class CheckupResult:
     spoken: str = ""
     """The protocol with its version, as the dialect says it."""
     tools: tuple[str, ...] = ()
+    instructions: str = ""
+    """What it wants the model to know, for the system prompt."""
     definition_tokens: int = 0
     """About so many tokens the model is sent for its tools."""
     commands: tuple[str, ...] = ()
@@ -217,6 +219,7 @@ def _read_registrations(process: RecordedProcess, result: CheckupResult) -> None
     registry = process.registry
     result.spoken = process.spoken
     result.tools = tuple(registry.tools)
+    result.instructions = registry.instructions
     result.definition_tokens = sum(tool.tokens for tool in registry.tools.values())
     result.commands = tuple(registry.commands)
     result.events = tuple(sorted(registry.observes))

@@ -17,6 +17,7 @@ from supervisor.registry.definition_size import too_large
 from wire.dialects.table import ZOT
 from wire.manifest import FILE
 from wire.manifest_faults import all_faults
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 TALKATIVE = 1000
 """Lines on stdout without a request from the host. So many are a finding."""
+INSTRUCTIONS_SHOWN = 200
+"""Characters of what it adds to the system prompt."""
 STDERR_SHOWN = 8
 """Last lines of stderr that are shown when a start fails."""
 
@@ -105,6 +108,8 @@ def _registrations(result: CheckupResult) -> Iterator[DoctorFinding]:
         return
     yield DoctorFinding(Level.OK, "offers", offers(result))
     yield from _size(result)
+    if result.instructions:
+        yield DoctorFinding(Level.OK, "instructions", one_line(result.instructions, INSTRUCTIONS_SHOWN))
     if not _speaks_zot(result):
         yield from other_dialects.registrations(result)
         return

@@ -276,6 +276,7 @@ def _record(report: Report) -> dict[str, Any]:
             "ready": result.phase.value,
             "hello": {"name": result.hello_name, "version": result.version, "capabilities": list(result.capabilities)},
             "tools": list(result.tools),
+            "instructions": result.instructions or None,
             "definition_tokens": result.definition_tokens,
             "commands": list(result.commands),
             "events": list(result.events),

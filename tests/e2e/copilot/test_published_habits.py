@@ -127,3 +127,32 @@ def test_a_guard_that_tests_how_an_absolute_path_begins(place):
     *told, of_bytes = outcome.tool_texts()
     assert told == ["here\n", "here\n", other, other, config, config]
     assert of_bytes.startswith("./bytes looks binary"), "not the path that the guard was told, and gave back"
+
+
+APPENDS = """
+const session = await joinSession({
+  systemMessage: { mode: "append", content: "Money is in cents.\\n- Never round." },
+  tools: [{ name: "leave", handler: async () => { await session.disconnect(); } }],
+});
+"""
+REPLACES = """
+await joinSession({ systemMessage: { mode: MODE, content: "Round.", sections: { tone: { action: "remove" } } } });
+"""
+
+
+def test_what_an_extension_appends_to_the_system_prompt(each_sdk):
+    """It stands behind all that the agent is told, under the extension's name, and takes nothing of that away."""
+    each_sdk.write("cents", APPENDS)
+    each_sdk.write("rounds", REPLACES.replace("MODE", '"replace"'))
+    each_sdk.write("sections", REPLACES.replace("MODE", '"customize"'))
+    each_sdk.results(("bash", {"command": "true"}), ("leave", {})).check(Status.OK)
+    assert "Round." not in str(each_sdk.server.requests[0].body)
+    first, second, third = [request.body["system"][0]["text"] for request in each_sdk.server.requests]
+    before, appended = first.split("\nThe extension cents says of its tools:\n")
+    assert appended == "Money is in cents.\n- Never round.\n"
+    assert "Current working directory: " in before
+    assert first == second, "so that the prompt cache holds"
+    assert third == before, "it has left the session"
+    for name, mode in (("rounds", "replace"), ("sections", "customize")):
+        log = (each_sdk.zot.home / "logs" / f"ext-{name}.log").read_text()
+        assert f'its systemMessage has the mode "{mode}", which has no effect here; "append" has' in log

@@ -8,11 +8,12 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from wire import frames
-from wire.dialects.base import Remarked, Warned
+from wire.dialects.base import Instructions, Remarked, Warned
 from wire.dialects.copilot.hooks import HOOK_EVENTS, handler_of
+from wire.dialects.instructions import LIMIT, kept_instructions
 from wire.dialects.json_values import as_json, kind_of, objects, string
 from wire.dialects.long_lines import SHORT
-from wire.lenient_json import UNREADABLE, reason
+from wire.lenient_json import UNREADABLE, reason, repaired
 from wire.suggest import did_you_mean, some
 from wire.text import one_line
 
@@ -37,7 +38,7 @@ ASK_USER_SCHEMA = Raw(
 WITHOUT_EFFECT = (
     "availableTools", "canvases", "customAgents", "excludedTools", "factories", "mcpServers", "model", "models",
     "provider", "providers", "reasoningEffort", "requestAutoModeSwitch", "requestElicitation", "requestExitPlanMode",
-    "skillDirectories", "systemMessage",
+    "skillDirectories",
 )  # fmt: skip
 """Options of `joinSession` that another host would heed, and that do nothing here."""
 NOT_ASKED = frozenset({"agentStop", "preMcpToolCall", "userPromptTransformed"})
@@ -85,6 +86,8 @@ class Joined(msgspec.Struct, frozen=True):
     """The environment variables that it has asked for."""
     says_when_started: bool = False
     """It will say when its module has run. Without that it is ready as it joins."""
+    instructions: str = ""
+    """What it appends to the system prompt."""
     remarks: tuple[Message, ...] = ()
     """What the user or the log is to know of it."""
 
@@ -121,6 +124,7 @@ class Joined(msgspec.Struct, frozen=True):
             *self.tool_frames(),
             *self.commands,
             frames.Subscribe(list(EVENTS), self.intercept),
+            *([Instructions(self.instructions)] if self.instructions else []),
             *([] if self.says_when_started else [frames.Ready()]),
         ]
 
@@ -136,6 +140,7 @@ class _Params(msgspec.Struct):
     requestUserInput: Any = None  # noqa: N815
     requestedEnvironmentVariables: Any = None  # noqa: N815
     extensionInfo: Any = None  # noqa: N815
+    systemMessage: Any = None  # noqa: N815
 
 
 _params = msgspec.json.Decoder(_Params).decode
@@ -149,8 +154,7 @@ def joined(written: Raw | UnsetType) -> Joined:
     if len(text) > SHORT and sum(map(text.count, (b",", b"[", b"{"))) > PARTS_LIMIT:
         raise JoinError(f"the parameters of session.resume have more than {PARTS_LIMIT} parts")
     try:
-        params = _params(text)
-        members = _members(text)
+        params, members = _read(text)
     except UNREADABLE as error:
         raise JoinError(f"the parameters of session.resume cannot be read: {reason(error)}") from None
     if not isinstance(params.sessionId, str) or not params.sessionId:
@@ -171,6 +175,7 @@ def joined(written: Raw | UnsetType) -> Joined:
     idle = [name for name in WITHOUT_EFFECT if bytes(members.get(name, b"null")).strip() not in _NOTHING]
     if idle:
         remarks.append(Remarked(f"joinSession() has options that have no effect here: {', '.join(idle)}"))
+    instructions = _instructions(params.systemMessage, remarks)
     return Joined(
         params.sessionId,
         tools,
@@ -180,8 +185,41 @@ def joined(written: Raw | UnsetType) -> Joined:
         params.requestUserInput is True,
         variables,
         own.get("starts") is True,
+        instructions,
         tuple(remarks[:REMARKS_LIMIT]),
     )
+
+
+def _read(text: bytes) -> tuple[_Params, dict[str, Raw]]:
+    """Raises one of `UNREADABLE`. JavaScript cuts texts between surrogates, and sends the halves."""
+    try:
+        return _params(text), _members(text)
+    except UNREADABLE:
+        if (mended := repaired(text)) is None:
+            raise
+    return _params(mended), _members(mended)
+
+
+def _instructions(message: Any, remarks: list[Message]) -> str:
+    """What it appends to the system prompt. The other modes would take away what the agent is told by its user."""
+    if message is None:
+        return ""
+    mode = _object(message).get("mode")
+    content = _object(message).get("content")
+    if not isinstance(message, dict):
+        fault = f"its systemMessage is {kind_of(message)}, not an object; it has no effect"
+    elif mode not in (None, "append"):
+        shown = f'"{one_line(mode, NAME_SHOWN)}"' if isinstance(mode, str) else kind_of(mode)
+        fault = f'its systemMessage has the mode {shown}, which has no effect here; "append" has'
+    elif content is not None and not isinstance(content, str):
+        fault = f"the content of its systemMessage is {kind_of(content)}, not a string; it has no effect"
+    else:
+        text = content or ""
+        if (size := len(text.strip().encode("utf-8", "replace"))) > LIMIT:
+            remarks.append(Remarked(f"its systemMessage has {size} bytes; the model is told the first {LIMIT}"))
+        return kept_instructions(text)
+    remarks.append(Remarked(fault))
+    return ""
 
 
 def _object(value: Any) -> dict[str, Any]:

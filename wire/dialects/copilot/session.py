@@ -2,7 +2,8 @@
 
 extension  connect                                     (older SDKs: ping)
 host       its answer: protocol 3
-extension  session.resume                              -> Hello, RegisterTool, RegisterCommand, Subscribe
+extension  session.resume                              -> Hello, RegisterTool, RegisterCommand, Subscribe,
+                                                          Instructions
 host       its answer, once the hello is accepted, or an error
 extension  zot.started, once its module has run        -> Ready
 host       session.event: what happens, tool calls, commands, questions to the permission handler

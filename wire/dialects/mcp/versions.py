@@ -11,19 +11,16 @@ from typing import Any
 
 import msgspec
 
+from wire.dialects.instructions import kept_instructions
 from wire.dialects.json_values import kind_of, string
 from wire.dialects.jsonrpc import encode
 from wire.dialects.mcp.results import error_text
-from wire.text import one_line, printable
+from wire.text import one_line
 
 LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Versions with a handshake that are spoken, the newest last."""
 MODERN = "2026-07-28"
 UNSUPPORTED_VERSION = -32022
-INSTRUCTIONS_LIMIT = 2048
-"""Bytes of a server's instructions that are kept."""
-SEARCHED = 4 * INSTRUCTIONS_LIMIT
-"""Characters of them that are looked at for what controls a terminal."""
 LOG_LEVEL = "info"
 _SPOKEN = f"zot speaks {', '.join((*LEGACY, MODERN))}"
 _PREFIX = "io.modelcontextprotocol/"
@@ -146,12 +143,5 @@ def _server(result: dict[str, Any], info: Any) -> Server:
         has_prompts=isinstance(capabilities.get("prompts"), dict),
         has_logging=isinstance(capabilities.get("logging"), dict),
         tells_changes=tuple(changes),
-        instructions=_cut(printable(string(result.get("instructions"))[:SEARCHED]).strip()),
+        instructions=kept_instructions(string(result.get("instructions"))),
     )
-
-
-def _cut(text: str) -> str:
-    written = text.encode("utf-8", "replace")
-    if len(written) <= INSTRUCTIONS_LIMIT:
-        return text
-    return written[: INSTRUCTIONS_LIMIT - 4].decode("utf-8", "ignore") + " …"

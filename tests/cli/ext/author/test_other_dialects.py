@@ -28,7 +28,7 @@ def words_of(record: dict[str, Any]) -> str:
 
 
 def test_the_doctor_judges_an_mcp_server_as_one(zot, tmp_path):
-    good = server(tmp_path, "reference.py", "--name", "Desk of all")
+    good = server(tmp_path, "reference.py", "--name", "Desk of all", "--instructions", "Count\ntwice. " * 99)
     outcome = zot.run("ext", "doctor", good, "--json")
     assert outcome.status == 0
     (record,) = outcome.json_lines
@@ -38,6 +38,9 @@ def test_the_doctor_judges_an_mcp_server_as_one(zot, tmp_path):
     said = {finding["topic"]: finding["message"] for finding in record["findings"]}
     assert said["speaks"].startswith("MCP 2025-11-25: Desk of all")
     assert said["size"] == f"about {record['definition_tokens']:,} tokens of each request"
+    assert said["instructions"].startswith("Count twice. Count twice.")
+    assert len(said["instructions"]) == 200
+    assert record["instructions"].startswith("Count\ntwice. ")
     assert "after the end of its stdin, with exit status 0" in said["stop"]
     for word in ("frame", "shutdown", "hello", "same name"):
         assert word not in words_of(record), word

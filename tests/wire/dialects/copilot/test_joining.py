@@ -12,7 +12,7 @@ from msgspec import Raw
 from tests.support.any_json import json_values
 from tests.support.copilot_talk import SCHEMA, dumped, tool
 from wire import frames
-from wire.dialects.base import Remarked, Warned
+from wire.dialects.base import Instructions, Remarked, Warned
 from wire.dialects.copilot.joining import PARTS_LIMIT, REMARKS_LIMIT, Joined, JoinError, joined
 
 
@@ -137,8 +137,82 @@ def test_variables_that_are_missing_are_named_with_the_cure():
 
 
 def test_options_without_effect_are_named():
-    found = read(model="m", mcpServers={}, requestElicitation=True, streaming=None, canvases=[])
-    assert texts(found) == ["joinSession() has options that have no effect here: model, requestElicitation"]
+    found = read(
+        model="m", mcpServers={}, requestElicitation=True, streaming=None, canvases=[], skillDirectories=["/s"]
+    )
+    assert texts(found) == [
+        "joinSession() has options that have no effect here: model, requestElicitation, skillDirectories"
+    ]
+
+
+def test_a_text_that_was_cut_between_surrogates_is_repaired():
+    said = b'{"sessionId":"s-1","tools":[{"name":"a","description":"laughs \\ud83d"}],"model":"\\ude00"}'
+    found = joined(Raw(said))
+    assert found.tools["a"].description == "laughs \ufffd"
+    assert texts(found) == ["joinSession() has options that have no effect here: model"]
+
+
+# --- the system prompt --------------------------------------------------------------------------------------
+
+
+def told(found: Joined) -> list[str]:
+    return [each.text for each in found.registrations() if isinstance(each, Instructions)]
+
+
+@pytest.mark.parametrize(
+    ("message", "instructions"),
+    [
+        ({"content": "Be kind."}, ["Be kind."]),
+        ({"mode": "append", "content": " Be kind.\n\n- Be brief.\n"}, ["Be kind.\n\n- Be brief."]),
+        ({"mode": None, "content": "\x1b[31mBe kind.\x07"}, ["Be kind."]),
+        ({"mode": "append", "content": ""}, []), ({"mode": "append", "content": " \n"}, []),
+        ({"mode": "append"}, []), ({}, []), (None, []),
+    ],
+)  # fmt: skip
+def test_what_is_appended_to_the_system_prompt(message: object, instructions: list[str]):
+    found = read(systemMessage=message)
+    assert (told(found), texts(found)) == (instructions, [])
+
+
+def test_what_is_appended_comes_before_it_is_ready():
+    *_, instructions, ready = read(systemMessage={"content": "Be kind."}).registrations()
+    assert (instructions, ready) == (Instructions("Be kind."), frames.Ready())
+
+
+def test_what_is_appended_is_cut_and_the_log_says_so():
+    found = read(systemMessage={"content": "é" * 1500 + "\n"})
+    (text,) = told(found)
+    assert (2040 < len(text.encode()) <= 2048, text[-3:]) == (True, "é …")
+    assert texts(found) == ["its systemMessage has 3000 bytes; the model is told the first 2048"]
+    assert texts(read(systemMessage={"content": "é" * 1024})) == []
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ({"mode": "replace", "content": "You are a pirate."}, 'its systemMessage has the mode "replace", which'),
+        (
+            {"mode": "customize", "sections": {"tone": {"action": "remove"}}},
+            'its systemMessage has the mode "customize"',
+        ),
+        ({"mode": "customize", "content": "Be kind."}, 'the mode "customize", which has no effect here; "append" has'),
+        ({"mode": "Append", "content": "Be kind."}, 'the mode "Append", which has no effect'),
+        ({"mode": 5, "content": "Be kind."}, "the mode a number, which has no effect"),
+        ({"content": ["Be kind."]}, "the content of its systemMessage is a list, not a string; it has no effect"),
+        ("Be kind.", "its systemMessage is a string, not an object; it has no effect"),
+    ],
+)
+def test_an_extension_cannot_change_what_the_agent_is_told_otherwise(message: object, said: str):
+    found = read(systemMessage=message)
+    assert told(found) == []
+    assert len(texts(found)) == 1
+    assert said in texts(found)[0]
+
+
+@given(json_values)
+def test_any_system_message_is_read(message: object):
+    found = read(systemMessage=message)
+    assert all(len(text.encode()) <= 2048 for text in told(found))
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ import pytest
 from tests.support.mcp_dialect_talk import MODERN, Talk, discovered, initialized, opened, text_result, tool
 from wire import frames
 from wire.dialects.base import Instructions, Unusable
+from wire.dialects.instructions import LIMIT
 from wire.dialects.mcp.handshake import BAD_ANSWER_S
-from wire.dialects.mcp.versions import INSTRUCTIONS_LIMIT, LEGACY
+from wire.dialects.mcp.versions import LEGACY
 
 META = {
     "io.modelcontextprotocol/protocolVersion": MODERN,
@@ -208,7 +209,7 @@ def told(talk: Talk, instructions: object) -> list[str]:
 def test_instructions_are_passed_on_and_cut():
     assert told(Talk(), "Be kind.\n") == ["Be kind."]
     (cut,) = told(Talk(), "ä" * 3000)
-    assert INSTRUCTIONS_LIMIT - 8 < len(cut.encode()) <= INSTRUCTIONS_LIMIT
+    assert LIMIT - 8 < len(cut.encode()) <= LIMIT
     assert cut.endswith("ä …")
     assert told(Talk(), 5) == []
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from wire import frames
-from wire.dialects.base import HostCalled, HostInfo, Message, Received, Remarked
+from wire.dialects.base import HostCalled, HostInfo, Instructions, Message, Received, Remarked
 from wire.dialects.copilot.requests import answered, answered_with, refused
 from wire.dialects.copilot.rpc.params import WrongParamsError, names_of, reader
 from wire.dialects.copilot.rpc.table import ABOUT_WORKSPACE, METHODS, Method, NotThereError
@@ -195,7 +195,9 @@ class Methods:
         """Its SDK no longer answers calls. Its hooks stay: without an answer they are as in any other failure."""
         _read_any(params)
         self.has_left = True
-        gone = [frames.UnregisterTool(tool.name) for tool in self._joined.tool_frames()]
+        gone: list[Message] = [frames.UnregisterTool(tool.name) for tool in self._joined.tool_frames()]
+        if self._joined.instructions:
+            gone.append(Instructions(""))
         left = self._remarks(["it has left the session: its tools are gone"])
         return [*left, *gone], self._result(written_id, {"success": True})
 

@@ -14,7 +14,7 @@ from tests.support.copilot_methods import HOST, Talk, error_of, read, result_of
 from tests.support.copilot_shapes import ANSWERS
 from wire import frames
 from wire.dialects import host_calls
-from wire.dialects.base import HostCalled, HostInfo, Remarked, Setup
+from wire.dialects.base import HostCalled, HostInfo, Instructions, Remarked, Setup
 from wire.dialects.copilot.joining import Joined, Tool
 from wire.dialects.copilot.rpc.methods import OPEN_LIMIT, REMARKS_LIMIT
 from wire.dialects.copilot.session import CopilotSession
@@ -149,6 +149,11 @@ def test_what_changes_nothing_here_succeeds(method: str, params: dict[str, Any])
     messages, answer = Talk().take(method, **params)
     assert messages == []
     assert result_of(method, answer) == {"success": True}
+
+
+def test_who_leaves_the_session_adds_nothing_to_the_system_prompt_any_more():
+    messages, _ = Talk(joined=Joined("S", instructions="Be kind.")).take("session.detach")
+    assert messages[-1] == Instructions("")
 
 
 @pytest.mark.parametrize("method", ["session.detach", "session.destroy"])
