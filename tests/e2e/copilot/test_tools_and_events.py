@@ -86,8 +86,8 @@ def test_permissions(bench):
     assert [each["kind"] for each in asked] == ["read", "write", "shell", "custom-tool"], (
         "bench_free is not asked about"
     )
-    assert asked[0]["path"] == "forbidden.txt"
-    assert (asked[1]["fileName"], asked[1]["newFileContents"]) == ("undecided.txt", "x")
+    assert asked[0]["path"] == f"{bench.zot.cwd}/forbidden.txt"
+    assert (asked[1]["fileName"], asked[1]["newFileContents"]) == (f"{bench.zot.cwd}/undecided.txt", "x")
     assert asked[2]["fullCommandText"] == "echo broken"
     assert (asked[3]["toolName"], asked[3]["args"]) == ("bench_seen", {})
     (notice,) = [record.message for record in outcome.of(Extension) if record.event == "no_verdict"]
@@ -161,7 +161,7 @@ def test_every_event_of_the_table(each_sdk):
     assert len({answer["messageId"] for answer in answers}) == 3
     calls = told["tool.execution_start"]
     assert [(call["toolName"], call["arguments"]) for call in calls] == [
-        ("bash", {"command": "echo out"}), ("view", {"path": "missing.txt"}),
+        ("bash", {"command": "echo out"}), ("view", {"path": f"{place.zot.cwd}/missing.txt"}),
     ]  # fmt: skip
     ran, failed = told["tool.execution_complete"]
     assert [each["toolCallId"] for each in (ran, failed)] == [call["toolCallId"] for call in calls]
