@@ -50,15 +50,16 @@ async function start() {
   const extension = realPath("EXTENSION_PATH", "the path of an extension.mjs");
   const sdk = extension && realPath("COPILOT_SDK_PATH", "the folder of the package @github/copilot-sdk");
   if (!sdk) return undefined;
-  const [{ keepStdoutForMessages }, { unmetDemand }] = await Promise.all([
+  const [{ keepStdoutForMessages }, { unmetDemand }, { moduleHasRun }] = await Promise.all([
     import("./stdout.mjs"),
     import("./engines.mjs"),
+    import("./start.mjs"),
   ]);
   keepStdoutForMessages();
   unmet = unmetDemand(sdk);
   if (unmet) process.stderr.write(`zot: ${unmet}\n`);
   await resolveSdk(sdk);
-  return extension;
+  return { extension, moduleHasRun };
 }
 
 /** Says what is wrong where Node's own words lead astray. Node prints the error and ends the process. */
@@ -79,11 +80,11 @@ function rewrite(error, part, by) {
   Reflect.set(error, "stack", error.stack.replace(part, () => by));
 }
 
-async function run(extension) {
-  const { moduleHasRun } = await import("./start.mjs");
-  await import(pathToFileURL(extension).href).then(moduleHasRun, explained);
+/** Imports the extension. Not with `await`: then a frame of this file would stand in the stack of what it throws. */
+function run({ extension, moduleHasRun }) {
+  return import(pathToFileURL(extension).href).then(moduleHasRun, explained);
 }
 
 // The end is not awaited: an extension that waits for something at its top level when its host closes stdin has not
 // failed.
-start().then((extension) => extension && run(extension));
+start().then((ready) => ready && run(ready));
