@@ -64,11 +64,20 @@ def covers(asked: frames.Event, approval: Any, later: frames.Event) -> bool:
         ("ls /", False), ("ls ~", False), ("ls ~root", False), ("ls $HOME", False), ("ls {/etc,a}", False),
         ("ls .*/x", False), ("ls --color=always", True), ("ls -I/etc", False), ("ls --ignore=../x", False),
         ("ls https://a.b", False), ("eval ls", False), ("A=1 ls", False), ("ls 'a b'", True), ("ls 'a", False),
-        ("ls " + "a" * 5000, False),
+        ("ls " + "a" * 5000, False), ("ls a=/etc", False), ("ls a=../..", False), ("ls a=~/x", False),
+        ("ls host:/etc", False), ("ls @/etc/passwd", False), ("ls a=b,c:d", True),
     ],
 )  # fmt: skip
 def test_programs(later: str, covered: bool):
     assert covers(bash("ls"), commands("ls", "wc"), bash(later)) is covered
+
+
+@pytest.mark.parametrize(
+    ("later", "covered"),
+    [("cd src && ls x", True), ("cd && ls .ssh", False), ("cd; ls", False), ("cd - && ls", False), ("cd ..; ls", False)],
+)
+def test_a_command_that_walks_out_of_the_working_folder(later: str, covered: bool):
+    assert covers(bash("cd src; ls"), commands("cd", "ls"), bash(later)) is covered
 
 
 @pytest.mark.parametrize(

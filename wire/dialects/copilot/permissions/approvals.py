@@ -47,6 +47,10 @@ _NAMES = {"custom-tool": "toolName", "extension-management": "operation"}
 _SAME = "the same call"
 _PATTERN = re.compile(r"[*?\[\]{}]")
 """What a shell makes other paths of."""
+_PARTS = re.compile(r"[=:,@]")
+"""Behind these a word may have a path in it: `of=/etc/hosts`, `host:/etc`, `@/etc/passwd`."""
+_WALKS = frozenset({"cd", "pushd", "popd"})
+"""Programs that lead out of the folder if they get no path: paths behind them are others then."""
 _LEADS_OUT = re.compile(r"[/~*?\[\]{}]|\.\.")
 """In an option: it may have a path in it."""
 
@@ -88,9 +92,10 @@ class Approvals:
     def _programs(self, request: dict[str, Any]) -> list[str]:
         """The programs of a command that an approval can cover; [] if none can."""
         words = plain_words(request["fullCommandText"]) if request["canOfferSessionApproval"] else None
-        if words is None or any(map(_LEADS_OUT.search, words.options)) or not all(map(self._is_inside, words.paths)):
+        if words is None or any(map(_LEADS_OUT.search, words.options)) or any(map(_goes_elsewhere, words.programs)):
             return []
-        return _identifiers(words)
+        parts = (part for path in words.paths for part in (path, *_PARTS.split(path)))
+        return _identifiers(words) if all(map(self._is_inside, parts)) else []
 
     def _is_inside(self, path: str) -> bool:
         """Whether a word of a command is a file in the working folder, whatever the shell makes of it."""
@@ -142,6 +147,11 @@ def _identifiers(words: PlainWords) -> list[str]:
         else:
             return []
     return found
+
+
+def _goes_elsewhere(program: tuple[str, str]) -> bool:
+    name, following = program
+    return name in _WALKS and (not following or following.startswith("-"))
 
 
 def _has_subcommands(program: str) -> bool:
