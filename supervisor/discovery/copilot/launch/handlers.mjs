@@ -5,7 +5,8 @@ import { view } from "./view.mjs";
 
 const HOOK = /^on[A-Z]/;
 
-/** The handler on whose behalf code runs, if there is one: `{name, isRunning}`. */
+/** The handler on whose behalf code runs, if there is one: `{name, isRunning, endedAt}`, in milliseconds of
+ * `performance`. */
 export const current = new AsyncLocalStorage();
 const warned = new Set();
 
@@ -81,8 +82,14 @@ async function run(name, call) {
   try {
     return await current.run(handler, call);
   } finally {
-    handler.isRunning = false;
+    hasEnded(handler);
   }
+}
+
+/** The handler has ended. */
+export function hasEnded(handler) {
+  handler.isRunning = false;
+  handler.endedAt = performance.now();
 }
 
 /** Warns once for each handler that waits for the agent, which may itself wait for the handler. Returns the session. */

@@ -1,6 +1,8 @@
 // Tells zot when an extension has started: it has joined, and its module has run to its end. What comes behind
 // `joinSession` at the top of a module often takes a while, and listens to events last.
 
+import { setImmediate, setTimeout } from "node:timers"; // an extension may put others in the place of the global ones
+
 const LONGEST_MS = 1000; // from the join. A module may wait for something that only a run brings, or never end.
 const body = JSON.stringify({ jsonrpc: "2.0", method: "zot.started" });
 

@@ -39,7 +39,7 @@ export function keepStdoutForMessages() {
     const headers = headersIn(bytes);
     if (!headers) return stderr.write(bytes, done);
     const body = bytes.subarray(headers.bytes.length);
-    if (body.length === headers.bodyLength && isBody(body)) return writeMessage(headers, body, done);
+    if (body.length === headers.bodyLength && isBody(body)) return write(bytes, done); // others go on waiting
     if (body.length > 0) return stderr.write(bytes, done);
     waiting.push(headers);
     if (waiting.length > MOST_WAITING) stderr.write(waiting.shift().bytes);

@@ -1,7 +1,8 @@
 // Tells zot of work that handlers have begun and not ended. The SDK does not wait for handlers of events, and a run that
 // ends would lose the prompt that one of them sends after it has waited for something else.
 
-import { current } from "./handlers.mjs";
+import { types } from "node:util";
+import { current, hasEnded } from "./handlers.mjs";
 
 /** Milliseconds: of longer timers zot is told nothing. */
 const LONGEST_TIMER = 1000;
@@ -10,8 +11,12 @@ let open = 0; // promises that are not settled, and timers
 let session;
 
 function tell() {
-  const told = session?.connection?.sendNotification?.("zot.working", { handlers: open });
-  told?.catch?.(() => {}); // zot has closed the connection
+  try {
+    const told = session?.connection?.sendNotification?.("zot.working", { handlers: open });
+    told?.catch?.(() => {});
+  } catch {
+    // zot has closed the connection: nobody waits for the work, which goes on.
+  }
 }
 
 function begin() {
@@ -24,29 +29,47 @@ function end() {
   if (open === 0) tell();
 }
 
-function followed(value) {
-  if (typeof value?.then !== "function") return value;
+/** Promises only: to call the `then` of another object may begin what nobody has asked for. */
+function followed(value, atEnd = () => {}) {
+  if (!types.isPromise(value)) {
+    atEnd();
+    return value;
+  }
   begin();
   // Not `then(end, end)`: a rejection that nobody takes is to end the process, as without zot.
-  Promise.resolve(value).finally(end);
+  value.finally(() => {
+    atEnd();
+    end();
+  });
   return value;
 }
 
 /** A handler of an event, which returns what it did before. */
 export function watched(handler) {
   return function watchedHandler(...given) {
-    return followed(current.run({ name: "of an event", isRunning: false }, () => Reflect.apply(handler, this, given)));
+    const of = { name: "of an event", isRunning: false };
+    const returned = current.run(of, () => Reflect.apply(handler, this, given));
+    return followed(returned, () => hasEnded(of));
   };
 }
 
-/** Watches short timers that are set on behalf of handlers, but not those that are set by such a timer: one that sets
- * itself anew would have no end. */
+/** Whether a timer is one that zot is told of: a short one that is set on behalf of a handler. Of those that are set once
+ * the handler has ended it has to come soon after that end: what goes on for ever, as a loop that sleeps, is no work
+ * of the handler. */
+function isWatched(callback, delay) {
+  const handler = current.getStore();
+  if (typeof callback !== "function" || !handler || Number(delay) > LONGEST_TIMER) return false;
+  return handler.endedAt === undefined || performance.now() + (Number(delay) || 0) <= handler.endedAt + LONGEST_TIMER;
+}
+
+/** Watches timers, but not those that are set by one that is watched: one that sets itself anew would have no end. */
 export function watchTimers() {
   const original = globalThis.setTimeout;
   function setTimeout(callback, delay, ...given) {
-    const isWatched = typeof callback === "function" && current.getStore() && !(Number(delay) > LONGEST_TIMER);
-    if (!isWatched) return original(callback, delay, ...given);
-    const timer = original(() => current.exit(() => followed(callback(...given))), delay);
+    if (!isWatched(callback, delay)) return original(callback, delay, ...given);
+    const timer = original(function called() {
+      current.exit(() => followed(Reflect.apply(callback, this, given)));
+    }, delay);
     begin();
     original(end, delay).unref(); // whether the other one is cleared or not; it comes first
     return timer;

@@ -1,0 +1,74 @@
+"""What zot adds around handlers and timers costs an extension nothing of what it does without zot, with the real SDK."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.copilot_host import VERSIONS
+
+BOTH = pytest.mark.parametrize("version", VERSIONS)
+HABITS = """
+import { joinSession } from "@github/copilot-sdk/extension";
+import { writeFileSync } from "node:fs";
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+const loop = async () => {
+  for (let count = 1; ; count++) {
+    await sleep(50);
+    if (count === 30 || count === 40) session.log(`slept ${count}`);
+  }
+};
+const session = await joinSession({
+  hooks: { onSessionStart: () => void loop() },
+});
+session.on("user.message", () => ({ then() { session.log("a query that nobody awaits is run"); } }));
+session.on("user.message", () => ({ then() { throw new Error("not called"); } }));
+session.on("user.message", () => ({ get then() { throw new Error("not read"); } }));
+session.on("user.message", () => {
+  setTimeout(function () { session.log(`the timer has ${typeof this?.refresh}`); }, 5);
+});
+session.on("session.shutdown", async () => {
+  await sleep(100);
+  writeFileSync("first", "");
+  await sleep(100);
+  writeFileSync("second", "");
+  process.exit();
+});
+"""
+NEVER_ENDS = """
+globalThis.setTimeout = () => ({ unref() {} });
+import { joinSession } from "@github/copilot-sdk/extension";
+await joinSession({});
+await new Promise(() => {});
+"""
+
+
+@pytest.mark.slow
+@BOTH
+def test_handlers_go_on_as_without_zot(running, version, tmp_path):
+    file = tmp_path / "extension.mjs"
+    file.write_text(HABITS)
+    host = running(file, version)
+    host.joined()
+    host.tell("user.message", {"content": "go"})
+    assert host.awaited("session.log")["message"] == "the timer has function"
+    # A loop that sleeps goes on for ever: only its first second counts as work of the hook that has begun it.
+    host.hook("sessionStart", source="startup")
+    host.awaited("session.log", message="slept 30")
+    told = len(host.asked("zot.working"))
+    host.awaited("session.log", message="slept 40")
+    assert len(host.asked("zot.working")) == told
+    assert host.asked("zot.working")[-1] == {"handlers": 0}
+    # What is to be told of work once the host has closed stdin ends nothing.
+    host.tell("session.shutdown", {"shutdownType": "routine"})
+    host.request("zot.ping", {})
+    assert (host.end(), host.stderr) == (0, "")
+    assert (host.cwd / "second").exists()
+
+
+@pytest.mark.slow
+@BOTH
+def test_a_module_that_never_ends_and_has_timers_of_its_own_has_started(running, version, tmp_path):
+    file = tmp_path / "extension.mjs"
+    file.write_text(NEVER_ENDS)
+    host = running(file, version)
+    host.run_until(lambda: [each for each in host.received if each["method"] == "zot.started"])
