@@ -1,4 +1,4 @@
-"""What zot adds around handlers and timers costs an extension nothing of what it does without zot, with the real SDK."""
+"""What zot adds around handlers and timers costs an extension nothing that it does without zot, with the real SDK."""
 
 from __future__ import annotations
 

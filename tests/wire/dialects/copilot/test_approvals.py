@@ -74,7 +74,13 @@ def test_programs(later: str, covered: bool):
 
 @pytest.mark.parametrize(
     ("later", "covered"),
-    [("cd src && ls x", True), ("cd && ls .ssh", False), ("cd; ls", False), ("cd - && ls", False), ("cd ..; ls", False)],
+    [
+        ("cd src && ls x", True),
+        ("cd && ls .ssh", False),
+        ("cd; ls", False),
+        ("cd - && ls", False),
+        ("cd ..; ls", False),
+    ],
 )
 def test_a_command_that_walks_out_of_the_working_folder(later: str, covered: bool):
     assert covers(bash("cd src; ls"), commands("cd", "ls"), bash(later)) is covered
