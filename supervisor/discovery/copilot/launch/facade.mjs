@@ -9,16 +9,23 @@ import { watchEvents, watchTimers, watched } from "./work.mjs";
 
 export * from "@github/copilot-sdk/extension";
 
-let isJoined = false;
+let joining; // the first join
 watchTimers();
 
 /** Joins the session of the host. The config is the SDK's. A second call throws: the SDK would read stdin twice, mix up
  * the answers of the two, and let the first one say for the second one's hooks that there are none. */
 export async function joinSession(config = {}) {
-  if (isJoined) {
+  if (joining) {
+    await joining.catch((error) => {
+      throw new Error(`joinSession() has failed before, and a process joins once: ${error?.message}`, { cause: error });
+    });
     throw new Error("joinSession() was called before: a process joins once; name all tools and hooks in one call");
   }
-  isJoined = true;
+  joining = joined(config);
+  return joining;
+}
+
+async function joined(config) {
   const session = watchEvents(watchWaits(await join(config && typeof config === "object" ? prepared(config) : config)));
   hasJoined();
   return session;

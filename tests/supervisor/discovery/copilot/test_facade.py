@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -211,6 +212,24 @@ def test_a_join_that_the_host_refuses_ends_the_process_with_the_reason(running, 
     host.answers["session.resume"] = refuse
     assert host.exited() == 1
     assert "tool 'the_same' is already that of clash-first" in host.stderr
+
+
+@pytest.mark.slow
+@BOTH
+def test_a_join_after_one_that_the_host_has_refused_says_why_there_is_none(running, version, tmp_path):
+    file = tmp_path / "extension.mjs"
+    file.write_text(
+        'import { joinSession } from "@github/copilot-sdk/extension";\n'
+        "try { await joinSession({}); } catch { await joinSession({ tools: [] }); }\n"
+    )
+    host = running(file, version)
+
+    def refuse(_params):
+        raise RefusedError("the name is taken")
+
+    host.answers["session.resume"] = refuse
+    assert host.exited() == 1
+    assert re.search("joinSession.. has failed before, and a process joins once: .*the name is taken", host.stderr)
 
 
 # Work that handlers have begun
