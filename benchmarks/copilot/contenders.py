@@ -13,6 +13,7 @@ from benchmarks.hosts import EVENT, Elsewhere, Supervised, ToolCalls
 from benchmarks.workshop import PROGRAMS, ROOT, SESSION
 from supervisor.discovery.copilot.sdk import BOOTSTRAP
 from supervisor.discovery.found import Found, Scope
+from wire.dialects.copilot.session import STARTED
 from wire.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ class Bytes:
             joined = message["method"] == "session.resume"
             answer = {"jsonrpc": "2.0", "id": message["id"], "result": results[message["method"]]}
             os.write(self._to, _framed(json.dumps(answer).encode()))
+        while json.loads(self._read()).get("method") != STARTED:
+            pass
 
     def _read(self) -> bytes:
         """One message. Header and body are written apart."""
