@@ -26,10 +26,6 @@ class SendRefusedError(Exception):
     """The prompt is not taken; the text says why."""
 
 
-class TooManySentError(SendRefusedError):
-    """The extensions have sent as many as they may."""
-
-
 def check(prompt: SentPrompt) -> None:
     """Raises `SendRefusedError` for a prompt that says nothing, and for one that is too large."""
     if not prompt.text.strip() and not prompt.files:
@@ -47,9 +43,9 @@ class Allowance:
         self.taken = 0
 
     def take(self) -> None:
-        """One prompt more. Raises `TooManySentError`."""
+        """One prompt more. Raises `SendRefusedError`."""
         if self.taken >= MOST:
-            raise TooManySentError(f"extensions have sent {MOST} prompts already, and no more are taken")
+            raise SendRefusedError(f"extensions have sent {MOST} prompts already, and no more are taken")
         self.taken += 1
 
     def renew(self) -> None:

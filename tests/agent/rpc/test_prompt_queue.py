@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from agent.host_calls.sent_prompts import SentPrompt, TooManySentError
+from agent.host_calls.sent_prompts import SendRefusedError, SentPrompt
 from agent.rpc import prompt_queue
 from agent.rpc.prompt_queue import PromptQueue, QueueFullError
 
@@ -33,7 +33,7 @@ class Requests(RuleBasedStateMachine):
     def prompt_of_an_extension(self):
         try:
             self.queue.add_sent(SentPrompt("again", (), "a"))
-        except TooManySentError:
+        except SendRefusedError:
             return
         self.expected.append([prompt.id for prompt in self.queue][-1])
         self.sent.add(self.expected[-1])

@@ -1,4 +1,4 @@
-"""What our facade of the SDK tells the host of its own accord. Pure."""
+"""What our facade of the SDK tells the host of its own accord, in notifications without an answer. Pure."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from wire.dialects.base import Message
 
+STARTED = "zot.started"
+"""The extension's module has run. Of an extension without our facade nobody knows that: it is ready as it joins."""
 WORKING = "zot.working"
 """How many handlers of events, and short timers of handlers, have not ended: `handlers`."""
 UNSENT = "zot.unsent"

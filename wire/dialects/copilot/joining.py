@@ -36,13 +36,20 @@ ASK_USER_SCHEMA = Raw(
     b'"description":"Whether another answer than the choices may be given; default true."}},"required":["question"]}'
 )
 WITHOUT_EFFECT = (
-    "availableTools", "canvases", "customAgents", "excludedTools", "factories", "mcpServers", "model", "models",
-    "provider", "providers", "reasoningEffort", "requestAutoModeSwitch", "requestElicitation", "requestExitPlanMode",
-    "skillDirectories",
+    "additionalDirectories", "agent", "availableTools", "canvases", "configDir", "customAgents", "defaultAgent",
+    "disabledMcpServers", "disabledSkills", "excludedTools", "factories", "infiniteSessions", "instructionDirectories",
+    "largeOutput", "mcpServers", "memory", "model", "models", "pluginDirectories", "provider", "providers",
+    "reasoningEffort", "requestAutoModeSwitch", "requestElicitation", "requestExitPlanMode", "sessionLimits",
+    "skillDirectories", "streaming", "toolSearch", "workingDirectory",
 )  # fmt: skip
-"""Options of `joinSession` that another host would heed, and that do nothing here."""
-NOT_ASKED = frozenset({"agentStop", "preMcpToolCall", "userPromptTransformed"})
-"""Hooks that newer SDKs have, and that nothing here asks."""
+"""Members by which the SDK sends options of `joinSession` that another host would heed, and that do nothing here."""
+OPTIONS = {
+    "configDir": "configDirectory", "requestAutoModeSwitch": "onAutoModeSwitchRequest",
+    "requestElicitation": "onElicitationRequest", "requestExitPlanMode": "onExitPlanModeRequest",
+}  # fmt: skip
+"""What an extension calls those of them that have another name on the wire."""
+OF_NEWER_SDKS = frozenset({"agentStop", "preMcpToolCall", "userPromptTransformed"})
+"""Hooks that newer SDKs have besides, and that nothing here asks."""
 NAME_SHOWN = 80
 LISTED = 1_000
 """Tools, commands or variables that are read. The registry takes fewer."""
@@ -174,7 +181,8 @@ def joined(written: Raw | UnsetType) -> Joined:
         remarks.append(_never_asked(unasked))
     idle = [name for name in WITHOUT_EFFECT if bytes(members.get(name, b"null")).strip() not in _NOTHING]
     if idle:
-        remarks.append(Remarked(f"joinSession() has options that have no effect here: {', '.join(idle)}"))
+        named = ", ".join(OPTIONS.get(name, name) for name in idle)
+        remarks.append(Remarked(f"joinSession() has options that have no effect here: {named}"))
     instructions = _instructions(params.systemMessage, remarks)
     return Joined(
         params.sessionId,
@@ -241,7 +249,7 @@ def _hooks(has_hooks: Any, named: Any) -> frozenset[str] | None:
 def _never_asked(hooks: Sequence[str]) -> Warned:
     known = [handler_of(hook) for hook in HOOK_EVENTS]
     shown = [one_line(handler_of(hook), NAME_SHOWN) for hook in hooks]
-    misspelt = next((name for name, hook in zip(shown, hooks, strict=True) if hook not in NOT_ASKED), "")
+    misspelt = next((name for name, hook in zip(shown, hooks, strict=True) if hook not in OF_NEWER_SDKS), "")
     hint = did_you_mean(misspelt, known) or f"there are {', '.join(known)}"
     return Warned("hooks", f"it has hooks that are never asked here: {some(shown)}; {hint}")
 

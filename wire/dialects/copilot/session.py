@@ -26,13 +26,13 @@ from wire.dialects import jsonrpc
 from wire.dialects.base import Remarked, UnsendableError, Unusable
 from wire.dialects.copilot.calls import SUCCESS, Calls
 from wire.dialects.copilot.events import Events
-from wire.dialects.copilot.facade import UNSENT, WORKING, Facade
+from wire.dialects.copilot.facade import STARTED, UNSENT, WORKING, Facade
 from wire.dialects.copilot.joining import Joined, JoinError, joined
 from wire.dialects.copilot.limits import limit_of
 from wire.dialects.copilot.requests import Kind, Request, Requests, answered, answered_with, refused
 from wire.dialects.copilot.rpc.methods import NO_ANSWERS_AFTER, Methods
 from wire.dialects.copilot.tool_results import COMMAND_ANSWER, TOOL_ANSWER
-from wire.dialects.copilot.verdicts import LEFT, Verdicts
+from wire.dialects.copilot.verdicts import HANDLER_GONE, Verdicts
 from wire.dialects.json_values import string
 from wire.dialects.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, SERVER_ERROR, encode, number_of
 from wire.dialects.long_lines import SHORT, STRINGS_LIMIT, count_strings
@@ -53,15 +53,13 @@ QUOTED = 100
 """Characters of a line, or of an id, that are shown."""
 JOINS_LIMIT = 10
 """Calls of `session.resume` that are read. To read one with a thousand tools takes a while."""
-STARTED = "zot.started"
-"""What our facade of the SDK says. Of an extension without it nobody knows when its module has run, so it is ready as
-it joins."""
 PERMISSION_ANSWER = "session.permissions.handlePendingPermissionRequest"
 _NOT_JOINED = "it has not called joinSession()"
 _JOINED_BEFORE = (
     "joinSession() was called before, and the SDK does not keep two joins of a process apart: "
     "name all tools and hooks in one call"
 )
+_NOT_ACCEPTED = "the session has not accepted this extension"
 _LEFT = "the extension has left the session"
 _NOTHING: Received = ((), b"")
 
@@ -196,7 +194,7 @@ class CopilotSession:
         if self._phase not in (Phase.JOINED, Phase.LEFT):
             why = "join the session first: call joinSession()"
             if self._phase is Phase.REFUSED:
-                why = "the session has not accepted this extension"
+                why = _NOT_ACCEPTED
             return (Remarked(f"{one_line(method, QUOTED)}: {why}"),), self._refused(written_id, INVALID_REQUEST, why)
         if method == STARTED and not written_id:
             return (frames.Ready(),), b""
@@ -224,7 +222,7 @@ class CopilotSession:
     def _without_answers(self) -> Sequence[Message]:
         """The ends of all that was asked of it, once it has read that it has left: what it has said before has come."""
         assert self._verdicts is not None
-        return [*self._calls.end_all(_LEFT), *self._verdicts.end_permissions(LEFT)]
+        return [*self._calls.end_all(_LEFT), *self._verdicts.end_permissions(HANDLER_GONE)]
 
     def _refused(self, written_id: bytes, code: int, why: str) -> bytes:
         return refused(written_id, code, why) if written_id else b""
@@ -248,10 +246,10 @@ class CopilotSession:
     def _on_resume(self, written_id: bytes, params: Raw | UnsetType) -> Received:
         if not written_id:
             return (Remarked("session.resume without an id; ignored"),), b""
-        if self._phase in (Phase.JOINED, Phase.LEFT):
-            return (Remarked(_JOINED_BEFORE),), refused(written_id, INVALID_REQUEST, _JOINED_BEFORE)
+        if self._phase is Phase.REFUSED:
+            return (), refused(written_id, INVALID_REQUEST, _NOT_ACCEPTED)
         if self._phase is not Phase.OPENING:
-            return (), refused(written_id, INVALID_REQUEST, "the session has not accepted this extension")
+            return (Remarked(_JOINED_BEFORE),), refused(written_id, INVALID_REQUEST, _JOINED_BEFORE)
         self._joins += 1
         if self._joins > JOINS_LIMIT:
             why = f"joinSession() was called more than {JOINS_LIMIT} times"

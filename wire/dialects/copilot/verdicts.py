@@ -60,7 +60,7 @@ _DENY = re.compile(rb'"permissionDecision"\s*:\s*"deny"')
 _REFUSAL = re.compile(rb'"kind"\s*:\s*"(?:reject|den|cancel)')
 """In answers that cannot be read. In a text of theirs the quotes would be escaped."""
 _PERMISSION = "permission"
-LEFT = "the extension has left the session: its permission handler is asked nothing any more"
+HANDLER_GONE = "the extension has left the session: its permission handler is asked nothing any more"
 NOT_ASKED = "its permission handler could not ask anyone"
 ASKED = "the extension wants a person to decide"
 
@@ -183,7 +183,7 @@ class Verdicts:
                 hook_reason = output.reason if is_hook_request else None
                 if self.has_left:
                     pending = _Pending(output.response, is_hook_request, hook_reason or "", {})
-                    return [*messages, _undecided(pending, LEFT)], b""
+                    return [*messages, _undecided(pending, HANDLER_GONE)], b""
                 return messages, self._ask_permission(judged, output.response, hook_reason)
             if output.decision == "ask":
                 return [*messages, _asking(output.response, output.reason)], b""

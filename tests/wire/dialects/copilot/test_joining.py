@@ -138,11 +138,12 @@ def test_variables_that_are_missing_are_named_with_the_cure():
 
 def test_options_without_effect_are_named():
     found = read(
-        model="m", mcpServers={}, requestElicitation=True, streaming=None, canvases=[], skillDirectories=["/s"]
-    )
+        model="m", mcpServers={}, requestElicitation=True, streaming=True, canvases=[], skillDirectories=["/s"],
+        memory=None, includeSubAgentStreamingEvents=True, envValueMode="direct", disableResume=True,
+    )  # fmt: skip
     assert texts(found) == [
-        "joinSession() has options that have no effect here: model, requestElicitation, skillDirectories"
-    ]
+        "joinSession() has options that have no effect here: model, onElicitationRequest, skillDirectories, streaming"
+    ], "and none that the SDK sends of its own accord"
 
 
 def test_a_text_that_was_cut_between_surrogates_is_repaired():

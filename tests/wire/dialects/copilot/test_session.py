@@ -127,6 +127,19 @@ def test_a_second_join_is_refused():
     assert talk.call("c1", "a")
 
 
+def test_a_second_join_before_the_first_is_answered_is_refused_too():
+    session = Talk().session
+    first, second = (
+        {"id": number, "method": "session.resume", "params": {"sessionId": "s-1", "tools": [tool(name)]}}
+        for number, name in ((1, "a"), (2, "b"))
+    )
+    session.receive(dumped(first), 0.0)
+    (remark,), refusal = session.receive(dumped(second), 0.0)
+    assert remark.text.startswith("joinSession() was called before")
+    assert remark.text.encode() in refusal
+    assert session.claimed == ("a",)
+
+
 # --- calls and commands -------------------------------------------------------------------------------------
 
 
