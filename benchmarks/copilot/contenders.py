@@ -13,7 +13,7 @@ from benchmarks.hosts import EVENT, Elsewhere, Supervised, ToolCalls
 from benchmarks.workshop import PROGRAMS, ROOT, SESSION
 from supervisor.discovery.copilot.sdk import BOOTSTRAP
 from supervisor.discovery.found import Found, Scope
-from wire.dialects.copilot.session import STARTED
+from wire.dialects.copilot.facade import STARTED
 from wire.manifest import Manifest
 
 if TYPE_CHECKING:

@@ -90,7 +90,7 @@ def test_its_processes_are_killed_again_and_again(zot: Zot, server: MessagesServ
     chance = random.Random(victim)
     batch = place(zot, server)
     kills = 0
-    with batch.start("-j", "4", "-q", "--retries", str(MOST_KILLS)) as running:
+    with batch.start("-j", "4", "-q", "--retries", str(MOST_KILLS), cold=True) as running:
 
         def ended() -> bool:
             return running.process.poll() is not None
