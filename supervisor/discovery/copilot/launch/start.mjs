@@ -1,10 +1,10 @@
 // Tells zot when an extension has started: it has joined, and its module has run to its end. What comes behind
 // `joinSession` at the top of a module often takes a while, and listens to events last.
 
-const LONGEST_MS = 1000; // from the join. A module may wait for something that only a run brings, or never end.
-const body = JSON.stringify({ jsonrpc: "2.0", method: "zot.started" });
+import { notify } from "./stdout.mjs";
 
-let isSaid = false;
+const LONGEST_MS = 1000; // from the join. A module may wait for something that only a run brings, or never end.
+
 let end;
 const ended = new Promise((resolve) => {
   end = resolve;
@@ -17,9 +17,7 @@ export function moduleHasRun() {
 
 /** The extension has joined. zot is told in a later turn of the loop: first goes on what waits for the join. */
 export function hasJoined() {
-  if (isSaid) return;
-  isSaid = true;
-  const tell = () => setImmediate(() => process.stdout.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`));
+  const tell = () => setImmediate(() => notify("zot.started"));
   const limit = new Promise((resolve) => setTimeout(resolve, LONGEST_MS).unref());
   void Promise.race([ended, limit]).then(tell);
 }

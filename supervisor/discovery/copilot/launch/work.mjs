@@ -2,9 +2,9 @@
 // ends would lose the prompt that one of them sends after it has waited for something else.
 
 import { current } from "./handlers.mjs";
+import { notify } from "./stdout.mjs";
 
-/** Milliseconds: of longer timers zot is told nothing. */
-const LONGEST_TIMER = 1000;
+const LONGEST_TIMER_MS = 1000; // of longer timers zot is told nothing
 
 let open = 0; // promises that are not settled, and timers
 let session;
@@ -32,7 +32,7 @@ function followed(value) {
   return value;
 }
 
-/** A handler of an event, which returns what it did before. */
+/** A handler of an event that is watched. It returns what it would without that. */
 export function watched(handler) {
   return function watchedHandler(...given) {
     return followed(current.run({ name: "of an event", isRunning: false }, () => Reflect.apply(handler, this, given)));
@@ -44,7 +44,7 @@ export function watched(handler) {
 export function watchTimers() {
   const original = globalThis.setTimeout;
   function setTimeout(callback, delay, ...given) {
-    const isWatched = typeof callback === "function" && current.getStore() && !(Number(delay) > LONGEST_TIMER);
+    const isWatched = typeof callback === "function" && current.getStore() && !(Number(delay) > LONGEST_TIMER_MS);
     if (!isWatched) return original(callback, delay, ...given);
     const timer = original(() => current.exit(() => followed(callback(...given))), delay);
     begin();
@@ -76,7 +76,6 @@ export function watchEvents(joined) {
 /** The SDK says of a session whose host has closed stdin that the connection is closed. zot still reads stdout. */
 function explained(error) {
   if (!process.stdin.readableEnded && !process.stdin.destroyed) throw error;
-  const body = JSON.stringify({ jsonrpc: "2.0", method: "zot.unsent" });
-  process.stdout.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  notify("zot.unsent");
   throw new Error("session.send: the run has ended: it takes no prompts any more", { cause: error });
 }
