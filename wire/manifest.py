@@ -280,6 +280,7 @@ def outside_of_types(fields: dict[str, Any], text: bytes) -> Iterator[tuple[str,
 
 
 def explained(error: msgspec.ValidationError, text: bytes) -> str:
+    """A fault that a decoder has found, in words for whoever writes manifests. `text` is the whole manifest."""
     fault = str(error)
     if "matching regex" in fault:
         path = fault_path(fault)
@@ -292,6 +293,7 @@ def explained(error: msgspec.ValidationError, text: bytes) -> str:
 
 
 def near_miss(each: UnknownField) -> str:
+    """What is wrong with a field that nobody knows and that is nearly one of those that a manifest may have."""
     return f"{each.place}: no such field; {each.hint} It is not started: such a slip would change what it may do"
 
 

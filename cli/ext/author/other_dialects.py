@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from supervisor.harness.checkup import CheckupResult
 
 _OF_ITS_LAUNCHER = re.compile(r"zot: (\S+ \S+ asks for Node .*)")
+"""What the program that imports a Copilot extension says of the SDK, on stderr."""
 _TO_ITS_AUTHOR = "the rest is used; tell its author"
 
 
@@ -48,8 +49,8 @@ def ready(result: CheckupResult) -> Iterator[DoctorFinding]:
 def registrations(result: CheckupResult) -> Iterator[DoctorFinding]:
     """What is left out of its offer, and what could not be read."""
     for text in result.warnings:
-        is_ours = result.found.manifest.dialect == COPILOT  # a person's own, or on his machine
-        yield DoctorFinding(Level.WARN, "register", text, "the rest is used" if is_ours else _TO_ITS_AUTHOR)
+        is_at_hand = result.found.manifest.dialect == COPILOT  # who reads this can correct the file
+        yield DoctorFinding(Level.WARN, "register", text, "the rest is used" if is_at_hand else _TO_ITS_AUTHOR)
     if result.bad_frames:
         message = f"messages that cannot be read: {some(result.bad_frames)}"
         yield DoctorFinding(Level.WARN, "messages", message, _TO_ITS_AUTHOR)

@@ -2,11 +2,10 @@
 // `joinSession` at the top of a module often takes a while, and listens to events last.
 
 import { setImmediate, setTimeout } from "node:timers"; // an extension may put others in the place of the global ones
+import { notify } from "./stdout.mjs";
 
 const LONGEST_MS = 1000; // from the join. A module may wait for something that only a run brings, or never end.
-const body = JSON.stringify({ jsonrpc: "2.0", method: "zot.started" });
 
-let isSaid = false;
 let end;
 const ended = new Promise((resolve) => {
   end = resolve;
@@ -19,9 +18,7 @@ export function moduleHasRun() {
 
 /** The extension has joined. zot is told in a later turn of the loop: first goes on what waits for the join. */
 export function hasJoined() {
-  if (isSaid) return;
-  isSaid = true;
-  const tell = () => setImmediate(() => process.stdout.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`));
+  const tell = () => setImmediate(() => notify("zot.started"));
   const limit = new Promise((resolve) => setTimeout(resolve, LONGEST_MS).unref());
   void Promise.race([ended, limit]).then(tell);
 }

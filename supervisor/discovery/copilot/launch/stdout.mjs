@@ -48,6 +48,12 @@ export function keepStdoutForMessages() {
   };
 }
 
+/** Tells zot something of which the SDK knows nothing. Also once the SDK has closed its connection. */
+export function notify(method) {
+  const body = JSON.stringify({ jsonrpc: "2.0", method });
+  process.stdout.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+}
+
 function isBody(bytes) {
   return bytes[0] === 0x7b; // {
 }

@@ -3,9 +3,9 @@
 
 import { types } from "node:util";
 import { current, hasEnded } from "./handlers.mjs";
+import { notify } from "./stdout.mjs";
 
-/** Milliseconds: of longer timers zot is told nothing. */
-const LONGEST_TIMER = 1000;
+const LONGEST_TIMER_MS = 1000; // of longer timers zot is told nothing
 
 let open = 0; // promises that are not settled, and timers
 let session;
@@ -44,7 +44,7 @@ function followed(value, atEnd = () => {}) {
   return value;
 }
 
-/** A handler of an event, which returns what it did before. */
+/** A handler of an event that is watched. It returns what it would without that. */
 export function watched(handler) {
   return function watchedHandler(...given) {
     const of = { name: "of an event", isRunning: false };
@@ -58,7 +58,7 @@ export function watched(handler) {
  * of the handler. */
 function isWatched(callback, delay) {
   const handler = current.getStore();
-  if (typeof callback !== "function" || !handler || Number(delay) > LONGEST_TIMER) return false;
+  if (typeof callback !== "function" || !handler || Number(delay) > LONGEST_TIMER_MS) return false;
   return handler.endedAt === undefined || performance.now() + (Number(delay) || 0) <= handler.endedAt + LONGEST_TIMER;
 }
 
@@ -99,7 +99,6 @@ export function watchEvents(joined) {
 /** The SDK says of a session whose host has closed stdin that the connection is closed. zot still reads stdout. */
 function explained(error) {
   if (!process.stdin.readableEnded && !process.stdin.destroyed) throw error;
-  const body = JSON.stringify({ jsonrpc: "2.0", method: "zot.unsent" });
-  process.stdout.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  notify("zot.unsent");
   throw new Error("session.send: the run has ended: it takes no prompts any more", { cause: error });
 }
