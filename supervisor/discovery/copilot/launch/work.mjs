@@ -59,7 +59,7 @@ export function watched(handler) {
 function isWatched(callback, delay) {
   const handler = current.getStore();
   if (typeof callback !== "function" || !handler || Number(delay) > LONGEST_TIMER_MS) return false;
-  return handler.endedAt === undefined || performance.now() + (Number(delay) || 0) <= handler.endedAt + LONGEST_TIMER;
+  return handler.endedAt === undefined || performance.now() + (Number(delay) || 0) <= handler.endedAt + LONGEST_TIMER_MS;
 }
 
 /** Watches timers, but not those that are set by one that is watched: one that sets itself anew would have no end. */
