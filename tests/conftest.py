@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -152,6 +153,20 @@ def pytest_runtest_makereport():
     finally:
         if left_s:
             signal.setitimer(signal.ITIMER_REAL, max(left_s, again_s), again_s)
+
+
+@pytest.hookimpl(optionalhook=True, wrapper=True)
+def pytest_report_to_serializable():
+    """A worker of pytest-xdist that reports half a surrogate would end the run: it stands there as its number."""
+    return in_unicode((yield))
+
+
+def in_unicode(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {in_unicode(key): in_unicode(each) for key, each in value.items()}
+    return type(value)(in_unicode(each) for each in value) if type(value) in (list, tuple) else value
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,4 +1,4 @@
-"""A test that hangs fails, wherever it hangs, and shows where; its fixtures clean up, and the next test runs."""
+"""A test that hangs or that a worker can hardly report fails, and shows where; fixtures clean up, and the next runs."""
 
 from __future__ import annotations
 
@@ -47,6 +47,11 @@ def test_next(): ...
 
 
 FAILED = ".pytest_cache/v/cache/lastfailed"
+SURROGATE = """
+def test_fails():
+    assert "\\ud800" == "x"
+def test_next(): ...
+"""
 BREAKS = """
 def pytest_runtest_logfinish(nodeid):
     if "next" in nodeid:
@@ -107,3 +112,8 @@ def test_one_that_hangs_fails_and_the_others_run(tmp_path: Path, flags: tuple[st
     assert (tmp_path / "cleaned").exists()
     # the child of the third outlives it, which is an error of its own
     assert ran.stdout.splitlines()[-1].startswith("3 failed, 2 passed, 2 errors in "), said
+
+
+def test_a_failure_with_half_a_surrogate_is_reported_by_a_worker(tmp_path: Path):
+    ran = run_pytest(tmp_path, SURROGATE, "-n", "1")
+    assert "1 failed, 1 passed" in ran.stdout, ran.stdout + ran.stderr

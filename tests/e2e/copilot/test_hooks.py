@@ -43,9 +43,8 @@ def messages(outcome, event: str) -> list[str]:
 
 def test_what_hooks_are_told(bench):
     place = bench
-    outcome = place.results(bash("echo out"), bash("exit 3"), ("bench_throw", {"text": "broken"}), SEEN).check(
-        Status.OK
-    )
+    turns = [bash("echo out"), bash("exit 3"), ("bench_throw", {"text": "broken"}), bash("echo forbidden"), SEEN]
+    outcome = place.results(*turns).check(Status.OK)
     seen = json.loads(outcome.tool_texts()[-1])
     session = outcome.result.session
     for each in seen:
@@ -62,11 +61,14 @@ def test_what_hooks_are_told(bench):
         {"toolName": "bash", "toolArgs": {"command": "echo out"}},
         {"toolName": "bash", "toolArgs": {"command": "exit 3"}},
         {"toolName": "bench_throw", "toolArgs": {"text": "broken"}},
+        {"toolName": "bash", "toolArgs": {"command": "echo forbidden"}},
     ]
     assert told["onPreToolUse"] == [*calls, {"toolName": "bench_seen", "toolArgs": {}}]
-    ran, failed, threw = outcome.tool_texts()[:3]
+    ran, failed, threw, denied = outcome.tool_texts()[:4]
     assert told["onPostToolUse"] == [calls[0] | {"toolResult": {"textResultForLlm": ran, "resultType": "success"}}]
-    assert told["onPostToolUseFailure"] == [calls[1] | {"error": failed}, calls[2] | {"error": threw}]
+    errors = zip(calls[1:], (failed, threw, denied), strict=True)
+    assert told["onPostToolUseFailure"] == [call | {"error": error} for call, error in errors]
+    assert denied == "the bench forbids it"
     assert told["onErrorOccurred"] == [
         {"error": "broken", "errorContext": "tool_execution", "recoverable": True},
     ]

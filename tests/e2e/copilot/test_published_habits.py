@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import pytest
 
 from tests.support.messages_server import http_error, text_reply
+from tests.support.rpc_client import RpcClient
 from wire.events import ExtNotify
 from wire.exit_codes import Status
 
@@ -52,6 +54,22 @@ def test_a_command_that_waits_for_what_the_model_says(place):
     assert [note.message for note in outcome.of(ExtNotify)] == ["heard First.", "heard Second."]
     assert [(sent.text, sent.status) for sent in outcome.result.sent] == [("First.", "ok"), ("Second.", "ok")]
     assert (outcome.result.text, outcome.result.steps) == ("First.", 2)
+
+
+@pytest.mark.slow
+def test_a_command_of_a_client_that_waits_for_what_the_model_says(place):
+    """A command of `zot rpc` is no prompt: those that it sends run beside it."""
+    place.write("asks", ASKS)
+    place.server.add(text_reply("Hello."), text_reply("First."), text_reply("Second."))
+    with place.zot.start("rpc", *place.flags("--api-key", "k"), stdin=subprocess.PIPE) as running:
+        client = RpcClient.of(running)
+        client.prompt("wait for its start")
+        assert client.ask("run_command", name="ask", args="the model")["success"]
+        notes = [each["message"] for each in client.lines if each["type"] == "ext_notify"]
+        assert notes == ["heard First.", "heard Second."]
+        running.process.stdin.close()
+        client.rest()
+        assert running.finish().status == 0
 
 
 @pytest.mark.slow

@@ -11,8 +11,8 @@ The `approval` of the answer says what:
 
 It holds for requests of the kind that the handler was asked about, and is at most what Copilot means by it. Files have
 to be in the working folder: there Copilot asks about others besides. Commands have to be plain words, without a
-redirection into a file, a URL, or a path out of that folder. Of `git` and `gh` the word behind them has to be the same:
-it belongs to their identifiers there.
+redirection into a file, a URL, a pattern, an option with a path in it, or a path out of that folder. Of `git` and `gh`
+the word behind them has to be the same: it belongs to their identifiers there.
 """
 
 from __future__ import annotations
