@@ -67,11 +67,6 @@ class Search(msgspec.Struct, frozen=True):
         return Why(f"it needs {it}", Cause.LACKING, INSTALL, f"they need {it}")
 
 
-def find_sdk(extension: Path, project: Path | None, home: Path) -> Sdk | None:
-    """The SDK for an extension, or None. See `search`."""
-    return search(extension, project, home).sdk
-
-
 def search(extension: Path, project: Path | None, home: Path) -> Search:
     """Looks for the SDK in the `node_modules` of the extension's folder; if that is in the project, in those of the
     folders above up to the project; and in `$ZOT_HOME`. The first that can be used is taken. Starts nothing, and reads

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.discovery.copilot.sdk import PACKAGE, Sdk, Search, Where, find_sdk, search
+from supervisor.discovery.copilot.sdk import PACKAGE, Sdk, Search, Where, search
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,26 +39,26 @@ def put(folder: Path, **changed: object) -> Path:
 
 def test_the_nearest_is_taken(places):
     inside, _, project, home = places
-    assert find_sdk(inside, project, home) is None
+    assert search(inside, project, home).sdk is None
     at_home = put(home / "copilot-sdk")
-    assert find_sdk(inside, project, home) == Sdk(at_home, "1.0.14", Where.HOME)
+    assert search(inside, project, home).sdk == Sdk(at_home, "1.0.14", Where.HOME)
     of_project = put(project, version="1.2.3")
-    assert find_sdk(inside, project, home) == Sdk(of_project, "1.2.3", Where.PROJECT)
+    assert search(inside, project, home).sdk == Sdk(of_project, "1.2.3", Where.PROJECT)
     between = put(project / ".github", version="2.0.0-beta.1+x")
-    assert find_sdk(inside, project, home) == Sdk(between, "2.0.0-beta.1+x", Where.PROJECT)
+    assert search(inside, project, home).sdk == Sdk(between, "2.0.0-beta.1+x", Where.PROJECT)
     own = put(inside, version="1.0.0")
-    assert find_sdk(inside, project, home) == Sdk(own, "1.0.0", Where.EXTENSION)
+    assert search(inside, project, home).sdk == Sdk(own, "1.0.0", Where.EXTENSION)
 
 
 def test_folders_above_the_project_and_another_project_are_not_looked_at(places):
     inside, outside, project, home = places
     put(project.parent)
-    assert find_sdk(inside, project, home) is None
+    assert search(inside, project, home).sdk is None
     put(project)
-    assert find_sdk(outside, project, home) is None
-    assert find_sdk(inside, None, home) is None
+    assert search(outside, project, home).sdk is None
+    assert search(inside, None, home).sdk is None
     own = put(outside)
-    assert find_sdk(outside, project, home) == Sdk(own, "1.0.14", Where.EXTENSION)
+    assert search(outside, project, home).sdk == Sdk(own, "1.0.14", Where.EXTENSION)
 
 
 def test_what_is_missing_is_said_with_what_to_do(places):
@@ -107,10 +107,10 @@ def test_one_that_cannot_be_used_is_named(places, content, words):
 def test_files_in_the_way_and_links(places):
     inside, _, project, home = places
     (inside / "node_modules").write_text("a file")
-    assert find_sdk(inside, project, home) is None
+    assert search(inside, project, home).sdk is None
     real = put(project.parent / "elsewhere")
     (project / "node_modules").symlink_to(real.parents[1])
-    assert find_sdk(inside, project, home) == Sdk(project / "node_modules" / PACKAGE, "1.0.14", Where.PROJECT)
+    assert search(inside, project, home).sdk == Sdk(project / "node_modules" / PACKAGE, "1.0.14", Where.PROJECT)
     (project / "node_modules").unlink()
     (project / "node_modules").symlink_to(project / "nowhere")
-    assert find_sdk(inside, project, home) is None
+    assert search(inside, project, home).sdk is None
