@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.support.copilot_host import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 INSTALLED = ROOT / ".venv" / "copilot-nodes"
 """Where `make copilot-nodes` installs the first version that resolves imports in the same thread, and the newest."""
@@ -23,7 +20,7 @@ def node(which: str) -> Path:
     if which == "system":
         if (found := shutil.which("node")) is None:
             pytest.skip("no node here")
-        return ROOT / found
+        return Path(found)
     program = INSTALLED / which / "node_modules" / "node" / "bin" / "node"
     if not program.is_file():
         pytest.skip("other versions of Node are not installed: make copilot-nodes")

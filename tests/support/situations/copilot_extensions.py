@@ -153,6 +153,26 @@ def too_many_prompts(stage: Stage) -> str:
     return asked(stage, text, *[text_reply("Done.")] * 11)
 
 
+@situation("zot: extension …: a prompt that it sends is refused: the run is ending: it takes no prompts any more")
+def a_prompt_at_the_end(stage: Stage) -> str:
+    text = (
+        "const session = await joinSession({ hooks: {\n"
+        "  onSessionEnd: () => session.send({ prompt: 'late' }).then(() => {}, () => {}),\n"
+        "} });"
+    )
+    return asked(stage, text, text_reply("Done."))
+
+
+@situation("zot: extension …: a prompt that it sends came after the end, and is lost")
+def a_prompt_after_the_end(stage: Stage) -> str:
+    text = (
+        "const session = await joinSession();\n"
+        "const send = () => session.send({ prompt: 'later' }).catch(() => {});\n"
+        "process.stdin.once('close', () => setImmediate(send));"
+    )
+    return asked(stage, text, text_reply("Done."))
+
+
 @situation("manifest: exec: zot starts extension.mjs itself, and knows its protocol; leave exec out")
 def with_exec(stage: Stage) -> str:
     fake_sdk(stage.zot.home / "copilot-sdk")
