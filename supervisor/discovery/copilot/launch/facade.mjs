@@ -66,7 +66,7 @@ function withHandler(item, wrap) {
   return view(item, (name, value) => (name === "handler" ? handler : value));
 }
 
-/** Of a command: prompts that it sends run while it waits for them. */
+/** The handler of a command, which may wait for the agent: prompts that it sends run meanwhile. */
 function commandHandler(_name, handler) {
   return async (...given) => sendable(await handler(...given));
 }
