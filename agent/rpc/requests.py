@@ -55,6 +55,8 @@ class RequestHandler:
     ) -> None:
         self.commands_running = 0
         """Slash commands and reloads without an answer so far."""
+        self.commands_begun = 0
+        """Slash commands so far."""
         self.is_starting = True
         self._loop = loop
         self._engine = engine
@@ -211,6 +213,7 @@ class RequestHandler:
         self._refuse_if_too_many()
         owned = commands[name]
         self.commands_running += 1
+        self.commands_begun += 1
 
         def ended(answer: CommandAnswer) -> None:
             self.commands_running -= 1

@@ -238,12 +238,18 @@ class RpcServer:
         self._host.notices.say(f"zot: extension {sent.extension} sends a prompt: {one_line(sent.text, SHOWN)}")
 
     def _tell_idle(self) -> None:
-        """Tells extensions that no prompt waits, once what they have sent so far is here and if that is so then."""
+        """Tells extensions that no prompt waits, once what they have sent so far is here and if that is so then. A
+        command that begins meanwhile may send a prompt and wait for its end, and must not take this for it: then it is
+        heard, too."""
         self._idle_count += 1
-        number = self._idle_count
+        number, begun = self._idle_count, self._requests.commands_begun
 
         def heard() -> None:
-            if number == self._idle_count and not self._queue.is_busy:
+            if number != self._idle_count or self._queue.is_busy:
+                return
+            if begun != self._requests.commands_begun:
+                self._tell_idle()
+            else:
                 supervisor.tell(frames.Event("idle"))
 
         supervisor = self._host.engine.supervisor

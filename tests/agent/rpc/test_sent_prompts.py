@@ -114,6 +114,34 @@ for kind, event in heard():
     assert told.read_text().split() == ["user_prompt", "user_prompt", "idle"]
 
 
+def test_a_command_does_not_take_the_end_of_the_prompt_before_it_for_that_of_its_own(tmp_path):
+    program = """\
+hello(events=["idle", "user_prompt"], commands=["go"])
+command, pings = None, []
+for line in sys.stdin:
+    host = json.loads(line)
+    match host["host"]:
+        case "ping":
+            pings.append(host["id"])
+        case "command":
+            command = host["id"]
+        case "event" if command:
+            say("note", text=host["event"])
+            if host["event"] == "idle": say("done", id=command)
+    while command and pings:
+        say("pong", id=pings.pop())
+    if host["host"] == "command":
+        want("SendPrompt", text="more")
+"""
+
+    def script(client):
+        client.prompt("go")
+        assert client.ask("run_command", name="go", args="")["success"]
+
+    served = serve(tmp_path, ScriptedModel(says("One."), says("Two.")), script, **extensions(tmp_path, a=program))
+    assert [line["message"] for line in served.lines if line["type"] == "ext_notify"] == ["user_prompt", "idle"]
+
+
 def test_the_client_sees_and_aborts_a_sent_prompt(tmp_path):
     program = 'hello()\nwant("SendPrompt", text="sleep")\nfor _ in heard(): pass\n'
     call = ("t1", "bash", {"command": "echo up; exec sleep 600"})
