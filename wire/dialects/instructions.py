@@ -13,7 +13,7 @@ SEARCHED = 4 * LIMIT
 def kept_instructions(text: str) -> str:
     """The text as it is shown to the model: without what controls a terminal, and cut at `LIMIT` with a mark; "" if
     nothing is left."""
-    text = printable(text[:SEARCHED]).strip()
+    text = printable(text.strip()[:SEARCHED]).strip()
     written = text.encode("utf-8", "replace")
     if len(written) <= LIMIT:
         return text

@@ -2,7 +2,15 @@
 // what the guide for authors promises where the SDK does otherwise, and tells zot what the SDK does not.
 
 import { joinSession as join } from "@github/copilot-sdk/extension";
-import { answeringHandler, hookNames, sendable, thrownBy, toolHandler, watchWaits, wrappedHooks } from "./handlers.mjs";
+import {
+  answeringHandler,
+  commandHandler,
+  hookNames,
+  thrownBy,
+  toolHandler,
+  watchWaits,
+  wrappedHooks,
+} from "./handlers.mjs";
 import { hasJoined } from "./start.mjs";
 import { view } from "./view.mjs";
 import { watchEvents, watchTimers, watched } from "./work.mjs";
@@ -64,11 +72,6 @@ function withHandler(item, wrap) {
   if (typeof item?.handler !== "function") return item;
   const handler = wrap(item.name, item.handler);
   return view(item, (name, value) => (name === "handler" ? handler : value));
-}
-
-/** The handler of a command, which may wait for the agent: prompts that it sends run meanwhile. */
-function commandHandler(_name, handler) {
-  return async (...given) => sendable(await handler(...given));
 }
 
 /** The SDK does not answer at all for a handler that leaves the decision to others (`no-result`). The host would wait:

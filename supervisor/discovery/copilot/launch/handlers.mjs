@@ -5,8 +5,8 @@ import { view } from "./view.mjs";
 
 const HOOK = /^on[A-Z]/;
 
-/** The handler on whose behalf code runs, if there is one: `{name, isRunning, endedAt}`, in milliseconds of
- * `performance`. */
+/** The handler on whose behalf code runs, if there is one: `{name, holdsAgent, endedAt}`: whether the agent
+ * waits for it now, and in milliseconds of `performance` when it has ended. */
 export const current = new AsyncLocalStorage();
 const warned = new Set();
 
@@ -77,8 +77,13 @@ export function sendable(value) {
   return value;
 }
 
-async function run(name, call) {
-  const handler = { name, isRunning: true };
+/** The handler of a command: the prompts that it sends run while it goes on. */
+export function commandHandler(name, handler) {
+  return async (...given) => sendable(await run(`of command ${name}`, () => handler(...given), false));
+}
+
+async function run(name, call, holdsAgent = true) {
+  const handler = { name, holdsAgent };
   try {
     return await current.run(handler, call);
   } finally {
@@ -88,7 +93,7 @@ async function run(name, call) {
 
 /** The handler has ended. */
 export function hasEnded(handler) {
-  handler.isRunning = false;
+  handler.holdsAgent = false;
   handler.endedAt = performance.now();
 }
 
@@ -98,7 +103,7 @@ export function watchWaits(session) {
   if (typeof original !== "function") return session;
   session.sendAndWait = function sendAndWait(...given) {
     const handler = current.getStore();
-    if (handler?.isRunning && !warned.has(handler.name)) {
+    if (handler?.holdsAgent && !warned.has(handler.name)) {
       warned.add(handler.name);
       console.error(
         `session.sendAndWait() inside the handler ${handler.name}: the agent may wait for this handler, and the` +

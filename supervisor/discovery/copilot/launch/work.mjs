@@ -47,7 +47,7 @@ function followed(value, atEnd = () => {}) {
 /** A handler of an event that is watched. It returns what it would without that. */
 export function watched(handler) {
   return function watchedHandler(...given) {
-    const of = { name: "of an event", isRunning: false };
+    const of = { name: "of an event", holdsAgent: false };
     const returned = current.run(of, () => Reflect.apply(handler, this, given));
     return followed(returned, () => hasEnded(of));
   };

@@ -19,6 +19,7 @@ const loop = async () => {
 };
 const session = await joinSession({
   hooks: { onSessionStart: () => void loop() },
+  commands: [{ name: "soon", handler: () => void setTimeout(() => session.log("soon"), 20) }],
 });
 session.on("user.message", () => ({ then() { session.log("a query that nobody awaits is run"); } }));
 session.on("user.message", () => ({ then() { throw new Error("not called"); } }));
@@ -51,6 +52,11 @@ def test_handlers_go_on_as_without_zot(running, version, tmp_path):
     host.joined()
     host.tell("user.message", {"content": "go"})
     assert host.awaited("session.log")["message"] == "the timer has function"
+    # What a command leaves for soon counts as work of its handler.
+    before = len(host.asked("zot.working"))
+    host.tell("command.execute", {"requestId": "r1", "commandName": "soon", "command": "/soon", "args": ""})
+    host.awaited("session.log", message="soon")
+    assert {"handlers": 1} in host.asked("zot.working")[before:]
     # A loop that sleeps goes on for ever: only its first second counts as work of the hook that has begun it.
     host.hook("sessionStart", source="startup")
     host.awaited("session.log", message="slept 30")

@@ -176,7 +176,7 @@ def test_what_is_appended_to_the_system_prompt(message: object, instructions: li
 
 
 def test_what_is_appended_comes_before_it_is_ready():
-    *_, instructions, ready = read(systemMessage={"content": "Be kind."}).registrations()
+    *_, instructions, ready = read(systemMessage={"content": " " * 9000 + "Be kind."}).registrations()
     assert (instructions, ready) == (Instructions("Be kind."), frames.Ready())
 
 
