@@ -187,17 +187,18 @@ class ModelPool:
             return
         self._is_pumping = True
         try:
-            while (queue := self._next()) is not None:
+            now = self._loop.clock()
+            while (queue := self._next(now)) is not None:
                 self._send(queue.take())
+                now = self._loop.clock()
         finally:
             self._is_pumping = False
-        self._tell_and_wait()
+        self._tell_and_wait(now)
 
-    def _next(self) -> LeaseQueue | None:
+    def _next(self, now: float) -> LeaseQueue | None:
         """The queue whose first request is the oldest of those that may be sent."""
         if self._workers.leased >= self._jobs:
             return None
-        now = self._loop.clock()
         ready = []
         for queue in self._queues.values():
             lease = queue.first()
@@ -224,9 +225,9 @@ class ModelPool:
             self._on_resumed(lease.run)
         worker.send(lease.line)
 
-    def _tell_and_wait(self) -> None:
-        """Tells the runs that wait, and sets the timer for the next look."""
-        now = self._loop.clock()
+    def _tell_and_wait(self, now: float) -> None:
+        """Tells the runs that wait, and sets the timer for the next look. `now` is the time of the look at which none
+        could be sent: at a later one a request may be found that could, and nobody would look again."""
         soonest = math.inf
         for queue in list(self._queues.values()):
             first = queue.first()

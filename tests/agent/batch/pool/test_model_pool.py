@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections import defaultdict
 
@@ -11,6 +12,7 @@ import pytest
 
 from agent.batch.pool import model_pool, worker_set
 from agent.batch.pool.model_pool import ModelPool
+from agent.batch.throttle.throttle import Throttle, Wait
 from agent.model.access import find_access
 from agent.model.worker_process import configure_line, program_starter
 from supervisor.process.child import SpawnError
@@ -115,6 +117,21 @@ def test_a_refusal_is_not_relayed_and_the_request_is_sent_again(batch, tmp_path)
     assert one.told[1] == ("a", "resumed")
     assert one.pool.counters("a").requests >= 2
     one.pool.cancel("a")
+
+
+def test_a_request_that_may_be_sent_a_moment_after_it_was_looked_at_is_sent(batch, monkeypatch):
+    """Nothing else happens in a batch whose only requests wait: the timer has to be set by the same look."""
+    ready = []
+
+    def may_send(_throttle, now, _estimate):
+        if not ready:
+            ready.append(math.nextafter(now, math.inf))
+        return Wait(ready[0], "600 requests per minute are used up") if now < ready[0] else None
+
+    monkeypatch.setattr(Throttle, "may_send", may_send)
+    one = batch()
+    one.ask("a")
+    one.until_final("a")
 
 
 @pytest.mark.parametrize(
