@@ -15,16 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def parse(
-    program: str, what: str, argv: list[str] | None = None, *, base: str = "", parts: Sequence[str] = ()
-) -> argparse.Namespace:
-    """Reads `--quick` and `--json FILE`, `--base DIR` if `base` says what it is for, and `--part NAME` for a benchmark
-    with parts."""
+def parse(program: str, what: str, argv: list[str] | None = None, *, parts: Sequence[str] = ()) -> argparse.Namespace:
+    """Reads `--quick` and `--json FILE`, and `--part NAME` for a benchmark with parts."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{program}", description=what)
     parser.add_argument("--quick", action="store_true", help="a smoke test: few samples, figures of no worth")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the raw figures there")
-    if base:
-        parser.add_argument("--base", metavar="DIR", type=Path, help=base)
     if parts:
         said = f"only this one of {', '.join(parts)}; repeatable"
         parser.add_argument("--part", action="append", choices=parts, metavar="NAME", help=said)

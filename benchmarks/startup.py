@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 60.0
 ROUNDS, QUICK_ROUNDS = 10, 1
-ROUNDS_BESIDE = 15
 
 
 class Bench:
@@ -88,7 +87,7 @@ class Bench:
         self._report.show(table)
 
     def one_liners(self) -> dict[str, Callable[[], float]]:
-        """What `--base` measures: each returns the seconds that it took."""
+        """Measures to compare checkouts by: each returns the seconds that it took."""
         none = self._home("none")
         return {
             "zot --version": lambda: self._to_exit([*self._zot, "--version"], none),
@@ -175,39 +174,11 @@ def _ratio(mine: Sequence[float], peers: Sequence[float]) -> float:
     return median(ours / peer for ours, peer in zip(mine, peers, strict=True))
 
 
-def beside(report: Report, workshop: Workshop, server: MessagesServer, base: Path, *, quick: bool) -> None:
-    """This checkout and another one by turns, with the same Python and packages: the ratio is the median of those of
-    the turns, so that other load of the machine affects both sides alike."""
-    folders = {"base": base.resolve(), "this": Path(__file__).resolve().parents[1]}
-    benches = {side: Bench(report, workshop, server, quick=quick, checkout=path) for side, path in folders.items()}
-    contenders = {side: bench.one_liners() for side, bench in benches.items()}
-    names = list(contenders["this"])
-    times: dict[tuple[str, str], list[float]] = {(side, name): [] for side in folders for name in names}
-    rounds = QUICK_ROUNDS if quick else ROUNDS_BESIDE
-    for number in range(1 if quick else 0, rounds + 1):
-        report.progress(f"round {number} of {rounds}")
-        for side, name in times:
-            seconds = contenders[side][name]()
-            if number > 0:
-                times[side, name].append(seconds)
-    table = Table("start-up beside the base", ("", "base ms", "this ms", "this / base", "lowest", "highest", "turns"))
-    for name in names:
-        this, other = times["this", name], times["base", name]
-        ratios = sorted(ours / theirs for ours, theirs in zip(this, other, strict=True))
-        milliseconds = median(other) * 1000, median(this) * 1000
-        table.add(name, *milliseconds, median(ratios), ratios[0], ratios[-1], len(ratios))
-    report.show(table)
-
-
 def main(argv: list[str] | None = None) -> None:
-    base = "another checkout; measures its start and this one's by turns, with this Python and its packages"
-    options = parse(Path(__file__).stem, __doc__ or "", argv, base=base)
+    options = parse(Path(__file__).stem, __doc__ or "", argv)
     report = Report(Path(__file__).stem, options)
     with Workshop() as workshop, MessagesServer() as server:
-        if options.base is not None:
-            beside(report, workshop, server, options.base, quick=options.quick)
-        else:
-            Bench(report, workshop, server, quick=options.quick).run()
+        Bench(report, workshop, server, quick=options.quick).run()
     report.finish()
 
 

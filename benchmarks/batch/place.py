@@ -67,13 +67,14 @@ class Api:
 
 
 class Place:
-    """A project without extensions, and a home. `live` and `replayed` are the flags of the two kinds of runs."""
+    """A project without extensions, and a home. `live` and `replayed` are the flags of the two kinds of runs. The
+    programs are those of `checkout`, with this Python and its packages."""
 
-    def __init__(self, folder: Path, *, quick: bool = False) -> None:
+    def __init__(self, folder: Path, *, quick: bool = False, checkout: Path = ROOT) -> None:
         self.folder = folder
         self.project = folder / "project"
         self.project.mkdir()
-        self.env = {**os.environ, "ZOT_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT)}
+        self.env = {**os.environ, "ZOT_HOME": str(folder / "home"), "PYTHONPATH": str(checkout)}
         if not quick:
             self.env["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")  # compiled, as after an installation
         for name in LEFT_OUT:

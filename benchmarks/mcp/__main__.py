@@ -1,4 +1,4 @@
-"""What MCP servers cost: calls, starts, the seam, and how long one holds the host's loop."""
+"""What MCP servers cost: calls, starts, and how long one holds the host's loop."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ import sys
 from benchmarks.claims import Claims
 from benchmarks.mcp.calls import calls
 from benchmarks.mcp.held import held
-from benchmarks.mcp.seam import seam
 from benchmarks.mcp.start import start
 from benchmarks.report import Report, parse
 from benchmarks.workshop import Workshop
 
-PARTS = ("calls", "start", "seam", "held")
+PARTS = ("calls", "start", "held")
 
 
 def main(argv: list[str] | None = None) -> int:
-    base = "for the part seam: another checkout, set up; its verdicts and calls and this one's are measured by turns"
-    options = parse("mcp", __doc__ or "", argv, base=base, parts=PARTS)
+    options = parse("mcp", __doc__ or "", argv, parts=PARTS)
     parts = options.part or PARTS
     report, claims = Report("mcp", options), Claims()
     with Workshop() as workshop:
@@ -25,8 +23,6 @@ def main(argv: list[str] | None = None) -> int:
             calls(report, workshop, quick=options.quick)
         if "start" in parts:
             start(report, workshop, quick=options.quick)
-        if "seam" in parts:
-            seam(report, claims, options.base, quick=options.quick)
         if "held" in parts:
             held(report, workshop, claims, quick=options.quick)
     if claims.table.rows:

@@ -1,5 +1,5 @@
-"""Measures verdicts and tool calls of zot's own protocol with the modules of one checkout. `seam` runs it, by turns in
-two checkouts, as a file: `seam_host.py CHECKOUT PART ROUNDS SAMPLES`.
+"""Measures verdicts and tool calls of zot's own protocol with the modules of one checkout. `calls` runs it, by turns in
+two checkouts, as a file: `call_host.py CHECKOUT PART ROUNDS SAMPLES`.
 
 The parts: `child` with the C echo on one core, beside a blocking host; `alone` without a process, so that only the
 host's own code counts: an answer is there as soon as its question is sent. Both print JSON: for each path p50 in µs
