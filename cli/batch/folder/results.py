@@ -91,5 +91,5 @@ def _write(path: Path, lines: Iterable[bytes]) -> None:
         with path.open("wb") as file:
             file.writelines(lines)
         return
-    with replacing(path) as file:
+    with replacing(path, 0o666) as file:
         file.writelines(lines)
