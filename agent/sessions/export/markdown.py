@@ -20,7 +20,7 @@ from agent.sessions.reading.history import Compacted
 from agent.transcript import Image, Text, Thinking, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -67,29 +67,31 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def contained(text: str) -> str:
-    """Markdown that ends where it ends and has no HTML: a fence that is still open is closed, `<` and `&` outside code
-    are entities, and an indented block of code is a fenced one."""
+    """Markdown that ends where it ends and has no HTML: `<` and `&` outside code are entities, and a block of code has
+    fences of its own, also an indented one and one that is still open."""
     if len(text) > PARSED_CHARACTERS:
         return fenced(text)
     text = text.replace("\r\n", "\n").replace("\r", "\n")  # as the parser counts lines
-    shown = _contained(text, _OUTSIDE_SPANS)
+    shown = _contained(text, keeps_spans=True)
     may_have_html = "`" in text and "<" in text
-    return _contained(text, _EVERYWHERE) if may_have_html and _has_html(shown) else shown
+    return _contained(text, keeps_spans=False) if may_have_html and _has_html(shown) else shown
 
 
-def _contained(text: str, special: re.Pattern[str]) -> str:
+def _contained(text: str, *, keeps_spans: bool) -> str:
     lines = text.split("\n")
     shown: list[str] = []
     for first, after, token in _blocks(text, len(lines)):
         part = "\n".join(lines[first:after])
         if token is None or token.type == "inline":
-            shown.append(special.sub(_escaped, part))
-        elif token.type == "code_block" and token.level == 0:  # with footnotes, text that belongs to one
-            shown.append(fenced(token.content))
+            has_spans = keeps_spans and token is not None and _are_spans_clear(part)
+            shown.append((_OUTSIDE_SPANS if has_spans else _EVERYWHERE).sub(_escaped, part))
+        elif token.level == 0:  # an open fence; an indented block, which can belong to a footnote
+            shown.append(fenced(token.content, token.info.replace("`", "").replace("|", "").strip()))
+        elif token.type == "fence":  # some readers see a table in a fence with a |
+            head, feed, rest = part.partition("\n")
+            shown.append(head.replace("|", "") + feed + rest)
         else:
             shown.append(part)
-            if token.type == "fence" and token.level == 0 and not _is_closed(lines, token):
-                shown.append(token.markup)
     return "\n".join(shown)
 
 
@@ -104,6 +106,11 @@ def _blocks(text: str, count: int) -> Iterator[tuple[int, int, Token | None]]:
             yield first, after, token
             at = after
     yield from ((line, line + 1, None) for line in range(at, count))
+
+
+def _are_spans_clear(text: str) -> bool:
+    """Whether all backticks are those of spans: GitHub's reader misses a span behind others that begin none."""
+    return all(found[1] or not found[0].startswith("`") for found in _OUTSIDE_SPANS.finditer(text))
 
 
 def _has_html(text: str) -> bool:
@@ -122,15 +129,6 @@ def _parser(*, html: bool = False) -> MarkdownIt:
     from markdown_it import MarkdownIt  # 30 ms, for exports only
 
     return MarkdownIt("commonmark", {"html": html})
-
-
-def _is_closed(lines: Sequence[str], token: Token) -> bool:
-    """Whether the last line of a block of code is its fence. An open one goes to the end of the text."""
-    assert token.map is not None
-    first, after = token.map
-    last = lines[after - 1] if after - 1 > first else ""
-    fence = last.lstrip(" ")
-    return len(last) - len(fence) < 4 and fence.startswith(token.markup) and not fence.strip(token.markup[0] + " \t")
 
 
 def _escaped(found: re.Match[str]) -> str:

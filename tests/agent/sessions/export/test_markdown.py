@@ -28,15 +28,18 @@ from tests.support.session_files import ID, TIME, write_session
         ("\\`<b>`", "\\`&lt;b>`"),
         ("a `b\n<i>` <u>", "a `b\n<i>` &lt;u>"),
         ("`a\nb` <img> `c`", "`a\nb` &lt;img> `c`"),
-        ("`a\n\nb` <img> `c`", "`a\n\nb` <img> `c`"),
-        ("[x](a`b) `c` <img src=x> ` `<d>`", "[x](a`b) `c` &lt;img src=x> ` `&lt;d>`"),
+        ("`a\n\nb` <img> `c`", "`a\n\nb` &lt;img> `c`"),
+        ("[x](a`b) `c` <img src=x> ` d", "[x](a`b) `c` &lt;img src=x> ` d"),
+        ("`` a `b` `<i>`", "`` a `b` `&lt;i>`"),
         ("|a|b|\n|-|-|\n|`x | <img> `|", "|a|b|\n|-|-|\n|`x | &lt;img> `|"),
         ("```\nopen", "```\nopen\n```"),
-        ("~~~~\nopen\n~~~", "~~~~\nopen\n~~~\n~~~~"),
-        ("```", "```\n```"),
-        ("```\n", "```\n```\n"),
-        ("```\nx\n    ```", "```\nx\n    ```\n```"),
-        ("```\nx\n   ``` ", "```\nx\n   ``` "),
+        ("~~~~ py 1\nopen\n~~~", "```py 1\nopen\n~~~\n```"),
+        ("```", "```\n\n```"),
+        ("```\n", "```\n\n```\n"),
+        ("```\nx\n    ```", "````\nx\n    ```\n````"),
+        ("```\nx\n   ``` ", "```\nx\n```"),
+        ("~~~|`\n|-|-|\n<img>", "```\n|-|-|\n<img>\n```"),
+        ("- ~~~|`\n  |-|-|\n  <img>", "- ~~~`\n  |-|-|\n  <img>"),
         ("- ```\n  <b>\n  ```\n\n<i>", "- ```\n  <b>\n  ```\n\n&lt;i>"),
         ("1. a\n   ```\n   open", "1. a\n   ```\n   open"),
         ("```\r<script>", "```\n<script>\n```"),
@@ -95,7 +98,10 @@ SIGNS = [
 @example("`a\nb` <img src=x> `c`")
 @example("[x](a`b) `c` <img src=x> ` d")
 @example("|a|b|\n|-|-|\n|`x | <img src=x> `|")
+@example("`` a `b` `<img src=x>`")
 @example("see https://x`<img src=x>`")
+@example("~~~|`\n|-|-|\n<img src=x>")
+@example("- ~~~|`\n  |-|-|\n  <img src=x>")
 @example("[^1]: a\n\n    <img src=x>\n\na[^1]")
 def test_no_reader_of_markdown_that_allows_html_finds_any(text):
     """Neither markdown-it nor GitHub's own reader, with its extensions and without."""
