@@ -129,5 +129,5 @@ def test_a_batch_begins_in_a_folder_of_the_user_only(rundir, monkeypatch):
         monkeypatch.setattr(os, "geteuid", lambda user=user: user)
         RunFolder.for_batch(rundir)
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
-    with pytest.raises(FolderError, match=rf"belongs to user {owner}, you are user {owner + 1}; name a folder of"):
+    with pytest.raises(FolderError, match=rf"belongs to user {owner}, and you are user {owner + 1}; name a folder"):
         RunFolder.for_batch(rundir)
