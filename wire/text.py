@@ -1,7 +1,7 @@
 """Makes text that other programs wrote safe to show and to send.
 
-`printable` removes what controls a terminal, `one_line` also fits the text on one line, and `valid_text` makes it valid
-Unicode, so that JSON can hold it.
+`printable` removes what controls a terminal, `printable_json` escapes it in JSON, `one_line` also fits the text on one
+line, and `valid_text` makes it valid Unicode, so that JSON can hold it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,23 @@ _UNPRINTABLE = re.compile(
     r"|\x1b[ -/]*[0-~]"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"  # control and direction characters
 )
+_JSON_CONTROLS = (
+    rb"\x7f|\xc2[\x80-\x9f]"  # DEL and C1
+    rb"|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"  # U+061C, U+200E and 200F, U+2028-202E, U+2066-2069
+)
+"""What JSON need not escape. All else below 0x20 it does."""
 _BREAKS = re.compile(r"[\s\u2028\u2029]+")
 
 
 def printable(text: str) -> str:
     """The text without escape sequences and control characters, except tabs and line feeds."""
     return _UNPRINTABLE.sub("", text)
+
+
+def printable_json(text: bytes) -> bytes:
+    """The JSON with its control characters escaped, also those above 0x7f and those that change the direction of text.
+    Its values stay the same."""
+    return re.sub(_JSON_CONTROLS, lambda found: b"\\u%04x" % ord(found[0].decode()), text)
 
 
 def one_line(text: str, limit: int) -> str:

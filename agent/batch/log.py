@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from agent.batch.journal.errors import FolderError
+from agent.batch.journal.own_files import open_own
 from agent.batch.time_text import utc_now
 
 if TYPE_CHECKING:
@@ -28,9 +30,9 @@ class BatchLog:
         import structlog
 
         try:
-            self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
-        except OSError as error:
-            self.trouble = f"{self._path}: {error.strerror}"
+            self._fd = open_own(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        except (OSError, FolderError) as error:
+            self.trouble = f"{self._path}: {error.strerror}" if isinstance(error, OSError) else str(error)
             return
         self._logger = structlog.wrap_logger(
             _Sink(self),

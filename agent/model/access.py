@@ -8,6 +8,7 @@ profile or other file of the SDK is read.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -24,8 +25,14 @@ IDLE_TIMEOUT_S = 300.0
 IDLE_TIMEOUTS_S = (0.1, 86_400.0)
 """The shortest and the longest that may be set."""
 KEY_FLAG, URL_FLAG = "--api-key", "--base-url"
+HIDDEN = "***"
+"""Stands for the user name and the password of an address."""
 MODELS_FILE, AUTH_FILE = "models.json", "auth.json"
 """The files of the user's, as sources."""
+
+
+_HOST = r"(\[[^]]*\]|[^:]*)(:\d*)?"
+"""A host and its port, as in an address without credentials."""
 
 
 class AccessError(ValueError):
@@ -139,6 +146,21 @@ def _endpoint(environ: Mapping[str, str], provider: Preset, base_url: str | None
             check_endpoint(endpoint)
             return endpoint
     return Endpoint(provider.url)
+
+
+def without_credentials(url: str) -> str:
+    """The address as a file may keep it: with `HIDDEN` for its user name and password, if it has them."""
+    scheme, mark, rest = url.partition("://") if "://" in url else ("", "", url)
+    authority = re.split("[/?#]", rest, maxsplit=1)[0]
+    if "@" not in authority and not re.fullmatch(_HOST, authority):
+        authority = rest  # a password with a / in it
+    given, at, _ = authority.rpartition("@")
+    return f"{scheme}{mark}{HIDDEN}@{rest[len(given) + 1 :]}" if at else url
+
+
+def lacks_credentials(url: str) -> bool:
+    """Whether `without_credentials` has hidden those of this address."""
+    return f"{HIDDEN}@" in url and without_credentials(url) == url
 
 
 def check_endpoint(endpoint: Endpoint) -> None:

@@ -51,12 +51,14 @@ def statuses(_ctx: typer.Context, incomplete: str) -> list[str]:
 
 def task_ids(ctx: typer.Context, incomplete: str) -> list[str]:
     """The ids of the tasks of the batch whose folder is given."""
-    from wire.batch.task import TaskError, decode_task
+    from pathlib import Path
+
+    from agent.batch.journal.errors import FolderError
+    from agent.batch.journal.folder import RunFolder
 
     try:
-        with open(os.path.join(ctx.params.get("folder") or "", "tasks.jsonl"), "rb") as file:
-            found = [decode_task(line).id for line in file]
-    except (OSError, TaskError):
+        found = [task.id for task in RunFolder(Path(ctx.params.get("folder") or "")).read_tasks()]
+    except FolderError:
         return []
     return [name for name in found if name.startswith(incomplete)]
 

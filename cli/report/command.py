@@ -10,7 +10,7 @@ from agent.tools.files.atomic import replace_file
 from agent.tools.outcome import ToolError
 from cli.os_errors import discard_output
 from cli.report.page.page import render
-from cli.report.page.shell import SIGNATURE
+from cli.report.page.shell import is_report
 from cli.report.reading.recording import InputError
 from cli.report.reading.source import read_recording
 from cli.version import VERSION
@@ -33,10 +33,12 @@ def make_report(source: str, output: str | None, pages: int | None = None) -> in
     """
     if source == "-":
         source = STDIN
+    mode = 0o644
     try:
         if is_batch(source):
             target = _batch_target(source, output)
-            page = _batch_page(source, target, pages)
+            mode = 0o600 if output is None else mode  # in RUNDIR all is for the user only
+            page = _batch_page(source, target, pages, mode)
         elif pages is not None:
             raise InputError("--pages is for the folder of a batch, which has tasks; RUN is none")
         else:
@@ -49,7 +51,7 @@ def make_report(source: str, output: str | None, pages: int | None = None) -> in
     if target is None:
         return _print(page)
     try:
-        replace_file(target, page.encode())
+        replace_file(target, page.encode(), mode=mode)
     except ToolError as error:
         return _unwritten(str(error))
     print(f"{printable(target)}: open it in a browser", file=sys.stderr)  # noqa: T201
@@ -58,16 +60,16 @@ def make_report(source: str, output: str | None, pages: int | None = None) -> in
 
 def is_batch(path: str) -> bool:
     """Whether it is the folder of a batch."""
-    return any(os.path.isfile(os.path.join(path, name)) for name in BATCH_FILES)
+    return any(os.path.lexists(os.path.join(path, name)) for name in BATCH_FILES)
 
 
-def _batch_page(source: str, target: str | None, pages: int | None) -> str:
+def _batch_page(source: str, target: str | None, pages: int | None, mode: int) -> str:
     """The page of a batch. Those of its tasks are written beside `target`. Raises `InputError`, `OSError`."""
     from cli.report.batch.chosen import PAGES
     from cli.report.batch.make import BatchPages
 
     batch = BatchPages(source, VERSION)
-    return batch.page() if target is None else batch.page_with_tasks(target, PAGES if pages is None else pages)
+    return batch.page() if target is None else batch.page_with_tasks(target, PAGES if pages is None else pages, mode)
 
 
 def _batch_target(source: str, output: str | None) -> str | None:
@@ -76,7 +78,7 @@ def _batch_target(source: str, output: str | None) -> str | None:
 
     if output is None:
         target = os.path.join(source, BATCH_PAGE)
-        if os.path.exists(target) and not _is_ours(target):
+        if os.path.islink(target) or (os.path.exists(target) and not is_report(Path(target))):
             raise InputError(f"{printable(target)} is there already and is no report; choose another file with -o")
         return target
     inside = os.path.relpath(os.path.realpath(output), os.path.realpath(source)).split(os.sep)
@@ -97,7 +99,7 @@ def _target(source: str, output: str | None) -> str | None:
     target = output if output is not None else _beside(source)
     if _is_same(source, target):
         raise InputError(f"{printable(target)} is the recording itself; choose another file with -o")
-    if output is None and os.path.exists(target) and not _is_ours(target):
+    if output is None and os.path.exists(target) and not is_report(Path(target)):
         raise InputError(f"{printable(target)} is there already and is no report; choose another file with -o")
     return target
 
@@ -118,14 +120,6 @@ def _is_same(source: str, target: str) -> bool:
         return os.path.samefile(source, target)
     except OSError:
         return os.path.abspath(source) == os.path.abspath(target)
-
-
-def _is_ours(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(SIGNATURE)) == SIGNATURE.encode()
-    except OSError:
-        return False
 
 
 def _print(page: str) -> int:

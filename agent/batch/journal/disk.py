@@ -41,13 +41,14 @@ def sync_folder(folder: Path) -> None:
         os.close(fd)
 
 
-def make_folder(folder: Path) -> None:
-    """Makes a folder and those above it that are missing, each safe on the disk. Raises `OSError`."""
+def make_folder(folder: Path, mode: int = 0o777) -> None:
+    """Makes a folder with this mode less the umask, and those above it that are missing, each safe on the disk. Raises
+    `OSError`."""
     if folder.is_dir():
         return
     make_folder(folder.parent)
     try:
-        folder.mkdir()
+        folder.mkdir(mode)
     except FileExistsError:
         if not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
@@ -62,17 +63,20 @@ def write_all(fd: int, text: bytes) -> None:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes the place of `path` when the block ends, whole and safe; if it raises, `path` stays as it is.
-    Raises `OSError`."""
+def replacing(path: Path, mode: int = 0o600, *, is_durable: bool = True) -> Iterator[IO[bytes]]:
+    """A file that takes the place of `path` when the block ends, whole, and safe if it `is_durable`; if the block
+    raises, `path` stays as it is. Its mode is this one less the umask. Raises `OSError`."""
     new = path.with_name(f".{path.name}.new")
+    new.unlink(missing_ok=True)  # O_EXCL: a link or a pipe of that name is not written to
     try:
-        with open(new, "wb") as file:
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb") as file:
             yield file
             file.flush()
-            sync(file.fileno())
+            if is_durable:
+                sync(file.fileno())
         os.replace(new, path)
     except BaseException:
         new.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    if is_durable:
+        sync_folder(path.parent)

@@ -19,6 +19,7 @@ import msgspec
 from agent.batch.journal.disk import replacing
 from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.lock import is_locked
+from agent.batch.journal.own_files import check_own, own_lines, read_own
 from agent.batch.journal.reader import read_journal
 from agent.batch.journal.writer import JOURNAL
 from wire.batch.task import TaskError, decode_task, encode_task, safe_name
@@ -32,10 +33,8 @@ if TYPE_CHECKING:
 
 VERSION = 1
 BATCH = "batch.json"
-OWN_NAMES = frozenset(
-    {BATCH, "tasks.jsonl", JOURNAL, "journal.torn", "journal.lock", "results.jsonl", "batch.log"}
-    | {"runs", "diffs", "workspaces"}
-)
+OWN_FOLDERS = frozenset({"runs", "diffs", "workspaces"})
+OWN_NAMES = OWN_FOLDERS | {BATCH, "tasks.jsonl", JOURNAL, "journal.torn", "journal.lock", "results.jsonl", "batch.log"}
 """Of a batch folder; other files in it are left alone."""
 
 
@@ -73,15 +72,23 @@ class RunFolder:
 
     @classmethod
     def for_batch(cls, path: Path) -> RunFolder:
-        """A folder to run a batch in: one that has a batch, is empty, or does not exist. Makes nothing. Raises
-        `FolderError` for a folder with other things in it."""
+        """A folder to run a batch in: one of the user's that has a batch, is empty, or does not exist. Makes nothing.
+        Raises `FolderError` for a folder with other things in it, with links for its own names, and of another user;
+        root may have the folder of anybody, and anybody one of root's."""
         folder = cls(path)
         try:
             names = {name.removeprefix(".").removesuffix(".new") for name in os.listdir(path)}
+            owner, user = os.stat(path).st_uid, os.geteuid()
+            for name in sorted(names & OWN_NAMES):
+                check_own(path / name, is_folder=name in OWN_FOLDERS)
         except FileNotFoundError:
             return folder
         except OSError as error:
             raise FolderError(f"{path}: cannot be used as the folder of a batch: {error.strerror}") from None
+        if user and owner not in (user, 0):
+            raise FolderError(
+                f"{path}: belongs to user {owner}, and you are user {user}; name a folder of yours with -o"
+            )
         if foreign := "" if BATCH in names else min(names - OWN_NAMES, default=""):
             raise FolderError(
                 f"{path}: is no folder of a batch and not empty (it has {foreign}); name a new folder with -o"
@@ -102,7 +109,7 @@ class RunFolder:
     def read_batch(self) -> BatchFile | None:
         """None if there is no such file. Raises `FolderError` for one that is damaged or of a newer version."""
         try:
-            text = self.batch_file.read_bytes()
+            text = read_own(self.batch_file)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -130,18 +137,17 @@ class RunFolder:
     def read_tasks(self) -> Iterator[Task]:
         """In their order. Raises `FolderError`."""
         try:
-            with open(self.tasks_file, "rb") as file:
-                for number, line in enumerate(file, 1):
-                    try:
-                        yield decode_task(line)
-                    except TaskError as error:
-                        raise FolderError(f"{self.tasks_file}, line {number}: {error}") from None
+            for number, line in enumerate(own_lines(self.tasks_file), 1):
+                try:
+                    yield decode_task(line)
+                except TaskError as error:
+                    raise FolderError(f"{self.tasks_file}, line {number}: {error}") from None
         except OSError as error:
             raise FolderError(f"{self.tasks_file}: cannot be read: {error.strerror}") from None
 
     def running(self) -> tuple[bool, int | None]:
         """Whether a batch process works on the folder now, and its pid if that is known. Takes no lock where the system
-        lists them."""
+        lists them. Raises `FolderError`."""
         try:
             is_running, pid = is_locked(self.journal)
         except OSError:

@@ -17,6 +17,7 @@ import msgspec
 import psutil
 
 from agent.batch.journal.errors import BusyError, JournalError
+from agent.batch.journal.own_files import open_own, read_own
 from wire.lenient_json import UNREADABLE
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Lock:
     @classmethod
     def take(cls, journal: Path, fd: int, last_pid: Callable[[], int | None] = UNKNOWN_PID) -> Lock:
         """Takes the lock on an open journal. `last_pid` reads from the journal who opened it last. Raises `BusyError`,
-        `JournalError`, `OSError`."""
+        `JournalError`, `FolderError`, `OSError`."""
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -84,10 +85,10 @@ def owner_file(journal: Path) -> Path:
 
 def is_locked(journal: Path) -> tuple[bool, int | None]:
     """Whether a batch process works on the folder of this journal, and its pid if that is known. Where the system
-    lists its locks, none is taken for that. Raises `OSError` for a journal that cannot be opened."""
+    lists its locks, none is taken for that. Raises `FolderError`, and `OSError` for a journal that cannot be opened."""
     if (owner := _read_owner(owner_file(journal))) is not None and not owner.is_gone():
         return True, owner.pid
-    fd = os.open(journal, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    fd = open_own(journal)
     try:
         if (pid := holder(fd)) is not None:
             return True, pid
@@ -183,6 +184,6 @@ def _remove_stale(path: Path, journal: Path) -> None:
 
 def _read_owner(path: Path) -> Owner | None:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Owner)
+        return msgspec.json.decode(read_own(path), type=Owner)
     except (OSError, *UNREADABLE):
         return None

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from agent.batch.journal.disk import make_folder, sync, sync_folder
 from agent.batch.journal.errors import BusyError, FolderError
 from agent.batch.journal.folder import BatchFile, RunFolder
+from agent.batch.journal.own_files import IN_DIFFS, IN_RUNS, make_own_folder, open_own
 from agent.batch.journal.reader import JournalReader, read_journal
 from agent.batch.journal.results import write_results
 from wire.batch.journal_lines import AnyLine, Closed, Finished, Opened, Paused, Reopened, Resumed, Started, encode_line
@@ -105,7 +106,8 @@ def merge(
     now = time.time() if now is None else now
     try:
         shutil.rmtree(new, ignore_errors=True)
-        make_folder(new)
+        make_folder(new.parent)
+        new.mkdir(0o700)  # not `make_folder`: what is there and cannot be deleted is not written to
         made = RunFolder(new)
         _write_tasks(made, plan)
         attempts = _write_journal(made, plan, parts, version, now)
@@ -189,7 +191,7 @@ def _contradiction(plan: _Plan, parts: Sequence[_Part]) -> MergeError:
 
 
 def _write_tasks(made: RunFolder, plan: _Plan) -> None:
-    with open(made.tasks_file, "wb") as file:
+    with open(open_own(made.tasks_file, os.O_WRONLY | os.O_CREAT), "wb") as file:
         file.writelines(plan.tasks.values())
         file.flush()
         sync(file.fileno())
@@ -200,7 +202,7 @@ def _write_journal(made: RunFolder, plan: _Plan, parts: Sequence[_Part], version
     attempts = 0
     offset_of: dict[str, int] = {}
     """By how much the attempts of a task are higher here than in the part that is being written."""
-    with open(made.journal, "wb") as file:
+    with open(open_own(made.journal, os.O_WRONLY | os.O_CREAT), "wb") as file:
         writer = _Lines(file)
         writer.write(Opened(seq=0, t=now, version=version, pid=os.getpid(), tasks=len(plan.tasks), jobs=0))
         for number, part in enumerate(parts):
@@ -242,7 +244,7 @@ class _Lines:
 
 
 def _of(part: _Part) -> Iterator[tuple[AnyLine, int]]:
-    with open(part.folder.journal, "rb", buffering=0) as file:
+    with open(open_own(part.folder.journal), "rb", buffering=0) as file:
         yield from JournalReader[AnyLine](part.folder.journal, file.fileno(), _lines)
 
 
@@ -250,20 +252,23 @@ def _moved(outcome: Outcome, attempt: int, part: _Part, made: RunFolder, *, coun
     """The outcome with its number here. A task has one diff, that of the outcome that counts."""
     diff = outcome.diff if counts else ""
     if diff:
-        _link(part.folder.diff(outcome.id), made.diff(outcome.id))
+        _link(part.folder.diff(outcome.id), made.diff(outcome.id), IN_DIFFS)
     return replace(outcome, attempt=attempt, diff=diff)
 
 
 def _link_files(source: RunFolder, made: RunFolder, task: str, old: int, new: int) -> None:
-    _link(source.events(task, old), made.events(task, new))
-    _link(source.stderr(task, old), made.stderr(task, new))
+    _link(source.events(task, old), made.events(task, new), IN_RUNS)
+    _link(source.stderr(task, old), made.stderr(task, new), IN_RUNS)
 
 
-def _link(source: Path, target: Path) -> None:
-    """A second name for a file, or on another file system a copy. A file that is missing stays missing."""
-    if not source.exists():
+def _link(source: Path, target: Path, own: int) -> None:
+    """A second name for a file, or on another file system a copy. A file that is missing stays missing. Raises
+    `FolderError` for a name in the batch that is no file of its own."""
+    try:
+        os.close(open_own(source, own=own))
+    except FileNotFoundError:
         return
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_own_folder(target.parent, own=own - 1)
     try:
         os.link(source, target)
     except FileExistsError:

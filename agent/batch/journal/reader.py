@@ -14,6 +14,7 @@ import msgspec
 
 from agent.batch.journal.errors import DamagedError, JournalError, NewerError
 from agent.batch.journal.glance import GlancedLine, glance_decoder
+from agent.batch.journal.own_files import LINE_LIMIT, open_own
 from agent.batch.journal.state import BatchState
 from wire.batch.journal_lines import JournalLineError, UnknownLineError, decode_with
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 20
 """Bytes read at once."""
-LINE_LIMIT = 64 << 20
-"""Bytes. A longer line is none of ours; it is not kept in memory."""
 
 AnyJournalLine = TypeVar("AnyJournalLine")
 
@@ -139,9 +138,9 @@ class JournalContents(msgspec.Struct, frozen=True):
 
 def read_journal(path: Path, fd: int | None = None) -> JournalContents:
     """Folds the lines of a journal, without the texts. `fd` is an open descriptor of it, if there is one. A torn tail
-    is left as it is: the writer may be at work. Raises `JournalError`."""
+    is left as it is: the writer may be at work. Raises `JournalError`, `FolderError`."""
     try:
-        own = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if fd is None else fd
+        own = open_own(path) if fd is None else fd
         try:
             reader = JournalReader[GlancedLine](path, own, glance_decoder)
             state = BatchState()

@@ -10,6 +10,7 @@ import msgspec
 
 from agent.batch.journal.disk import replacing
 from agent.batch.journal.errors import JournalError
+from agent.batch.journal.own_files import open_own
 from agent.batch.journal.reader import JournalReader, read_journal
 from wire.batch.journal_lines import AnyLine, Finished, JournalLineError, Line, UnknownLineError, decode_with
 
@@ -103,7 +104,7 @@ class BatchResults:
 
     def _opened(self) -> Any:
         try:
-            return open(self.folder.journal, "rb", buffering=0)
+            return open(open_own(self.folder.journal), "rb", buffering=0)
         except OSError as error:
             raise JournalError(f"{self.folder.journal}: cannot be read: {error.strerror}") from None
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.batch.journal.disk import sync, sync_folder, write_all
+from agent.batch.journal.own_files import open_own
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,10 +33,10 @@ class TornMarker(msgspec.Struct, frozen=True):
 
 def cut_aside(journal: Path, fd: int, torn: TornTail, now: float) -> Path:
     """Appends the tail to `journal.torn` beside the journal, and cuts it off once it is safe there. Returns the path.
-    Raises `OSError`; the journal is then as it was."""
+    Raises `FolderError`, `OSError`; the journal is then as it was."""
     path = journal.with_suffix(".torn")
     marker = TornMarker(t=now, line=torn.line, offset=torn.offset, size=torn.size, reason=torn.reason)
-    aside = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOCTTY | os.O_CLOEXEC, 0o666)
+    aside = open_own(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     try:
         write_all(aside, msgspec.json.encode(marker) + b"\n")
         position = torn.offset

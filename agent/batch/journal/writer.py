@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agent.batch.journal.disk import make_folder, sync, sync_folder, write_all
 from agent.batch.journal.errors import JournalError
 from agent.batch.journal.lock import Lock
+from agent.batch.journal.own_files import open_own
 from agent.batch.journal.reader import TornTail, read_journal
 from agent.batch.journal.torn import cut_aside
 from wire.batch.journal_lines import (
@@ -106,12 +107,12 @@ class Journal:
     ) -> Journal:
         """Takes the folder for this process, makes what is missing of it, and reads what is there; a torn tail is cut
         aside to `journal.torn`. `on_failure` gets the reason once if a write fails later. `clock` gives seconds since
-        1970. Raises `BusyError`, `DamagedError`, `NewerError`, `JournalError`."""
+        1970. Raises `BusyError`, `DamagedError`, `NewerError`, `JournalError`, `FolderError`."""
         path = folder / JOURNAL
         try:
-            make_folder(folder)
+            make_folder(folder, 0o700)
             is_new = not path.exists()
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOCTTY | os.O_CLOEXEC, 0o666)
+            fd = open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         except OSError as error:
             where = error.filename or path
             raise JournalError(f"{where}: cannot be opened for writing: {error.strerror}") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.batch.budget import reserve_usd
+from agent.batch.journal.own_files import IN_RUNS, own_lines
 from agent.batch.pool.run_facts import RunFacts
 from agent.batch.time_text import utc_now
 from wire.batch.outcome import Outcome, TaskStatus
@@ -17,12 +18,11 @@ REASON = "the batch process ended in the middle of it"
 
 def cut_off(task: str, attempt: int, digest: str, events: Path) -> Outcome:
     """The outcome of an attempt that nobody has seen end. What it has used is in its events; the most that the request
-    may have cost that was in flight is reserved."""
+    may have cost that was in flight is reserved. Raises `FolderError`."""
     facts = RunFacts()
     try:
-        with open(events, "rb") as file:
-            for line in file:
-                facts.take(line)
+        for line in own_lines(events, own=IN_RUNS):
+            facts.take(line)
     except OSError:
         pass  # it had not begun
     is_known = facts.result is not None or not (facts.step or facts.answered)

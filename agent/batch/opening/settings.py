@@ -1,5 +1,5 @@
-"""The flags of a batch as `batch.json` keeps them, so that the same batch can go on without its command line. The key
-is not kept. Pure."""
+"""The flags of a batch as `batch.json` keeps them, so that the same batch can go on without its command line. The key,
+and what of an address is secret, are not kept. Pure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from msgspec.structs import asdict, replace
 from agent.batch.journal.errors import FolderError
 from agent.batch.request import BatchRequest
 from agent.batch.run.begin import decode_request, encode_request
+from agent.model.access import lacks_credentials, without_credentials
+from wire.text import printable
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from agent.options import RunRequest
 
 FLAGS = "flags"
 """Key of the flags in the settings of `batch.json`."""
@@ -23,7 +27,8 @@ _OWN = ("folder", "run", "redo")
 
 def flags_of(request: BatchRequest) -> dict[str, Any]:
     """As JSON can hold them; without those that have their default."""
-    run = msgspec.json.decode(encode_request(replace(request.run, api_key=None)))
+    url = request.run.base_url and without_credentials(request.run.base_url)
+    run = msgspec.json.decode(encode_request(replace(request.run, api_key=None, base_url=url)))
     plain = BatchRequest(folder=request.folder, run=request.run)
     given = {name: value for name, value in asdict(request).items() if name not in _OWN}
     return {**{name: value for name, value in given.items() if value != getattr(plain, name)}, "run": run}
@@ -40,3 +45,12 @@ def request_of(settings: dict[str, Any], folder: Path) -> BatchRequest:
             f"{folder / 'batch.json'}: it has no flags to go on with: give them anew, as in"
             f" zot batch {folder / 'tasks.jsonl'} -o {folder}"
         ) from None
+
+
+def check_address(run: RunRequest, folder: Path) -> None:
+    """Raises `FolderError` if the address of the request is one from `batch.json` that has lost its password."""
+    if run.base_url is not None and lacks_credentials(run.base_url):
+        raise FolderError(
+            f"{folder / 'batch.json'}: keeps the address {printable(run.base_url)} without its user name and password:"
+            " give it again, with --base-url"
+        )

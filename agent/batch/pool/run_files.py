@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from agent.batch.journal.errors import FolderError
+from agent.batch.journal.own_files import IN_RUNS, open_own
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -30,14 +33,14 @@ class RunFiles:
         self._stderr_path = stderr
         self._rest = bytearray()
         self._events = self.stderr = -1
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
         try:
-            events.parent.mkdir(parents=True, exist_ok=True)
-            self._events = os.open(events, flags, 0o666)
-            self.stderr = os.open(stderr, flags | os.O_APPEND, 0o666)
-        except OSError as error:
+            self._events = open_own(events, flags, own=IN_RUNS)
+            self.stderr = open_own(stderr, flags | os.O_APPEND, own=IN_RUNS)
+        except (OSError, FolderError) as error:
             self.close()
-            raise RunFilesError(f"{error.filename or events}: {error.strerror}") from None
+            reason = f"{error.filename or events}: {error.strerror}" if isinstance(error, OSError) else str(error)
+            raise RunFilesError(reason) from None
 
     def write(self, chunk: bytes) -> Iterator[bytes]:
         """Writes the lines that the chunk completes and returns them, LF included. Raises `RunFilesError`."""
@@ -64,10 +67,10 @@ class RunFiles:
     def last_words(self) -> list[str]:
         """The last lines of standard error."""
         try:
-            with open(self._stderr_path, "rb") as file:
+            with open(open_own(self._stderr_path, own=IN_RUNS), "rb") as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))
                 text = file.read(TAIL).decode("utf-8", "replace")
-        except OSError:
+        except (OSError, FolderError):
             return []
         lines = (line.strip() for line in text.splitlines())
         return [line[:LINE_LENGTH] for line in lines if line.strip("^~ ")][-LINES:]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from agent.batch.journal.errors import FolderError
 from agent.batch.run.begin import decode_request, run_request, set_environment, with_files
 from agent.batch.run.unstarted import write_unstarted
 from agent.configure import prepare
@@ -212,8 +213,9 @@ class TaskRun:
         wanted = Path(self._begin.workspace)
         try:
             self._diff = save_diff(self._workspace, wanted.parent.parent, wanted.name)
-        except OSError as error:
-            reason = f"what the run has changed cannot be saved: {error.filename}: {error.strerror}"
+        except (OSError, FolderError) as error:
+            why = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
+            reason = f"what the run has changed cannot be saved: {why}"
             self._say(reason)
             return End(TaskStatus.ERROR, reason) if end.status is TaskStatus.OK else end
         return end

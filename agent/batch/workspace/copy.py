@@ -14,6 +14,8 @@ from pathlib import Path
 
 import msgspec
 
+from agent.batch.journal.errors import FolderError
+from agent.batch.journal.own_files import check_own, make_own_folder
 from agent.batch.workspace.copy_tree import copy_tree
 from agent.batch.workspace.tree import Tree, scan
 from supervisor.home.delete_tree import delete
@@ -55,7 +57,7 @@ def make_workspace(cwd: str | Path, folder: Path, name: str) -> Workspace:
         raise WorkspaceError(f"{cwd}: cannot be copied: it lies in the folder of the batch, {folder}")
     workspaces = Path(rundir, WORKSPACES)
     try:
-        workspaces.mkdir(parents=True, exist_ok=True)
+        make_own_folder(workspaces)
         here = os.stat(rundir)
         tree = scan(source, {(here.st_dev, here.st_ino)})
         snapshot, skipped = _snapshot(tree, source, workspaces)
@@ -67,6 +69,8 @@ def make_workspace(cwd: str | Path, folder: Path, name: str) -> Workspace:
         os.utime(unfinished)
         made_ns = unfinished.stat().st_ctime_ns
         unfinished.rename(path)
+    except FolderError as error:
+        raise WorkspaceError(str(error)) from None
     except OSError as error:
         failed = WorkspaceError(f"{cwd}: cannot be copied to {workspaces / name}: {error.strerror or error}")
         failed.has_no_room = error.errno in (errno.ENOSPC, errno.EDQUOT)
@@ -77,6 +81,8 @@ def make_workspace(cwd: str | Path, folder: Path, name: str) -> Workspace:
 def remove_workspace(folder: Path, name: str) -> str:
     """Deletes a workspace, whole or not. Returns what could not be deleted, and why, or ""."""
     workspaces = folder / WORKSPACES
+    if trouble := _not_own(workspaces):
+        return trouble
     return delete(workspaces / name) or delete(workspaces / f".{name}{UNFINISHED}")
 
 
@@ -84,6 +90,8 @@ def remove_snapshots(folder: Path) -> str:
     """Deletes the snapshots, and copies that were never finished. Only while no run of the batch lives. Returns what
     could not be deleted, and why, or ""."""
     workspaces = folder / WORKSPACES
+    if trouble := _not_own(workspaces):
+        return trouble
     left = [path for path in workspaces.glob(f".*{UNFINISHED}") if path.is_dir() and not path.is_symlink()]
     return "; ".join(filter(None, map(delete, [workspaces / SNAPSHOTS, *left])))
 
@@ -98,9 +106,10 @@ def _snapshot(tree: Tree, source: str, workspaces: Path) -> tuple[Path, list[str
     counts."""
     state = hashlib.sha256(msgspec.json.encode([source, tree.entries])).hexdigest()[:32]
     snapshot = workspaces / SNAPSHOTS / state
+    make_own_folder(snapshot.parent, own=2)
+    check_own(snapshot, is_folder=True)
     if snapshot.is_dir():
         return snapshot, tree.skipped
-    snapshot.parent.mkdir(exist_ok=True)
     unfinished = snapshot.parent / f".{state}.{os.getpid()}{UNFINISHED}"
     _remove(unfinished)
     try:
@@ -112,6 +121,15 @@ def _snapshot(tree: Tree, source: str, workspaces: Path) -> tuple[Path, list[str
             raise
         return snapshot, tree.skipped
     return snapshot, [*tree.skipped, *skipped]
+
+
+def _not_own(workspaces: Path) -> str:
+    """Why nothing below this name is deleted; "" if it is the batch's own folder, or missing."""
+    try:
+        check_own(workspaces, is_folder=True)
+    except (FolderError, OSError) as error:
+        return str(error)
+    return ""
 
 
 def _remove(path: Path) -> None:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agent.batch.journal.disk import replacing
+from agent.batch.journal.own_files import make_own_folder
 from agent.batch.workspace.patch import Side, file_patch, git_mode
 from agent.batch.workspace.tree import Entry, scan
-from supervisor.home.small_file import read_file, replace_file
+from supervisor.home.small_file import read_file
 from wire.text import valid_text
 
 if TYPE_CHECKING:
@@ -41,14 +43,15 @@ class _Change(msgspec.Struct, frozen=True):
 def save_diff(workspace: Workspace, folder: Path, name: str) -> str:
     """Writes `diffs/NAME.diff` below `folder`, that of the batch, and returns this path; "" if the run has changed
     nothing. `.git`, empty folders and permissions other than the owner's right to execute do not count. Call it when no
-    process of the run lives, and before `check`. Raises `OSError`."""
+    process of the run lives, and before `check`. Raises `FolderError`, `OSError`."""
     path = folder / DIFFS / f"{name}.diff"
-    path.parent.mkdir(exist_ok=True)
+    make_own_folder(path.parent)
     text = diff_of(workspace)
     if not text:
         path.unlink(missing_ok=True)
         return ""
-    replace_file(path, text, 0o644)
+    with replacing(path) as file:
+        file.write(text)
     return f"{DIFFS}/{name}.diff"
 
 

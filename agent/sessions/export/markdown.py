@@ -20,7 +20,7 @@ from agent.sessions.reading.history import Compacted
 from agent.transcript import Image, Text, Thinking, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -30,8 +30,15 @@ if TYPE_CHECKING:
 
 PARSED_CHARACTERS = 64 * 1024
 """A longer text is shown as it is, as a block of code."""
-_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|<(?=[A-Za-z/!?])(?!https?://[^\s<>]*>)")
-"""Code within a line, and the beginning of a tag."""
+_EVERYWHERE = re.compile(
+    r"<https?://[^\s<>]*>"
+    r"|(?i:(?:https?|ftp)://|www\.)[^ \t\n\f\v<]*"  # to GitHub a backtick in it is a part of it
+    r"|\\?[<&]|\\[!-/:-@[-`{-~]"
+)
+"""Addresses, which stay; `<` and `&`, also behind a backslash; and other signs behind one."""
+_OUTSIDE_SPANS = re.compile(rf"(`+)(?!`).*?(?<!`)\1(?!`)|`+|{_EVERYWHERE.pattern}", re.DOTALL)
+"""The same, and spans of code, which stay."""
+_ENTITIES = {"<": "&lt;", "&": "&amp;"}
 _TICKS = re.compile(r"`+")
 _MEANING = re.compile(r"([\\`*_\[\]<>#|~&])")
 ROLES = {"user": "User", "assistant": "Assistant", "tool": "Results"}
@@ -60,41 +67,72 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def contained(text: str) -> str:
-    """Markdown that ends where it ends: a fence that is still open is closed, and `<` before a tag is escaped."""
+    """Markdown that ends where it ends and has no HTML: `<` and `&` outside code are entities, and a block of code has
+    fences of its own, also an indented one and one that is still open."""
     if len(text) > PARSED_CHARACTERS:
         return fenced(text)
     text = text.replace("\r\n", "\n").replace("\r", "\n")  # as the parser counts lines
+    shown = _contained(text, keeps_spans=True)
+    may_have_html = "`" in text and "<" in text
+    return _contained(text, keeps_spans=False) if may_have_html and _has_html(shown) else shown
+
+
+def _contained(text: str, *, keeps_spans: bool) -> str:
     lines = text.split("\n")
-    code: set[int] = set()
-    end = ""
-    for token in _parser().parse(text):
-        if token.type in ("fence", "code_block") and token.map is not None:
+    shown: list[str] = []
+    for first, after, token in _blocks(text, len(lines)):
+        part = "\n".join(lines[first:after])
+        if token is None or token.type == "inline":
+            has_spans = keeps_spans and token is not None and _are_spans_clear(part)
+            shown.append((_OUTSIDE_SPANS if has_spans else _EVERYWHERE).sub(_escaped, part))
+        elif token.level == 0:  # an open fence; an indented block, which can belong to a footnote
+            shown.append(fenced(token.content, token.info.replace("`", "").replace("|", "").strip()))
+        elif token.type == "fence":  # some readers see a table in a fence with a |
+            head, feed, rest = part.partition("\n")
+            shown.append(head.replace("|", "") + feed + rest)
+        else:
+            shown.append(part)
+    return "\n".join(shown)
+
+
+def _blocks(text: str, count: int) -> Iterator[tuple[int, int, Token | None]]:
+    """The lines of each block of code, and of each text in which code may reach over several lines: the first one, the
+    one after the last, and the token. The lines between are single, without one."""
+    at = 0
+    for token in _parser().disable("inline").parse(text):
+        if token.type in ("fence", "code_block", "inline") and token.map is not None and token.map[0] >= at:
             first, after = token.map
-            code.update(range(first, after))
-            if token.type == "fence" and token.level == 0 and not _is_closed(lines, token):
-                end = token.markup
-    shown = [line if number in code else _SPAN.sub(_escaped, line) for number, line in enumerate(lines)]
-    return "\n".join([*shown, end] if end else shown)
+            yield from ((line, line + 1, None) for line in range(at, first))
+            yield first, after, token
+            at = after
+    yield from ((line, line + 1, None) for line in range(at, count))
 
 
-def _parser() -> MarkdownIt:
-    """Parses blocks only, with HTML as text."""
+def _are_spans_clear(text: str) -> bool:
+    """Whether all backticks are those of spans: GitHub's reader misses a span behind others that begin none."""
+    return all(found[1] or not found[0].startswith("`") for found in _OUTSIDE_SPANS.finditer(text))
+
+
+def _has_html(text: str) -> bool:
+    """Whether a reader of Markdown, with tables or without, finds HTML in it. The pattern alone cannot say where a span
+    of code is: a backtick in the address of a link begins none, and a cell of a table ends it."""
+    parsers = [_parser(html=True), *([_parser(html=True).enable("table")] if "|" in text else ())]
+    return any(
+        inner.type in ("html_inline", "html_block")
+        for parser in parsers
+        for token in parser.parse(text)
+        for inner in (token, *(token.children or ()))
+    )
+
+
+def _parser(*, html: bool = False) -> MarkdownIt:
     from markdown_it import MarkdownIt  # 30 ms, for exports only
 
-    return MarkdownIt("commonmark", {"html": False}).disable("inline")
-
-
-def _is_closed(lines: Sequence[str], token: Token) -> bool:
-    """Whether the last line of a block of code is its fence. An open one goes to the end of the text."""
-    assert token.map is not None
-    first, after = token.map
-    last = lines[after - 1] if after - 1 > first else ""
-    fence = last.lstrip(" ")
-    return len(last) - len(fence) < 4 and fence.startswith(token.markup) and not fence.strip(token.markup[0] + " \t")
+    return MarkdownIt("commonmark", {"html": html})
 
 
 def _escaped(found: re.Match[str]) -> str:
-    return "\\<" if found[0] == "<" else found[0]
+    return _ENTITIES.get(found[0][-1], found[0]) if len(found[0]) <= 2 else found[0]
 
 
 def _head(history: History) -> Iterator[str]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 POLL_S = 0.2
 """Between two looks at a file that grows."""
 BLOCK = 64 * 1024
+LINE_LIMIT = 16 << 20
+"""Bytes of a line that are kept in memory."""
 EVENTS = ".events.jsonl"
 
 
@@ -64,9 +66,9 @@ def _run(folder: str, task: str, attempt: int | None, *, stderr: bool, follow: b
     _require(batch, task)
     number = attempt or max(attempts_in(batch.run(task)), default=0)
     path = batch.stderr(task, number) if stderr else batch.events(task, number)
-    if number and not stderr and path.exists():
+    if number and not stderr and os.path.lexists(path):
         _note_other_attempts(batch, task, number, is_chosen=attempt is not None)
-    if not number or not path.exists():
+    if not number or not os.path.lexists(path):
         which = f"attempt {attempt}" if attempt is not None else "run yet"
         complain("logs", f"task {task} has no {which}; zot batch status {folder} says what is done")
         return Status.ERROR.exit_code
@@ -89,10 +91,12 @@ def _require(batch: RunFolder, task: str) -> None:
 
 
 def attempts_in(run: Path) -> list[int]:
-    """The attempts that have files in the folder of a task."""
+    """The attempts that have files in the folder of a task. Raises `FolderError`, `OSError`."""
+    from agent.batch.journal.own_files import IN_RUNS, own_names
+
     try:
-        names = os.listdir(run)
-    except OSError:
+        names = own_names(run, own=IN_RUNS - 1)
+    except FileNotFoundError:
         return []
     numbers = (name.removesuffix(EVENTS) for name in names if name.endswith(EVENTS))
     return sorted(int(number) for number in numbers if number.isdecimal())
@@ -105,14 +109,20 @@ def _note_other_attempts(batch: RunFolder, task: str, number: int, *, is_chosen:
 
 
 def lines_of(path: Path, is_over: Callable[[], bool]) -> Iterator[bytes]:
-    """The lines of a file, each with its LF if it has one. At its end they go on until `is_over`. Raises `OSError`."""
+    """The lines of a file of a run, each with its LF if it has one; one that is too long comes in pieces. At its end
+    they go on until `is_over`. Raises `FolderError`, `OSError`."""
+    from agent.batch.journal.own_files import IN_RUNS, open_own
+
     rest = b""
-    with path.open("rb") as file:
+    with open(open_own(path, own=IN_RUNS), "rb") as file:
         while True:
             was_over = is_over()  # before the read, so that what is written last is read
             while data := file.read(BLOCK):
                 *whole, rest = (rest + data).split(b"\n")
                 yield from (line + b"\n" for line in whole)
+                if len(rest) > LINE_LIMIT:
+                    yield rest
+                    rest = b""
             if was_over:
                 break
             sys.stdout.flush()

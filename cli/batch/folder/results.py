@@ -13,6 +13,7 @@ from cli.batch.folder.shared_options import Folder, Statuses, working
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import IO
 
 
 class Format(Enum):
@@ -74,14 +75,24 @@ def _run(folder: str, form: Format, statuses: list[str], *, failed: bool, output
         found = found.only(frozenset(TaskStatus(word) for word in wanted - {NOT_RUN}), not_run=NOT_RUN in wanted)
     lines = FORMATS[form.value](found)
     if output is None or output == "-":
-        for line in lines:
-            sys.stdout.buffer.write(line)
+        sys.stdout.buffer.writelines(_cleaned_for(sys.stdout.buffer, lines, form))
     else:
-        _write(Path(output), lines)
+        _write(Path(output), lines, form)
     return 0
 
 
-def _write(path: Path, lines: Iterable[bytes]) -> None:
+def _cleaned_for(stream: IO[bytes], lines: Iterable[bytes], form: Format) -> Iterable[bytes]:
+    """On a terminal the lines without what controls it."""
+    from wire.text import printable, printable_json
+
+    if not stream.isatty():
+        return lines
+    if form is Format.jsonl:
+        return map(printable_json, lines)
+    return (printable(line.decode("utf-8", "replace")).encode() for line in lines)
+
+
+def _write(path: Path, lines: Iterable[bytes], form: Format) -> None:
     from agent.batch.journal.disk import replacing
     from cli.choices import CommandLineError
 
@@ -89,7 +100,7 @@ def _write(path: Path, lines: Iterable[bytes]) -> None:
         raise CommandLineError(f"-o {path}: a folder; name the file in it")
     if path.exists() and not path.is_file():  # a device, a pipe: there is nothing to replace
         with path.open("wb") as file:
-            file.writelines(lines)
+            file.writelines(_cleaned_for(file, lines, form))
         return
-    with replacing(path) as file:
+    with replacing(path, 0o666) as file:
         file.writelines(lines)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import typer  # noqa: TC002  (it reads the annotations)
+import typer
 
 from cli.batch.command import AsJson, Jobs, NoProgress, Quiet
 from cli.batch.folder.shared_options import Folder, Statuses, checked, results_of, working
@@ -26,13 +26,22 @@ def retry(
     jobs: Jobs = None,
     api_key: ApiKey = None,
     api_key_file: ApiKeyFile = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            help="Use this address of the model's server. Default: that of the last start.",
+            metavar="URL",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
     no_progress: NoProgress = False,
     quiet: Quiet = False,
 ) -> None:
     """Run again what has failed in a batch, and what was not run, with the flags of its last start.
 
-    It needs nothing but RUNDIR and, unless it is in the environment or stored, the key. With --status only tasks with
+    It needs nothing but RUNDIR and, unless it is in the environment or stored, the key; an address with a password
+    must be given again, for RUNDIR has it without. With --status only tasks with
     these statuses are run again, and what was not run; with --status not_run nothing else. Limits such as
     --max-cost-usd hold as they were given: to have others, give the whole command again, with --redo failed.
 
@@ -46,7 +55,8 @@ def retry(
     """
     from cli.batch.asked import show_from
 
-    keys = {name: key for name, key in (("api_key", api_key), ("api_key_file", api_key_file)) if key is not None}
+    given = {"api_key": api_key, "api_key_file": api_key_file, "base_url": base_url}
+    keys = {name: key for name, key in given.items() if key is not None}
     show = show_from(no_progress=no_progress, quiet=quiet)
     working("retry", lambda: _run(folder, status or [], jobs, keys, show, as_json=as_json))
 
@@ -54,6 +64,7 @@ def retry(
 def _run(folder: str, statuses: list[str], jobs: int | None, keys: dict[str, str], show: Show, *, as_json: bool) -> int:
     from msgspec.structs import replace
 
+    from agent.batch.opening.settings import check_address
     from cli.batch.asked import absolute_paths
     from cli.batch.run import check_and_start
 
@@ -61,6 +72,7 @@ def _run(folder: str, statuses: list[str], jobs: int | None, keys: dict[str, str
     results = results_of(folder)
     request = _request(results)
     run = absolute_paths(replace(request.run, **keys))
+    check_address(run, results.folder.path)
     request = replace(request, run=run, jobs=jobs or request.jobs, redo=_again(results, wanted))
     tasks = list(results.folder.read_tasks())
     lines = {task.id: f"{results.folder.tasks_file}:{number}" for number, task in enumerate(tasks, 1)}

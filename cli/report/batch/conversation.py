@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import stat
 from enum import Enum
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from agent.batch.journal.errors import FolderError
+from agent.batch.journal.own_files import IN_RUNS, open_own
 from wire import events
 from wire.lenient_json import UNREADABLE, repaired
 
@@ -81,19 +82,17 @@ def cut(text: str, most: int = TEXT_CHARACTERS) -> str:
 
 
 def read_conversation(path: Path) -> Conversation:
-    """The events in a file, also one that is missing, cut off, or still written."""
+    """The events in a file, also one that is missing, cut off, still written, or none of the batch's."""
     fold = _Fold()
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+        fd = open_own(path, own=IN_RUNS)
     except OSError:
         return Conversation(is_there=False)
-    status = os.fstat(fd)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(fd)
-        return Conversation(is_there=False)
+    except FolderError as error:
+        return Conversation([Entry(Kind.ERROR, str(error), is_bad=True)], is_there=False)
     with open(fd, "rb") as file:
         try:
-            size = status.st_size
+            size = os.fstat(fd).st_size
             if size <= HEAD_BYTES + TAIL_BYTES:
                 fold.take(_lines(file.read(HEAD_BYTES + TAIL_BYTES)))
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -9,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from agent.batch.journal.disk import replacing
 from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import RunFolder
+from agent.batch.journal.own_files import IN_DIFFS, IN_RUNS, open_own
 from cli.number_format import clock_text, count_text, plural
 from cli.report.batch.chosen import with_pages
 from cli.report.batch.conversation import read_conversation
@@ -18,7 +21,7 @@ from cli.report.batch.page import render
 from cli.report.batch.reading import outcome_at, read_batch
 from cli.report.batch.tables import Links
 from cli.report.batch.task_page import PAGE_CHARACTERS, TaskPage, render_task
-from cli.report.page.shell import SIGNATURE
+from cli.report.page.shell import is_report
 from wire.batch.task import safe_name
 
 if TYPE_CHECKING:
@@ -49,15 +52,16 @@ class BatchPages:
         """The page of the batch alone, for stdout."""
         return self._page(Links("", {}), "Tasks have pages of their own if the report is written to a file.")
 
-    def page_with_tasks(self, target: str, most: int) -> str:
+    def page_with_tasks(self, target: str, most: int, mode: int) -> str:
         """Writes the pages of at most `most` tasks into a folder beside `target`, and returns the page of the batch,
-        which links to them. Raises `OSError`, `FileExistsError` for a file there that is no report."""
+        which links to them. `mode` is that of a new file, less the umask. Raises `OSError`, `FileExistsError` for what
+        is there and is no report."""
         chosen = with_pages(self._batch.tasks, most)
         names = {task.id: f"{safe_name(task.id)}.html" for task in chosen}
         folder = pages_folder(target)
         if chosen:
-            folder.mkdir(exist_ok=True)
-            self._write(chosen, names, folder, quote(os.path.basename(target)))
+            _make_pages_folder(folder, mode)
+            self._write(chosen, names, folder, quote(os.path.basename(target)), mode)
         return self._page(Links(quote(folder.name), names), _said(self._batch, len(chosen)))
 
     def _page(self, links: Links, said: str) -> str:
@@ -70,14 +74,14 @@ class BatchPages:
             version=self._version,
         )
 
-    def _write(self, chosen: Sequence[TaskFigures], names: dict[str, str], folder: Path, back: str) -> None:
+    def _write(self, chosen: Sequence[TaskFigures], names: dict[str, str], folder: Path, back: str, mode: int) -> None:
         prompts = self._prompts({task.id for task in chosen})
         written = 0
         is_terminal = sys.stderr.isatty()
         for number, task in enumerate(chosen, 1):
             room = PAGE_CHARACTERS if written < ALL_PAGES_BYTES else SHORT_CHARACTERS
             html = render_task(self._task_page(task, prompts.get(task.id, ""), f"../{back}", room)).encode()
-            _replace(folder / names[task.id], html)
+            _replace(folder / names[task.id], html, mode)
             written += len(html)
             if is_terminal and number % 100 == 0:
                 print(f"\r{number} of {len(chosen)} pages of tasks", end="\r", file=sys.stderr)  # noqa: T201
@@ -92,8 +96,8 @@ class BatchPages:
             prompt=prompt,
             outcome=outcome_at(self._folder.journal, ended.offset) if ended is not None else None,
             conversations=[(number, read_conversation(self._folder.events(task.id, number))) for number in shown],
-            stderr=_part(self._folder.stderr(task.id, latest), STDERR_BYTES, from_end=True),
-            diff=_part(self._folder.diff(task.id), DIFF_BYTES, from_end=False),
+            stderr=_part(self._folder.stderr(task.id, latest), IN_RUNS, STDERR_BYTES, from_end=True),
+            diff=_part(self._folder.diff(task.id), IN_DIFFS, DIFF_BYTES, from_end=False),
             back=back,
             batch=self._batch.name,
             room=room,
@@ -130,37 +134,34 @@ def _said(batch: BatchFigures, pages: int) -> str:
     )
 
 
-def _replace(path: Path, html: bytes) -> None:
-    """Writes a page, whole or not at all. Raises `FileExistsError` for a file that is no report, and `OSError`."""
+def _make_pages_folder(folder: Path, mode: int) -> None:
     try:
-        with open(path, "rb", opener=_without_waiting) as file:
-            if file.read(len(SIGNATURE)) != SIGNATURE.encode():
-                raise FileExistsError(17, "is there already and is no report", str(path))
-    except FileNotFoundError:
-        pass
-    new = path.with_name(f".{path.name}.new")
+        folder.mkdir(mode | (mode & 0o444) >> 2)
+    except FileExistsError:
+        if folder.is_symlink() or not folder.is_dir():
+            raise FileExistsError(errno.EEXIST, "is there already and is no folder of reports", str(folder)) from None
+
+
+def _replace(path: Path, html: bytes, mode: int) -> None:
+    """Writes a page, whole or not at all. Raises `FileExistsError` for what is no report, and `OSError`."""
+    if path.is_symlink() or (path.exists() and not is_report(path)):
+        raise FileExistsError(errno.EEXIST, "is there already and is no report", str(path))
+    with replacing(path, mode, is_durable=False) as file:
+        file.write(html)
+
+
+def _part(path: Path, own: int, most: int, *, from_end: bool) -> str:
+    """The beginning or the end of a file of the batch; empty if it cannot be read, and the reason if it is none."""
     try:
-        new.write_bytes(html)
-        os.replace(new, path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
-
-
-def _part(path: Path, most: int, *, from_end: bool) -> str:
-    """The beginning or the end of a file; empty if it cannot be read."""
-    try:
-        with open(path, "rb", opener=_without_waiting) as file:
+        with open(open_own(path, own=own), "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if from_end and size > most:
                 file.seek(size - most)
             shown = file.read(most).decode("utf-8", "replace")
     except OSError:
         return ""
+    except FolderError as error:
+        return str(error)
     left = size - most
     if left <= 0 or not shown:
         return shown

@@ -10,6 +10,7 @@ import msgspec
 
 from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.glance import FinishedGlance, OutcomeGlance
+from agent.batch.journal.own_files import open_own
 from agent.batch.journal.reader import JournalReader
 from agent.batch.journal.state import BatchState
 from cli.number_format import plural
@@ -76,8 +77,8 @@ _finished = msgspec.json.Decoder(Finished)
 def read_batch(folder: RunFolder, now: float) -> BatchFigures:
     """The figures of the batch. `now` is the unix time, for a batch that still runs. Raises `InputError`."""
     notes: list[str] = []
-    is_running, _ = folder.running()
     try:
+        is_running, _ = folder.running()
         batch = folder.read_batch()
         fold = _Fold(_listed(folder, notes))
         torn = fold.read(folder.journal)
@@ -141,10 +142,10 @@ class _Fold:
         self._tasks = {task: TaskFigures(task) for task in listed}
 
     def read(self, journal: Path) -> str:
-        """Takes all lines. Returns what is wrong with the end of the journal, if anything is. Raises `JournalError` and
-        `OSError`."""
+        """Takes all lines. Returns what is wrong with the end of the journal, if anything is. Raises `JournalError`,
+        `FolderError` and `OSError`."""
         try:
-            fd = os.open(journal, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            fd = open_own(journal)
         except FileNotFoundError:
             return ""
         try:
@@ -217,10 +218,10 @@ def outcome_at(journal: Path, offset: int) -> Outcome | None:
     """The whole outcome of an attempt; None if the journal cannot be read there any more, or has numbers there that
     cannot be."""
     try:
-        with open(journal, "rb") as file:
+        with open(open_own(journal), "rb") as file:
             file.seek(offset)
             line: Finished = decode_with(_finished, file.readline().removesuffix(b"\n"))
-    except (OSError, JournalLineError, UnknownLineError):
+    except (OSError, FolderError, JournalLineError, UnknownLineError):
         return None
     outcome = line.outcome
     parts = (outcome.usage, outcome.setup, outcome.check, *outcome.extensions.values())

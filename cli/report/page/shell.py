@@ -6,6 +6,8 @@ import base64
 import hashlib
 from pathlib import Path
 
+from supervisor.home.small_file import read_start
+
 SIGNATURE = "<!doctype html>\n<!-- made by zot report -->\n"
 """The beginning of every page. Without -o, `zot report` overwrites only files that begin with it."""
 
@@ -28,6 +30,14 @@ def _policy(script: str) -> str:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     allowed = f" script-src 'sha256-{digest}';" if script else ""
     return f"default-src 'none';{allowed} style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def is_report(path: Path) -> bool:
+    """Whether the file, or the one that the link leads to, is a page of a report."""
+    try:
+        return read_start(path, len(SIGNATURE)) == SIGNATURE.encode()
+    except OSError:
+        return False
 
 
 def packaged(*files: str, folder: Path = Path(__file__).parent) -> str:

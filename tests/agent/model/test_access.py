@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.model.access import Access, AccessError, CredentialKind, Endpoint, find_access
+from agent.model.access import (
+    Access,
+    AccessError,
+    CredentialKind,
+    Endpoint,
+    find_access,
+    lacks_credentials,
+    without_credentials,
+)
 
 KEY, TOKEN, URL = "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"
 IDLE = "ZOT_MODEL_IDLE_TIMEOUT"
@@ -86,6 +94,24 @@ def test_an_address_that_is_none_does_not_show_its_password(url):
     with pytest.raises(AccessError) as caught:
         find_access({URL: url})
     assert "pass" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "kept"),
+    [
+        ("https://h/v1?u=http://a:b@c", "https://h/v1?u=http://a:b@c"),
+        ("http://[::1]:80/a@b", "http://[::1]:80/a@b"),
+        ("https://token@h", "https://***@h"),
+        ("https://u:pass@h:80/v1", "https://***@h:80/v1"),
+        ("https://u:p@ss@h", "https://***@h"),
+        ("http://u:pa/ss@h/v1", "http://***@h/v1"),
+        ("u:pass@h", "***@h"),
+    ],
+)
+def test_an_address_is_kept_without_its_user_name_and_password(url, kept):
+    assert without_credentials(url) == without_credentials(kept) == kept
+    assert lacks_credentials(kept) is (kept != url)
+    assert not lacks_credentials(url)
 
 
 def test_the_idle_timeout_is_five_minutes_or_what_the_variable_says():

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import csv
 import fcntl
+import json
+import os
+import pty
 import sqlite3
+from contextlib import suppress
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
 from supervisor.loop.loop import Loop
@@ -134,6 +139,45 @@ def test_flags_of_results_that_are_refused(zot, runs, flags, reason):
     found = run(zot, "batch", "results", "runs", *flags)
     assert (found.status, found.stdout) == (2, b"")
     assert reason in found.stderr
+
+
+HOSTILE = "a\x1b]0;owned\x07\x1b[2J\a\x9b31m\u202eb\nnext"
+CONTROLS = ("\x1b", "\a", "\x9b", "\u202e")
+
+
+@pytest.fixture
+def hostile(zot):
+    loop = Loop()
+    end = outcome("one", text=HOSTILE, meta={"k": HOSTILE}, answer=msgspec.Raw(msgspec.json.encode([HOSTILE])))
+    run_folder(zot.cwd / "runs", loop, tasks("one"), end)
+    loop.close()
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "markdown", "junit"])
+def test_no_format_controls_a_terminal(zot, hostile, form):
+    """Also where the terminal is named as a file."""
+    for flags in ([], ["-o", "/dev/stdout"]):
+        ours, theirs = pty.openpty()
+        command = ("batch", "results", "runs", "--format", form, *flags)
+        with open(ours, "rb", buffering=0) as terminal, zot.start(*command, stdout=theirs) as running:
+            os.close(theirs)
+            shown = b""
+            with suppress(OSError):  # EIO at the end
+                while part := terminal.read(4096):
+                    shown += part
+            assert running.finish().status == 0
+        text = shown.decode().replace("\r\n", "\n")
+        assert not [sign for sign in CONTROLS if sign in text], text
+        if form == "jsonl":
+            assert json.loads(text)["text"] == HOSTILE
+
+
+def test_csv_is_clean_also_in_a_pipe_and_its_json_keeps_its_values(zot, hostile):
+    text = run(zot, "batch", "results", "runs", "--format", "csv").text
+    (row,) = csv.DictReader(text.splitlines(keepends=True))
+    assert not [sign for sign in CONTROLS if sign in text]
+    assert row["text"] == "ab\nnext"
+    assert (json.loads(row["answer"]), json.loads(row["meta"])) == ([HOSTILE], {"k": HOSTILE})
 
 
 # --- logs ------------------------------------------------------------------------------------------------------

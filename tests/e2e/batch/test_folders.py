@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 from typing import TYPE_CHECKING, Any
@@ -288,3 +289,47 @@ def test_without_room_for_copies_no_task_counts_as_failed(zot: Zot, server: Mess
     assert batch.finals() == {}
     assert batch.run("-q", "--workspace", "copy").status == 0
     assert batch.finals() == ONCE
+
+
+def test_all_that_a_batch_makes_is_for_its_user_alone(zot: Zot, batch: Replayed) -> None:
+    before = os.umask(0)
+    try:
+        found = batch.run("-q", "--workspace", "copy")
+        assert (found.status, zot.run("report", "runs").status) == (0, 0)
+        assert zot.run("batch", "merge", "runs", "-o", "new").status == 0
+    finally:
+        os.umask(before)
+    made = [path for top in (batch.rundir, zot.cwd / "new") for path in (top, *top.rglob("*"))]
+    ours = [path for path in made if "workspaces" not in path.parent.parts]
+    assert {"journal.jsonl", "batch.log", "1.stderr", "workspaces", "report.html", "a.html"} <= {
+        one.name for one in ours
+    }
+    open_to_others = {str(path) for path in ours if path.stat().st_mode & 0o077}
+    assert open_to_others == set()
+
+
+def test_the_password_of_an_address_is_not_kept_and_asked_for_again(zot: Zot, server: MessagesServer) -> None:
+    batch = BatchCommand(zot, server)
+    host = server.base_url.partition("://")[2]
+    address = f"http://me:pass-word@{host}"
+    batch._model[0] = f"--base-url={address}"
+    batch.tasks({"a": "x", "b": "y"})
+    found = batch.run("-q", "--max-failures", "1")
+    assert found.status == 0, found.stderr
+    assert json.loads((batch.rundir / "batch.json").read_bytes())["settings"]["flags"]["run"]["base_url"] == (
+        f"http://***@{host}"
+    )
+    assert not [path for path in batch.rundir.rglob("*") if path.is_file() and b"pass-word" in path.read_bytes()]
+    batch.tasks({"a": "x", "b": "y", "c": "z"})
+    assert batch.run("-q", "--redo", "all").status == 0, "the whole command has it"
+    (batch.rundir / "tasks.jsonl").write_text(json.dumps({"id": "d", "prompt": "x"}) + "\n")
+    retry = ("batch", "retry", "runs", "-q", "--api-key", "k")
+    found = zot.run(*retry)
+    assert found.status == Status.USAGE.exit_code
+    assert (
+        f"batch.json: keeps the address http://***@{host} without its user name and password: give it" in found.stderr
+    )
+    assert "d" not in batch.finals()
+    found = zot.run(*retry, "--base-url", address)
+    assert (found.status, batch.finals()["d"]) == (0, 1), found.stderr
+    assert "changed since" not in found.stderr

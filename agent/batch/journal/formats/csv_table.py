@@ -1,7 +1,8 @@
 """Results as CSV (RFC 4180), for spreadsheets.
 
-A spreadsheet carries out a text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return as a formula, and the
-texts are those of a model. Such a text gets an apostrophe before it. Who wants the texts unchanged takes jsonl.
+The texts are those of a model. A spreadsheet carries out a text that begins with `=`, `+`, `-`, `@` or a tab as a
+formula: such a text gets an apostrophe before it. Control characters and escape sequences are left out, but for tabs
+and line feeds; in JSON they are escaped. jsonl has the texts unchanged.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from wire.text import printable, printable_json
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agent.batch.journal.results import BatchResults
     from wire.batch.outcome import Outcome
 
-FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t")
 COLUMNS = (
     *("id", "status", "attempt", "reason", "text", "is_cut", "answer", "steps"),
     *("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_usd"),
@@ -42,7 +45,7 @@ def csv_lines(results: BatchResults) -> Iterator[str]:
 
 
 def _values(one: Outcome) -> list[object]:
-    answer = "" if isinstance(one.answer, msgspec.UnsetType) else bytes(one.answer).decode("utf-8", "replace")
+    answer = "" if isinstance(one.answer, msgspec.UnsetType) else _json(bytes(one.answer))
     usage = one.usage
     return [
         *(one.id, one.status.value, one.attempt, one.reason, one.text, str(one.is_cut).lower(), answer, one.steps),
@@ -50,11 +53,15 @@ def _values(one: Outcome) -> list[object]:
         *(one.duration_ms, one.paused_ms, one.requests, one.rate_limited, one.started, one.ended),
         *(one.provider, one.model, one.session, one.exit_status, one.cpu_s, one.memory_peak_bytes),
         *(one.setup and one.setup.exit_status, one.check and one.check.exit_status, one.diff, one.digest),
-        msgspec.json.encode(one.meta).decode() if one.meta else "",
+        _json(msgspec.json.encode(one.meta)) if one.meta else "",
     ]
 
 
+def _json(text: bytes) -> str:
+    return printable_json(text).decode("utf-8", "replace")
+
+
 def _plain(text: str) -> str:
-    """The text as a cell that is no formula. Many readers end at a NUL."""
-    text = text.replace("\0", "\ufffd")
+    """The text as a cell that is no formula and controls no terminal."""
+    text = printable(text)
     return "'" + text if text.startswith(FORMULA_SIGNS) else text

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.batch.journal import disk, writer
-from agent.batch.journal.errors import DamagedError, JournalError
+from agent.batch.journal.errors import DamagedError, FolderError, JournalError
 from agent.batch.journal.reader import read_journal
 from agent.batch.journal.writer import Journal, JournalState
 from supervisor.loop.loop import Loop
@@ -275,5 +275,5 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path, loop):
     with pytest.raises(JournalError, match="cannot be opened for writing: Not a directory"):
         open_journal(tmp_path / "file" / "run", loop)
     (tmp_path / "run" / "journal.jsonl").mkdir(parents=True)
-    with pytest.raises(JournalError, match=r"journal.jsonl: cannot be opened for writing: Is a directory"):
+    with pytest.raises(FolderError, match=r"journal.jsonl: is a folder, and the batch has a file of its own there"):
         open_journal(tmp_path / "run", loop)

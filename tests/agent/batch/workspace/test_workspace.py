@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import stat
@@ -11,6 +12,7 @@ import sys
 
 import pytest
 
+from agent.batch.journal.errors import FolderError
 from agent.batch.workspace import copy_tree, diff, tree
 from agent.batch.workspace.copy import (
     WorkspaceError,
@@ -100,9 +102,42 @@ def test_a_change_in_the_copy_is_none_in_the_project(project, rundir):
 
 def test_the_folder_of_the_batch_is_not_copied_into_itself(project):
     rundir = project / "out"
+    rundir.mkdir()
     make_workspace(project, rundir, "a")
     made = make_workspace(project, rundir, "b")
     assert sorted(os.listdir(made.path)) == [".hidden", "data.bin", "link", "run.sh", "src"]
+
+
+@pytest.mark.parametrize("name", ["workspaces", "workspaces/.snapshots"])
+def test_a_link_in_the_folder_of_the_batch_leads_to_no_deletion_elsewhere(project, rundir, tmp_path, name):
+    for inside in ("a", ".a.new", ".snapshots"):
+        (tmp_path / "elsewhere" / inside).mkdir(parents=True)
+    (rundir / name).parent.mkdir(exist_ok=True)
+    (rundir / name).symlink_to(tmp_path / "elsewhere")
+    refused = f"{rundir / name}: is a link, and the batch has a folder of its own there: nothing of it was read or"
+    with pytest.raises(WorkspaceError, match=re.escape(refused)):
+        make_workspace(project, rundir, "a")
+    if name == "workspaces":
+        assert refused in remove_workspace(rundir, "a")
+        assert refused in remove_snapshots(rundir)
+    else:
+        assert (remove_workspace(rundir, "a"), remove_snapshots(rundir)) == ("", "")
+    assert sorted(os.listdir(tmp_path / "elsewhere")) == [".a.new", ".snapshots", "a"]
+
+
+def test_a_patch_is_written_through_no_link_and_for_the_user_alone(project, rundir, tmp_path):
+    made = make_workspace(project, rundir, "a")
+    (made.path / "run.sh").write_text("echo\n")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "a.diff").write_text("theirs")
+    (rundir / "diffs").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FolderError, match="diffs: is a link, and the batch has a folder of its own there"):
+        save_diff(made, rundir, "a")
+    assert (tmp_path / "elsewhere" / "a.diff").read_text() == "theirs"
+    (rundir / "diffs").unlink()
+    saved = rundir / save_diff(made, rundir, "a")
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (saved, saved.parent, rundir / "workspaces")]
+    assert modes == [0o600, 0o700, 0o700]
 
 
 def test_a_folder_inside_that_of_the_batch_is_refused(rundir):

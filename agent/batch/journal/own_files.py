@@ -1,0 +1,152 @@
+"""Opens the files of a RUNDIR. Whoever prepared the folder cannot lead a batch out of it, or have it wait.
+
+Below RUNDIR no name is followed as a link, and each is a regular file, or a folder, of the user or of the owner of
+RUNDIR. The path to RUNDIR may have links. What is made is for the user only: 0700 and 0600, less the umask.
+
+`own` is the number of the last names of a path that lie in RUNDIR: 1 for `RUNDIR/journal.jsonl`, 3 for
+`RUNDIR/runs/NAME/1.stderr`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from agent.batch.journal.errors import FolderError
+from supervisor.home.delete_tree import OPEN_FOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LINE_LIMIT = 64 << 20
+"""Bytes. A longer line is none of ours; it is not kept in memory."""
+SMALL = 16 << 20
+"""Bytes of a file that is read as a whole."""
+IN_RUNS, IN_DIFFS = 3, 2
+"""`own` of files in `runs/NAME/`, and in `diffs/`."""
+_OPEN_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_KINDS = {
+    stat.S_IFLNK: "a link",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFREG: "a file",
+}
+
+
+def open_own(path: Path, flags: int = os.O_RDONLY, *, own: int = 1) -> int:
+    """A descriptor of a regular file. With `os.O_CREAT` it makes the file and the folders between RUNDIR and it that
+    are missing. Raises `FolderError` for anything else of that name, `OSError`."""
+    return _open(path, flags & ~os.O_TRUNC | _OPEN_FILE, own, is_emptied=bool(flags & os.O_TRUNC))
+
+
+def make_own_folder(path: Path, *, own: int = 1) -> None:
+    """Makes a folder in RUNDIR, and those between, if they are missing. Raises `FolderError` for anything else of that
+    name, `OSError`."""
+    os.close(_open(path, OPEN_FOLDER | os.O_CREAT, own))
+
+
+def read_own(path: Path) -> bytes:
+    """A small file as a whole. Raises `FolderError` also for one of more than `SMALL` bytes, `OSError`."""
+    with open(open_own(path), "rb") as file:
+        text = file.read(SMALL + 1)
+    if len(text) > SMALL:
+        raise FolderError(f"{path}: is larger than {SMALL >> 20} MiB: zot batch has not written it")
+    return text
+
+
+def own_lines(path: Path, *, own: int = 1) -> Iterator[bytes]:
+    """The lines of a file, each with its LF if it has one; one that is longer than `LINE_LIMIT` comes in pieces.
+    Raises `FolderError`, `OSError`."""
+    with open(open_own(path, own=own), "rb") as file:
+        yield from iter(lambda: file.readline(LINE_LIMIT), b"")
+
+
+def own_names(path: Path, *, own: int = 1) -> list[str]:
+    """The names in a folder. Raises `FolderError`, `OSError`."""
+    folder = _open(path, OPEN_FOLDER, own)
+    try:
+        return os.listdir(folder)
+    finally:
+        os.close(folder)
+
+
+def check_own(path: Path, *, is_folder: bool) -> None:
+    """Raises `FolderError` for a name directly in RUNDIR that is none of the batch's, `OSError`. A missing one is
+    right."""
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return
+    _check(path, found, _owners(os.stat(path.parent)), is_folder=is_folder)
+
+
+def _open(path: Path, flags: int, own: int, *, is_emptied: bool = False) -> int:
+    at = path.parents[own - 1]
+    here = os.open(at, OPEN_FOLDER & ~os.O_NOFOLLOW)
+    try:
+        owners = _owners(os.fstat(here))
+        for name in path.parts[-own:-1]:
+            at /= name
+            inner = _open_name(at, OPEN_FOLDER | flags & os.O_CREAT, here, owners)
+            os.close(here)
+            here = inner
+        fd = _open_name(path, flags, here, owners)
+    finally:
+        os.close(here)
+    if is_emptied:  # only now: until it is opened nobody knows whose file it is
+        os.ftruncate(fd, 0)
+    return fd
+
+
+def _open_name(path: Path, flags: int, folder: int, owners: frozenset[int]) -> int:
+    is_folder = bool(flags & os.O_DIRECTORY)
+    try:
+        if is_folder and flags & os.O_CREAT:
+            flags &= ~os.O_CREAT
+            try:
+                return _open_name(path, flags, folder, owners)
+            except FileNotFoundError:
+                _make(path.name, folder)
+        fd = os.open(path.name, flags, 0o600, dir_fd=folder)
+    except OSError as error:
+        error.filename = str(path)
+        if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENOTDIR, errno.EISDIR, errno.ENXIO, errno.EOPNOTSUPP):
+            _check(path, os.lstat(path.name, dir_fd=folder), owners, is_folder=is_folder)
+        raise
+    try:
+        _check(path, os.fstat(fd), owners, is_folder=is_folder)
+    except FolderError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _make(name: str, folder: int) -> None:
+    try:
+        os.mkdir(name, 0o700, dir_fd=folder)
+    except FileExistsError:
+        pass  # another attempt was quicker; or the next look at it says what it is
+
+
+def _check(path: Path, found: os.stat_result, owners: frozenset[int], *, is_folder: bool) -> None:
+    kind, wanted = stat.S_IFMT(found.st_mode), stat.S_IFDIR if is_folder else stat.S_IFREG
+    if kind != wanted:
+        raise FolderError(
+            f"{path}: is {_KINDS.get(kind, 'no file')}, and the batch has {_KINDS[wanted]} of its own there: nothing of"
+            " it was read or changed; move it away"
+        )
+    if found.st_uid not in owners:
+        raise FolderError(
+            f"{path}: belongs to user {found.st_uid}, and you are user {os.geteuid()}: nothing of it was read or"
+            " changed; move it away"
+        )
+
+
+def _owners(rundir: os.stat_result) -> frozenset[int]:
+    return frozenset((os.geteuid(), rundir.st_uid))
