@@ -270,7 +270,7 @@ def _record(report: Report) -> dict[str, Any]:
     }
     if (result := report.result) is not None:
         record |= {
-            "scope": result.found.scope.label,
+            "scope": result.found.scope.recorded,
             "dialect": result.found.manifest.dialect,
             "ready_ms": None if result.ready_s is None else round(result.ready_s * 1000, 1),
             "ready": result.phase.value,
