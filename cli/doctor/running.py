@@ -102,4 +102,4 @@ def _once_for_all(checks: Iterable[tuple[str, Check]]) -> Iterator[Check]:
     for place, check in checks:
         alike.setdefault((place, check.extension, check.kind), []).append(check)
     for first, *others in alike.values():
-        yield first._replace(message=f"{first.message}, and in {len(others)} more") if others else first
+        yield first._replace(message=f"{first.message}; the same in {len(others)} more") if others else first

@@ -115,7 +115,7 @@ class RequestHandler:
                     control.SkippedExtension(
                         valid_text(each.name),
                         valid_text(str(each.folder)),
-                        valid_text(each.why.what),
+                        valid_text(msgspec.structs.replace(each.why, advice="").text),
                         each.why.is_waiting,
                     )
                     for each in self._supervisor.skipped

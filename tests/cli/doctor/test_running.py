@@ -81,6 +81,7 @@ def test_what_a_host_has_not_started_is_told_from_any_folder(zot: Zot) -> None:
         told = [check for check in json.loads(done.stdout)["checks"] if check["kind"] == "not_started"]
         assert [(check["extension"], check["level"]) for check in told] == [("broken", "fail"), ("echo", "warn")]
         assert told[0]["message"] == f"zot host {host.pid}: broken is not started: manifest: exec is required"
+        assert told[1]["message"] == f"zot host {host.pid}: echo is not started: not trusted (never seen)"
         advice = f"zot ext trust echo --cwd {shlex.quote(str(zot.cwd))}; then zot ext reload --host {host.pid}"
         assert told[1]["advice"] == advice
         assert zot.run("ext", "trust", "echo", "--yes").status == 0
@@ -110,4 +111,4 @@ def test_the_runs_of_a_batch_are_told_together() -> None:
     check = Check("hosts", Level.WARN, "run 7 (task a): guard: near its limit", "", 7, "guard", "near_limit")
     other = check._replace(message="run 8 (task b): guard: near its limit", host=8)
     told = list(_once_for_all([("batch", check), ("batch", other), ("9", check)]))
-    assert [each.message for each in told] == [f"{check.message}, and in 1 more", check.message]
+    assert [each.message for each in told] == [f"{check.message}; the same in 1 more", check.message]
