@@ -169,6 +169,7 @@ def start_extensions(
     ask for it."""
     discovery, options = findings.discovery, findings.options
     unloaded = _tell_of_skipped(discovery, notices)
+    supervisor.skipped = discovery.skipped
     if discovery.found:
         from supervisor.discovery.withheld import untold  # a run without extensions does not load it
 

@@ -101,13 +101,18 @@ def rpc() -> None:
 def doctor(
     json: Annotated[bool, typer.Option("--json", help="One JSON object instead of lines.")] = False,
 ) -> None:
-    """Check this machine: what is in force, what is wrong, and what to do.
+    """Check this machine and what runs: what is in force, what is wrong, and what to do.
+
+    Each host, run and MCP server that runs is asked for its extensions in trouble; none is waited for longer than 2 s.
+    One that is not started again is a failed check. One that ends again and again or for its limits, is near a limit,
+    grows without end or is not trusted is a warning.
 
     Exit status: 0 no check failed, 1 one failed.
 
     Examples:
         zot doctor                                                         a line for each check
         zot doctor --json | jq '.checks[] | select(.level != "ok")'        only what is wrong
+        zot doctor --json | jq '.checks[] | select(.host == 4242)'         only what is wrong in one host
     """
     from cli.doctor.command import run_doctor
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from zotext import ToolError
 
     from .answers import (
+        Alarm,
         CommandInfo,
         CommandOutcome,
         ExtensionStats,
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
         Panel,
         PendingRequest,
         ReloadOutcome,
+        SkippedExtension,
         Stats,
         ToolAnswer,
         Verdict,
@@ -115,6 +117,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Alarm",
     "AnyEvent",
     "AssistantMessage",
     "AssistantStart",
@@ -183,6 +186,7 @@ __all__ = [
     "SessionInfo",
     "SeveralHostsError",
     "SkillInfo",
+    "SkippedExtension",
     "State",
     "Stats",
     "TaskResult",

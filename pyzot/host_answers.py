@@ -46,8 +46,19 @@ class Stats(Part):
     extensions: dict[str, ExtensionStats]
 
 
+class SkippedExtension(Part):
+    """An extension that the host has found and has not started, though its user may count on it."""
+
+    name: str
+    place: str
+    """Its folder; of an MCP server its file, with the server's name behind it."""
+    reason: str
+    is_waiting: bool
+    """Whether the reason is only that the user has not trusted it."""
+
+
 class HostInfo(Part):
-    _parts: ClassVar[dict[str, str]] = {"extensions": "plain[]"}
+    _parts: ClassVar[dict[str, str]] = {"extensions": "plain[]", "skipped": "SkippedExtension[]"}
     pid: int
     kind: str
     version: str
@@ -56,6 +67,8 @@ class HostInfo(Part):
     """Seconds since the epoch."""
     extensions: tuple[str, ...]
     """Their names, in the order in which guards are asked."""
+    skipped: tuple[SkippedExtension, ...] = ()
+    """At its start, or at the last reload of all extensions."""
 
 
 class LimitUse(Part):
@@ -116,10 +129,15 @@ class ExtensionStatus(Part):
     observes: tuple[str, ...]
     """The events that it is told of."""
     folder: str
+    """Of an MCP server the path of its file, with the server's name behind it, where no file is."""
     log: str
     """The path of its log file."""
     log_trouble: str
     """Why the log is not written; empty if it is."""
+    mcp_file: str | None = None
+    """The file that an MCP server is written in; null for others."""
+    mcp_entry: str | None = None
+    """The key of its entry there."""
 
 
 class ReloadOutcome(Part):

@@ -79,7 +79,7 @@ class HostEvent:
 
     event: str
     """One word: serving, stopping, stopped, reloading, skipped, withheld, newer_source, config, watch, cleanup, stats,
-    note, or the kind of a notice about an extension."""
+    shared, note, or the kind of a notice about an extension."""
     message: str
     """One line for a person."""
     level: EventLevel = "info"
@@ -213,6 +213,7 @@ class Host:
         count = len(discovery.found)
         serving = f"{count} extension{'s' * (count != 1)}; to stop: Ctrl-C, or zot stop {os.getpid()}"
         self.tell(HostEvent("serving", serving, fields={"pid": os.getpid(), "socket": str(self.control.path)}))
+        self.supervisor.skipped = discovery.skipped
         for line in lines_of(discovery.skipped):
             self._tell_once("skipped", line, "error")
         for skipped in discovery.skipped:
@@ -260,7 +261,8 @@ class Host:
         if self._watching is not None:
             self._watching.stop()
         try:
-            self.supervisor.stop(at_once=self.phase is Phase.CUT_SHORT, wanted_all=not self.missing)
+            # Nobody waits for an extension that has not said hello yet: whoever wanted the host has asked it to stop.
+            self.supervisor.stop(at_once=self.phase is Phase.CUT_SHORT, wanted_all=False)
         finally:
             if self.phase is not Phase.CUT_SHORT:
                 self.phase = Phase.STOPPED

@@ -12,6 +12,7 @@ def preload() -> None:
     import difflib  # noqa: F401  (names that come close to a wrong one)
 
     from supervisor.discovery import trust_store  # noqa: F401  (reloads)
+    from supervisor.monitoring import alarms  # noqa: F401  (figures)
 
 
 def preload_dialects() -> None:

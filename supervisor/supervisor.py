@@ -27,7 +27,7 @@ from supervisor.preload import preload
 from supervisor.registry.checkers import Checkers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from supervisor.calls.command_call import CommandAnswer
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from supervisor.calls.tool_call import ToolAnswer
     from supervisor.cleanup.keeper import Keeper
     from supervisor.discovery.found import Found
+    from supervisor.discovery.skipped import Skipped
     from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.notices import NoticeKind
     from supervisor.loop.loop import Loop
@@ -87,6 +88,8 @@ class Supervisor:
     ) -> None:
         self.loop = loop
         self.extensions: list[Extension] = []
+        self.skipped: Sequence[Skipped] = ()
+        """What discovery found and did not start, the last time that it looked."""
         self._processes = HostProcesses(
             loop, version=host.version, owns_process=owns_process, runtime_folder=runtime_folder, keeper=keeper, say=say
         )

@@ -136,6 +136,17 @@ Request = (
 # --- what the host says, besides `tool_result`, `command_response` and `event_intercept_response` ---------------
 
 
+class SkippedExtension(msgspec.Struct, frozen=True):
+    """An extension that the host has found and has not started, though its user may count on it."""
+
+    name: str
+    place: str
+    """Its folder; of an MCP server its file, with the server's name behind it."""
+    reason: str
+    is_waiting: bool
+    """Whether the reason is only that the user has not trusted it."""
+
+
 class HostInfoReply(Message, frozen=True, tag="host_info", omit_defaults=False):
     id: str
     pid: int
@@ -146,6 +157,8 @@ class HostInfoReply(Message, frozen=True, tag="host_info", omit_defaults=False):
     """Seconds since the epoch."""
     extensions: tuple[str, ...]
     """Their names, in the order in which guards are asked."""
+    skipped: tuple[SkippedExtension, ...] = ()
+    """At its start, or at the last reload of all extensions."""
 
 
 class StatsReply(Message, frozen=True, tag="stats_reply"):
@@ -202,10 +215,15 @@ class ExtensionStatus(msgspec.Struct, frozen=True):
     observes: tuple[str, ...]
     """The events that it is told of."""
     folder: str
+    """Of an MCP server the path of its file, with the server's name behind it, where no file is."""
     log: str
     """The path of its log file."""
     log_trouble: str
     """Why the log is not written; empty if it is."""
+    mcp_file: str | None = None
+    """The file that an MCP server is written in; null for others."""
+    mcp_entry: str | None = None
+    """The key of its entry there."""
 
 
 class StatusReply(Message, frozen=True, tag="status_reply", omit_defaults=False):

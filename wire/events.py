@@ -331,6 +331,9 @@ class Cost(msgspec.Struct, frozen=True):
     unexpected_exits: int | None = None
     """Of `exits`, those that nobody had asked for: crashes, ends by itself, hangs and limits; null in streams of older
     versions."""
+    exits_by_host: int | None = None
+    """Of `unexpected_exits`, those that the host decided on: it was over a limit, hung, or broke its protocol; null in
+    streams of older versions."""
 
 
 class SentPrompt(msgspec.Struct, frozen=True):

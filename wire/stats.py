@@ -20,6 +20,18 @@ HostKind = Literal["run", "host", "mcp"]
 """The host of an agent's run, or `zot host`."""
 
 
+class Alarm(msgspec.Struct, frozen=True):
+    """Something about an extension that a person should look at."""
+
+    kind: Literal["failed", "over_limit", "restarting", "memory_grows", "near_limit"]
+    """failed: it is not started again; over_limit: ended for its limits; restarting: ended again and again for another
+    reason; memory_grows: its memory only grows; near_limit: it uses 90 % of what a limit allows, or more."""
+    text: str
+    """One line, with the figures."""
+    since: float | None
+    """In seconds since the epoch, whole; null if that is not known."""
+
+
 class ExtensionStats(msgspec.Struct, frozen=True):
     """One extension: gauges of this moment, and counters since the host started."""
 
@@ -83,6 +95,12 @@ class ExtensionStats(msgspec.Struct, frozen=True):
     definition_tokens: int | None = None
     """About so many tokens of each request to the model are the definitions of its tools; null in files of older
     versions."""
+
+    exits_by_host: int | None = None
+    """Of `unexpected_exits`, those that the host decided on: it was over a limit, hung, or broke its protocol; null in
+    files of older versions."""
+    alarms: tuple[Alarm, ...] = ()
+    """The worst first; empty while all is well."""
 
 
 class HostStats(msgspec.Struct, frozen=True):

@@ -6,21 +6,21 @@ import os
 import platform
 import shutil
 import sys
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from agent.model.access import AUTH_FILE, AccessError, CredentialKind, find_access
 from agent.providers.auth_file import AuthFileError, read_stored
 from agent.providers.choice import choose
 from agent.providers.user_models import Known, UserModelsError, load
-from supervisor.cleanup.host_record import HostStatus, host_status, records_in
+from cli.doctor.finding import Check, Level
+from cli.doctor.running import examine_running
 from supervisor.cleanup.reaper import Reaper, ReaperState
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import McpFiles, discover
 from supervisor.discovery.environment import child_environment
 from supervisor.home.config import Config, ConfigError, load_config
-from supervisor.home.runtime_dir import is_alive, runtime_dir, runtime_dirs, sockets_in
+from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import open_to_others, zot_home
 from supervisor.loop.loop import Loop
 from supervisor.process import fd_limit
@@ -42,22 +42,6 @@ REAPER_UP_S = 0.05
 """Seconds. The reaper counts as started after it has run for so long."""
 
 
-class Level(Enum):
-    OK = "ok"
-    WARN = "warn"
-    """The part works, but with less than is possible."""
-    FAIL = "fail"
-
-
-class Check(NamedTuple):
-    """The outcome of one check. `advice` says what to do; it may be empty."""
-
-    name: str
-    level: Level
-    message: str
-    advice: str = ""
-
-
 def examine() -> list[Check]:
     """All checks, in the order in which they are shown. A check that raises is itself a failed check."""
     home = zot_home()
@@ -77,7 +61,7 @@ def examine() -> list[Check]:
         ("open files", lambda: _open_files(found)),
         ("models", lambda: _models(home)),
         ("credential", lambda: _access(home)),
-        ("hosts", lambda: _hosts(home)),
+        ("hosts", lambda: examine_running(home, found)),
     ]
     results: list[Check] = []
     for name, check in checks:
@@ -188,7 +172,8 @@ def _folder(name: str, path: Path, variable: str) -> Iterator[Check]:
     if there == path and found.st_uid != os.geteuid():
         yield Check(name, Level.WARN, f"{path} belongs to another user", f"set {variable} to a folder of your own")
     elif there == path and (warning := open_to_others(path)):
-        yield Check(name, Level.WARN, *warning.split(": ", 1))
+        message, _, advice = warning.partition(": ")
+        yield Check(name, Level.WARN, message, advice)
     else:
         yield Check(name, Level.OK, f"{path}, {space}" + ("" if there == path else "; it will be made when needed"))
 
@@ -318,22 +303,3 @@ def _access(home: Path) -> Iterator[Check]:
         yield Check("credential", Level.OK, message, f"unset {credential.source} to use the other")
     else:
         yield Check("credential", Level.OK, f"the {credential.kind.value} from {credential.source}")
-
-
-# --- hosts --------------------------------------------------------------------------------------------------
-
-
-def _hosts(home: Path) -> Iterator[Check]:
-    folders = runtime_dirs(home)
-    records = [record for folder in folders for record in records_in(folder)]
-    fates = {record: host_status(record) for record in records}
-    living = {record.pid for record, fate in fates.items() if fate is HostStatus.LIVING}
-    living |= {pid for folder in folders for pid, _ in sockets_in(folder) if is_alive(pid)}
-    running = f"{len(living)} running" + (f": {', '.join(map(str, sorted(living)))}" if living else "")
-    dead = sorted({record.pid for record, fate in fates.items() if fate is HostStatus.DEAD})
-    if dead:
-        advice = "the next zot with extensions ends what is left of them"
-        message = f"{running}; killed, and not cleaned up after yet: {', '.join(map(str, dead))}"
-        yield Check("hosts", Level.WARN, message, advice)
-    else:
-        yield Check("hosts", Level.OK, running)

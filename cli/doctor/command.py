@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from cli.doctor.checks import Check, Level, examine
+from cli.doctor.checks import examine
+from cli.doctor.finding import Check, Level
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ def run_doctor(*, as_json: bool) -> int:
     return Status.ERROR.exit_code if failed else 0
 
 
-def _record(check: Check) -> dict[str, str]:
-    return {"name": check.name, "level": check.level.value, "message": check.message, "advice": check.advice}
+def _record(check: Check) -> dict[str, Any]:
+    return check._asdict() | {"level": check.level.value}
 
 
 def _print(checks: Sequence[Check]) -> None:

@@ -1,10 +1,9 @@
-"""One finding of the doctor about an extension. Pure."""
+"""One check of `zot doctor`, and one finding of `zot ext doctor` about an extension. Pure."""
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
-
-from cli.doctor.checks import Level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +14,30 @@ SLOW_S = 2.0
 """Seconds from the start of the process to ready. A run delays its first request until extensions are ready."""
 FAULTS_NAMED = 3
 """The most faults of one kind that are named; the others are counted."""
+
+
+class Level(Enum):
+    OK = "ok"
+    WARN = "warn"
+    """The part works, but with less than is possible."""
+    FAIL = "fail"
+
+
+class Check(NamedTuple):
+    """The outcome of one check. `advice` says what to do; it may be empty."""
+
+    name: str
+    level: Level
+    message: str
+    advice: str = ""
+    host: int | None = None
+    """Pid of the host that it is about."""
+    extension: str = ""
+    """Name of the extension of that host that it is about."""
+    kind: str = ""
+    """The kind of its alarm, or `not_started`."""
+    since: float | None = None
+    """In seconds since the epoch, if that is known."""
 
 
 class DoctorFinding(NamedTuple):

@@ -9,9 +9,10 @@ from cli.choices import CommandLineError
 from supervisor.control.client import ControlClient, GoneError, HostError, endpoints, hosts
 from supervisor.home.runtime_dir import runtime_dirs
 from wire import control
+from wire.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from wire.stats import ExtensionStats
 
@@ -81,11 +82,11 @@ def _connect_to(pid: int) -> ControlClient:
     raise HostError(f"there is no host {pid}; there are {listed(found)}")
 
 
-def survey() -> list[Surveyed]:
-    """All hosts with their answers. All are asked at the same time."""
-    found = hosts(runtime_dirs(), SURVEY_S)
+def survey(within_s: float = SURVEY_S) -> list[Surveyed]:
+    """All hosts with their answers. All are asked at the same time, and waited for `within_s` seconds at most."""
+    found = hosts(runtime_dirs(), within_s)
     clients = [client for _, client in found if isinstance(client, ControlClient)]
-    infos = ask_all(clients, control.Info, control.HostInfoReply)
+    infos = ask_all(clients, control.Info, control.HostInfoReply, within_s)
     surveyed = []
     for endpoint, client in found:
         if isinstance(client, HostError):
@@ -103,7 +104,10 @@ def survey() -> list[Surveyed]:
 
 
 def ask_all(
-    clients: Iterable[ControlClient], request: Callable[[str], control.Request], expected: type[Expected]
+    clients: Iterable[ControlClient],
+    request: Callable[[str], control.Request],
+    expected: type[Expected],
+    within_s: float = SURVEY_S,
 ) -> dict[ControlClient, Expected | HostError]:
     """The answer or the error of each host. All are asked before the wait, so many hosts take no longer than one."""
     answers: dict[ControlClient, Expected | HostError] = {}
@@ -115,7 +119,7 @@ def ask_all(
             asked.append((client, id_))
         except HostError as error:
             answers[client] = error
-    deadline = time.monotonic() + SURVEY_S
+    deadline = time.monotonic() + within_s
     for client, id_ in asked:
         try:
             answers[client] = client.answer_to(id_, expected, max(0.01, deadline - time.monotonic()))
@@ -124,11 +128,31 @@ def ask_all(
     return answers
 
 
+def shared(hosts: Mapping[int, Iterable[str]]) -> Iterator[str]:
+    """A line for each group of extensions that the same hosts, given by pid, run besides each other."""
+    having: dict[str, list[int]] = {}
+    for pid in sorted(hosts):
+        for name in hosts[pid]:
+            having.setdefault(name, []).append(pid)
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for name, pids in having.items():
+        if len(pids) > 1:
+            groups.setdefault(tuple(pids), []).append(name)
+    for group, names in groups.items():
+        where = _some([str(pid) for pid in group])
+        yield one_line(f"hosts {where} each have processes of their own for {_some(names)}", 1000)
+
+
+def _some(texts: Sequence[str]) -> str:
+    """The texts; `HOSTS_NAMED` at most, the others are counted."""
+    more = f" and {len(texts) - HOSTS_NAMED} more" if len(texts) > HOSTS_NAMED else ""
+    return ", ".join(texts[:HOSTS_NAMED]) + more
+
+
 def listed(found: list[Surveyed]) -> str:
     """The pids of the hosts, with kind and folder; `HOSTS_NAMED` at most, the others are counted."""
     shown = [f"{host.pid} ({host.info.kind} in {host.info.cwd})" if host.info else str(host.pid) for host in found]
-    more = f" and {len(shown) - HOSTS_NAMED} more, see zot ps" if len(shown) > HOSTS_NAMED else ""
-    return ", ".join(shown[:HOSTS_NAMED]) + more
+    return _some(shown) + (", see zot ps" if len(shown) > HOSTS_NAMED else "")
 
 
 def close(clients: Iterable[ControlClient | None]) -> None:

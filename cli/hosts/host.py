@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agent.output.fd_writer import FdWriter
 from cli.choices import CommandLineError, LogFormat, LogLevel, project_folder
+from cli.hosts.find import close, shared, survey
 from cli.hosts.host_log import HostLog
 from cli.run.trust_prompt import ask
 from cli.version import VERSION
@@ -21,6 +22,8 @@ from wire.exit_codes import Status
 from wire.text import valid_text
 
 FLUSH_S = 0.5
+LOOK_S = 0.3
+"""Seconds for the other hosts to say which extensions they run."""
 
 
 def run_host(
@@ -73,6 +76,10 @@ def run_host(
     # A terminal that is paused with Ctrl-S must not stop the host.
     stderr = FdWriter(host.loop, 2, _ignore, lossy=True)
     host.tell = HostLog(stderr.write, form=log_format, level=log_level, is_coloured=_wants_colours(2))
+    found = survey(LOOK_S)
+    close(each.client for each in found)
+    if others := {each.pid: each.info.extensions for each in found if each.info and each.info.kind == "host"}:
+        host.loop.call_later(0, lambda: _tell_of_others(host, others))  # when it knows its own extensions
     try:
         phase = host.run()
         host.tell(HostEvent("stopped", f"by {host.stopped_by}{_cut(phase)}", fields={"pid": os.getpid()}))
@@ -86,6 +93,12 @@ def run_host(
         host.loop.run_until(lambda: stderr.is_flushed, host.loop.clock() + FLUSH_S)
         stderr.close()
         host.close()
+
+
+def _tell_of_others(host: Host, others: dict[int, tuple[str, ...]]) -> None:
+    own = [each.name for each in host.supervisor.extensions]
+    for line in shared({os.getpid(): own} | {pid: set(own) & set(names) for pid, names in others.items()}):
+        host.tell(HostEvent("shared", f"{line}; zot stop PID ends one"))
 
 
 def check_files(stats: str | None, metrics: str | None, interval_s: float | None, *, openmetrics: bool) -> None:

@@ -47,12 +47,13 @@ class HostLog:
         is_coloured: bool = False,
         now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     ) -> None:
-        render = _json if form is LogFormat.json else _console(is_coloured=is_coloured)
+        is_json = form is LogFormat.json
+        render = [_json] if is_json else [_without_doubled_level, _console(is_coloured=is_coloured)]
         lowest = logging.getLevelNamesMapping()[level.value.upper()]
         self._now = now
         self._logger: Any = structlog.wrap_logger(
             _Sink(write),
-            processors=[self._with_time, structlog.processors.add_log_level, _in_order, render],
+            processors=[self._with_time, structlog.processors.add_log_level, _in_order, *render],
             wrapper_class=structlog.make_filtering_bound_logger(lowest),
             context_class=dict,
         )
@@ -80,6 +81,11 @@ class _Sink:
 def _in_order(_logger: Any, _method: str, event: Any) -> Any:
     first = ("time", "level", "event", "extension", "message")
     return {**{key: event[key] for key in first if key in event}, **event}
+
+
+def _without_doubled_level(_logger: Any, _method: str, event: Any) -> Any:
+    """A notice of the kind `warning` has that level."""
+    return {**event, "event": ""} if event["event"] == event["level"] else event
 
 
 def _json(_logger: Any, _method: str, event: Any) -> str:

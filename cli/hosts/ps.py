@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
 
 from cli import number_format
 from cli.columns import aligned
-from cli.hosts.find import NONE_RUNS, ask_all, close, count_states, survey
+from cli.hosts.find import NONE_RUNS, ask_all, close, count_states, shared, survey
 from cli.json_line import print_json
 from supervisor.control.client import HostError
 from wire import control
@@ -37,9 +37,16 @@ def run_ps(*, as_json: bool) -> int:
             print_json(_record(surveyed, stats))
     elif rows:
         _print_table(rows)
+        for line in shared({host.pid: stats.extensions for host, stats in rows if _is_host(stats)}):
+            print(f"zot ps: {line}", file=sys.stderr)  # noqa: T201
     else:
         print(f"zot ps: {NONE_RUNS}", file=sys.stderr)  # noqa: T201
     return 0
+
+
+def _is_host(stats: Stats | HostError) -> TypeGuard[Stats]:
+    """Whether this is a zot host: each run and each MCP server has extensions of its own anyway."""
+    return not isinstance(stats, HostError) and stats.host.kind == "host"
 
 
 def _record(surveyed: Surveyed, stats: Stats | HostError) -> dict[str, Any]:

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from wire.control import ExtensionStatus, PendingRequest, StatusReply
-    from wire.stats import ExtensionStats
+    from wire.stats import Alarm, ExtensionStats, HostKind
 
+KINDS: dict[HostKind, str] = {"host": "zot host", "mcp": "zot mcp serve", "run": "run"}
+"""The kinds of hosts in words."""
 USABLE = frozenset({"spawned", "greeted", "ready", "reloading"})
 """The states in which an extension works, or soon will."""
 PENDING_SHOWN = 3
@@ -26,8 +28,8 @@ def status_lines(reply: StatusReply, now: float) -> list[str]:
     """The lines about an extension of a running host. `now` is in seconds since the epoch."""
     status = reply.status
     who = f"{one_line(status.name, 200)} {one_line(status.version or '', 60)}".rstrip()
-    what = {"host": "zot host", "mcp": "zot mcp serve"}.get(reply.kind, "run")
-    lines = [f"{who}: {status.state} for {number_format.duration(now - status.since)}, in {what} {reply.pid}"]
+    up = number_format.duration(now - status.since)
+    lines = [f"{who}: {status.state} for {up}, in {KINDS[reply.kind]} {reply.pid}"]
     for label, text in _facts(status, reply.pid):
         lines.append(f"{label:<{LABEL}}{one_line(text, 2000)}")
     return lines
@@ -35,11 +37,7 @@ def status_lines(reply: StatusReply, now: float) -> list[str]:
 
 def _facts(status: ExtensionStatus, host: int) -> Iterator[tuple[str, str]]:
     stats = status.stats
-    if status.why:
-        yield "why", status.why
-    if status.state not in USABLE and not stats.in_client:
-        name = shlex.quote(status.name)
-        yield "to do", f"zot ext logs {name} -t; then zot ext restart {name} --host {host}"
+    yield from _troubles(status, host)
     yield "since", moment(status.since)
     if not stats.in_client:
         last = f", the last {stats.exit_status}" if stats.exit_status else ""
@@ -60,8 +58,45 @@ def _facts(status: ExtensionStatus, host: int) -> Iterator[tuple[str, str]]:
     yield from (("waits", _pending(request)) for request in status.pending_requests[:PENDING_SHOWN])
     if stats.pending > PENDING_SHOWN:
         yield "", f"and {stats.pending - PENDING_SHOWN} more"
-    yield "folder", status.folder
+    is_server = status.mcp_file is not None
+    yield ("file", f"{status.mcp_file}, entry {status.mcp_entry}") if is_server else ("folder", status.folder)
     yield "log", status.log + (f" ({status.log_trouble})" if status.log_trouble else "")
+
+
+def _troubles(status: ExtensionStatus, host: int) -> Iterator[tuple[str, str]]:
+    """What is wrong now, and what to do about the worst of it."""
+    alarms = status.stats.alarms
+    if status.why:
+        yield "why", status.why
+    for alarm in alarms:
+        if alarm.kind != "failed":  # `why` has its text
+            yield "alarm", alarm_text(alarm)
+    if alarms:
+        yield "to do", next_step(alarms[0], status.name, host)
+    elif status.state not in USABLE and not status.stats.in_client:
+        yield "to do", _look_and_restart(shlex.quote(status.name), host)
+
+
+def alarm_text(alarm: Alarm) -> str:
+    return alarm.text + ("" if alarm.since is None else f", since {moment(alarm.since)}")
+
+
+def next_step(alarm: Alarm, name: str, host: int) -> str:
+    """The next command about an extension with this alarm, for people."""
+    name = shlex.quote(name)
+    match alarm.kind:
+        case "over_limit" | "near_limit":
+            return f"mend it, or raise the limit; then zot ext reload {name} --host {host}"
+        case "memory_grows":
+            return f"zot ext restart {name} --host {host} gives the memory back; it has to be mended"
+        case "restarting":
+            return f"zot ext logs {name} -t"
+        case _:
+            return _look_and_restart(name, host)
+
+
+def _look_and_restart(name: str, host: int) -> str:
+    return f"zot ext logs {name} -t; then zot ext restart {name} --host {host}"
 
 
 def _use(stats: ExtensionStats) -> str:

@@ -78,7 +78,7 @@ COLUMNS = (
         8,
         lambda extension: extension.state,
         lambda extension: WORST_FIRST.index(extension.state) if extension.state in WORST_FIRST else -1,
-        "worst first",
+        "worst first; !: Enter says why",
         descending=False,
         left=True,
     ),

@@ -101,7 +101,7 @@ def table(
         row = _row(name, stats.extensions[name], columns, histories, ascii_only=ascii_only)
         if width is not None and name == view.selected:
             row.pad_right(max(0, width - row.cell_len))
-            row.stylize("reverse")
+            row.style = "reverse"
         lines.append(row)
     return [_cut(line, width) for line in lines]
 
@@ -129,7 +129,10 @@ def _row(
         if column is NAME:
             line.append(_fitting(_label(name), width))
         elif column.key == "state":
-            line.append(set_cell_size(extension.state, width), _state_style(extension.state))
+            if extension.alarms and not extension.failure:
+                line.append(set_cell_size(f"{extension.state[: width - 2]} !", width), "bold yellow")
+            else:
+                line.append(set_cell_size(extension.state, width), _state_style(extension.state))
             if extension.failure:
                 # The reason takes the place of the figures.
                 line.append(" " * GAP)
@@ -137,7 +140,8 @@ def _row(
                 return line
         elif column.history:
             drawn = "" if histories is None else histories.of[name].line(column.history, width, ascii_only=ascii_only)
-            line.append(drawn.rjust(width), "cyan")
+            # Reversed blocks would show the rest of their cells: an idle line would look full.
+            line.append(drawn.rjust(width), "cyan not reverse")
         else:
             line.append(column.show(extension).rjust(width), _figure_style(column.key, extension))
     return line

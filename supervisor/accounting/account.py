@@ -9,10 +9,40 @@ from wire.events import Cost
 
 COUNTERS = (
     "frames_in", "frames_out", "bytes_in", "bytes_out", "calls", "errors", "timeouts", "blocks", "events_dropped",
-    "notes_dropped", "junk_lines", "exits", "unexpected_exits", "exit_status",
-    "restarts",
+    "notes_dropped", "junk_lines", "exits", "unexpected_exits", "exits_by_host",
+    "exit_status", "restarts",
 )  # fmt: skip
 """The counters that every report has. Each is an attribute of `Account`."""
+TRACKED = 64
+"""Most samples of a `MemoryTrack`."""
+
+
+class MemoryTrack:
+    """The memory of an extension since one of its processes last ended. When `TRACKED` samples are kept, every second
+    one is dropped and the interval doubles, so that they reach back to the first."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self.samples: list[int] = []
+        """In bytes."""
+        self.began_at = 0.0
+        """Time of the first sample."""
+        self._interval_s = 1.0
+        self._next_at = 0.0
+
+    def add(self, now: float, rss: int) -> None:
+        """Keeps a sample, in bytes, unless the last one is too recent."""
+        if self.samples and now < self._next_at:
+            return
+        if not self.samples:
+            self.began_at = now
+        self.samples.append(rss)
+        if len(self.samples) >= TRACKED:
+            del self.samples[1::2]
+            self._interval_s *= 2
+        self._next_at = now + self._interval_s
 
 
 class Account:
@@ -32,12 +62,14 @@ class Account:
         self.junk_lines = 0
         self.exits = 0
         self.unexpected_exits = 0
+        self.exits_by_host = 0
         self.restarts = 0
         self.limit_breaches = 0
         self.latency = Histogram()
         self._cpu_before = 0.0  # of the processes that have exited
         self._cpu_now = 0.0  # of the processes that live
         self.rss_peak = 0
+        self.memory = MemoryTrack()
         self.processes_peak = 0
         self.exit_status: str | None = None
         self.frames_out_per_s = 0.0
@@ -48,11 +80,12 @@ class Account:
         """CPU seconds of all processes so far, including those that have ended."""
         return self._cpu_before + self._cpu_now
 
-    def sampled(self, cpu_s: float, rss: int, processes: int) -> None:
-        """Adds a sample of the living processes. A process that has ended is missing from the sample, but the CPU
-        seconds never go down."""
+    def sampled(self, now: float, cpu_s: float, rss: int, processes: int) -> None:
+        """Adds a sample of the living processes, taken at `now`. A process that has ended is missing from the sample,
+        but the CPU seconds never go down."""
         self._cpu_now = max(self._cpu_now, cpu_s)
         self.rss_peak = max(self.rss_peak, rss)
+        self.memory.add(now, rss)
         self.processes_peak = max(self.processes_peak, processes)
 
     def update_send_rate(self, now: float) -> None:
@@ -67,6 +100,7 @@ class Account:
         for the process. `seen_cpu_s` is the CPU time of its tree at the last sample; None if the extension had no other
         tree."""
         self.exits += 1
+        self.memory.clear()
         self.exit_status = status
         self.rss_peak = max(self.rss_peak, rss_peak)
         seen = self._cpu_now if seen_cpu_s is None else min(seen_cpu_s, self._cpu_now)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from wire.manifest import Limits
 
@@ -58,6 +58,25 @@ def breaches(limits: Limits, reading: Reading) -> Iterator[Breach]:
     rate = reading.frames_per_s
     if limits.frames_per_s is not None and rate is not None and rate > limits.frames_per_s:
         yield Breach(f"{rate:.0f} frames/s over frames_per_s {limits.frames_per_s:g}")
+
+
+def limits_used(limits: Limits, readings: Iterable[Reading]) -> Iterator[tuple[str, float, float | None]]:
+    """Name and value of each limit on use that is set, with the largest use among the workers; None for a use that was
+    not measured."""
+    readings = list(readings)
+    measured: dict[str, list[float | None]] = {
+        "rss_mb": [reading.rss / MIB for reading in readings],
+        "cpu_percent": [reading.cpu_percent for reading in readings],
+        "cpu_seconds": [reading.cpu_s for reading in readings],
+        "processes": [float(reading.processes) for reading in readings],
+        "open_files": [reading.open_files for reading in readings],
+        "frames_per_s": [reading.frames_per_s for reading in readings],
+    }
+    for name, values in measured.items():
+        allowed = getattr(limits, name)
+        if allowed is not None:
+            known = [value for value in values if value is not None]
+            yield name, allowed, round(max(known), 2) if known else None
 
 
 def judge(limits: Limits, reading: Reading, row: int, *, counts: bool = True) -> tuple[int, str | None]:

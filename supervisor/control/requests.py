@@ -111,6 +111,16 @@ class RequestHandler:
                 cwd=self._cwd,
                 started=self._started,
                 extensions=tuple(valid_text(extension.name) for extension in self._supervisor.extensions),
+                skipped=tuple(
+                    control.SkippedExtension(
+                        valid_text(each.name),
+                        valid_text(str(each.folder)),
+                        valid_text(msgspec.structs.replace(each.why, advice="").text),
+                        each.why.is_waiting,
+                    )
+                    for each in self._supervisor.skipped
+                    if each.is_error and not each.is_of_others
+                ),
             )
         )
 

@@ -35,6 +35,12 @@ class Scope(IntEnum):
 
     @property
     def label(self) -> str:
+        """For people."""
+        return "user" if self is Scope.GLOBAL else self.recorded
+
+    @property
+    def recorded(self) -> str:
+        """For records."""
         names = {Scope.EXPLICIT: "--ext", Scope.PROGRAM: "program", Scope.PROJECT: "project", Scope.GLOBAL: "global"}
         return names[self]
 

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from supervisor.process.teardown import Stoppable
     from wire.dialects.host_calls import HostCall
 
+OVER_LIMITS = "it is over its limits: "
+"""The beginning of the reason of a worker that was ended for its limits."""
 REPLACED = "another version of this extension has taken its place"
 
 
@@ -240,7 +242,7 @@ class Generation:
     def _count_breach(self, figures: str) -> str:
         self.account.limit_breaches += 1
         self.log.add(f"over its limits: {figures}")
-        return f"it is over its limits: {figures}"
+        return f"{OVER_LIMITS}{figures}"
 
     # --- restart --------------------------------------------------------------------------------------------
 
@@ -268,7 +270,9 @@ class Generation:
             worker.fail_requests_with(reason)
         if worker.child is not None and not (self._retired and ending.cause is Cause.EXIT):  # else `kill_now` killed it
             self.account.unexpected_exits += 1
+            self.account.exits_by_host += ending.cause is not Cause.EXIT
         slot = self.slots[worker.index]
+        slot.last_end = f"{worker.failure}{worker.last_words}"
         if self.state is not GenerationState.CURRENT:
             self._ended_beside(slot, ending, f"{reason}{worker.last_words}")
             return

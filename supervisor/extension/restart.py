@@ -55,6 +55,10 @@ class History(msgspec.Struct, frozen=True):
     unready: tuple[float, ...] = ()
     """Times of the last exits in a row of workers that never got ready. The policy's window does not apply to them:
     starts that take a minute to fail would never fill it."""
+    over_limit: int = 0
+    """Of `row`, those for a limit."""
+    since: float | None = None
+    """Time of the first exit of `row`; None without one."""
 
 
 class RestartIn(msgspec.Struct, frozen=True):
@@ -89,7 +93,9 @@ def decide(
         history = History()
     recent = (*(at for at in history.exits if now - at < policy.window_s), now)
     unready = () if ending.was_ready else (*history.unready, now)
-    history = History(recent, history.row + 1, unready)
+    over_limit = history.over_limit + (ending.cause is Cause.OVER_LIMIT)
+    since = now if history.since is None else history.since
+    history = History(recent, history.row + 1, unready, over_limit, since)
     if (why := _reason_to_stay_down(policy, ending, stop_on_limit)) is not None:
         return StayDown(why), history
     for exits in (recent, unready):

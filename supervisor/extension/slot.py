@@ -45,6 +45,8 @@ class WorkerSlot:
     ) -> None:
         self.worker = worker
         self.history = History()
+        self.last_end = ""
+        """Why the last worker ended that has ended by itself or was given up; empty if none has."""
         self.starts = 0
         self.mark = ""
         """Identifies one start. The worker's process and all processes that it starts have it in their environment."""

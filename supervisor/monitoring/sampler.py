@@ -150,7 +150,7 @@ class Sampler:
             if thorough:
                 rss = max(rss, *(peak_rss(worker.pid) for _, worker in running if worker.pid is not None), 0)
             spent_s = sum(usage.spent_s for usage in usages)
-            extension.account.sampled(spent_s, rss, sum(usage.processes for usage in usages))
+            extension.account.sampled(now, spent_s, rss, sum(usage.processes for usage in usages))
         return over
 
     def _is_busy(self, now: float) -> bool:

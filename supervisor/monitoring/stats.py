@@ -21,6 +21,8 @@ RELOADING = "reloading"
 
 def of_extension(extension: Extension, now: float) -> ExtensionStats:
     """The stats of one extension; the use of resources is that of the last sample. `now` is on the loop's clock."""
+    from supervisor.monitoring.alarms import alarms_of  # `supervisor.preload` has imported it
+
     account = extension.account
     running = [worker for worker in extension.all_workers if worker.is_running]
     up = [worker.started_at for worker in extension.workers if worker.state.is_up]
@@ -48,6 +50,7 @@ def of_extension(extension: Extension, now: float) -> ExtensionStats:
         in_client=extension.found.link is not None,
         tools=len(extension.tools),
         definition_tokens=definition_tokens(extension),
+        alarms=tuple(alarms_of(extension, now, time.time())),
         **account.counters(),
     )
 

@@ -168,8 +168,11 @@ class Reloader:
             return
 
         def discovered(discovery: Discovery | None) -> None:
-            known = [_known(extension) for extension in extensions]
-            then([] if discovery is None else plan_all(known, discovery))
+            if discovery is None:
+                then([])
+                return
+            self._supervisor.skipped = discovery.skipped
+            then(plan_all([_known(extension) for extension in extensions], discovery))
 
         self._take(self._rediscover(), discovered)
 

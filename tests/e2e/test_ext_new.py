@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NEEDED = {"python": "python3", "typescript": "node", "sh": "jq", "go": "go"}
+NEXT = {
+    language: ["zot ext test .", *own, 'zot -p -e . "/my-first"']
+    for language, own in {
+        "python": ["python3 -m unittest discover tests"],
+        "typescript": ["npm test"],
+        "sh": [],
+        "go": ["go test ./..."],
+    }.items()
+}
 BUILD = {"go": ["go", "build", "-o", "bin/my_first", "."]}
 """As its README says, at first and after each change."""
 
@@ -33,7 +42,7 @@ def made(zot, tmp_path):
         assert outcome.status == 0, outcome.stderr
         lines = [line.strip() for line in outcome.text.splitlines()]
         assert lines[2] == f"cd {tmp_path / 'my-first'}"
-        assert lines[-2:] == ["zot ext test .", 'zot -p -e . "/my-first"']
+        assert lines[-len(NEXT[language]) :] == NEXT[language]
         return tmp_path / "my-first"
 
     return make

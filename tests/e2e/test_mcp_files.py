@@ -51,6 +51,30 @@ def test_an_entry_runs_once_it_is_trusted_and_until_it_changes(zot, project):
     assert any("never seen" in line for line in run(zot).warnings)
 
 
+def test_a_server_is_known_by_its_file_and_entry_and_its_tools_by_their_own_names(zot, project):
+    file = write_servers(project / ".mcp.json", **{"my/one": ECHO})
+    place = f"{file}, entry my/one"
+    with hosting(zot, flags=("--trust-project",)):
+        shown = zot.run("ext", "status", "my_one")
+        assert f"\nfile        {place}\n" in shown.text
+        assert "\nfolder" not in shown.text
+        record = json.loads(zot.run("ext", "status", "my_one", "--json").stdout)
+        assert (record["mcp_file"], record["mcp_entry"]) == (str(file), "my/one")
+        for name in ("echo", "mcp__my_one__echo"):
+            assert zot.run("ext", "call", "my_one", name, '{"text": "hi"}').text == "hi\n"
+        wrong = zot.run("ext", "call", "my_one", "ecko")
+        assert (wrong.status, wrong.stdout) == (2, b"")
+    idle = zot.run("ext", "status", "my_one")
+    assert f"\nfile        {file} (project), entry my/one\n" in idle.text
+
+
+def test_a_scope_has_one_name(zot, project):
+    write_servers(zot.home / "mcp.json", two=ECHO)
+    both = {("user", "two"), ("project", "one")}
+    for family in ("ext", "mcp"):
+        assert {tuple(line.split()[:2]) for line in zot.run(family, "list").text.splitlines()} >= both
+
+
 def test_a_named_file_needs_no_trust_and_no_discovery(zot, project):
     file = write_servers(zot.folder / "mine.json", mine={**ECHO, "args": [str(project / "server.sh")]})
     with hosting(zot, flags=("--no-ext", "--mcp-config", str(file))) as host:

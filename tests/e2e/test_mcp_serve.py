@@ -201,6 +201,13 @@ def test_a_client_that_is_gone_ends_it(zot, folders):
     assert (outcome.status, outcome.leftovers) == (0, [])
 
 
+def test_a_client_that_leaves_early_is_no_error(zot, folders):
+    """Nobody waited for the extensions that had not said hello by then."""
+    silent = extension(zot.folder, "silent")
+    outcome = zot.run("mcp", "serve", "-q", *flags([*folders, silent]), stdin=subprocess.DEVNULL)
+    assert (outcome.status, outcome.stderr, outcome.leftovers) == (0, "", [])
+
+
 def test_a_client_that_does_not_read_is_not_waited_for(zot, folders):
     """More answers than the server keeps: it ends, stops its extensions, and says why."""
     with McpClient(zot, *flags(folders)) as client:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
+    from supervisor.discovery.skipped import Skipped
     from supervisor.loop.future import Failure
 
 
@@ -72,6 +73,7 @@ class FakeServed:
     def __init__(self, loop: Loop, names: tuple[str, ...] = ("alpha", "beta")) -> None:
         self._loop = loop
         self.extensions = [FakeExtension(name) for name in names]
+        self.skipped: list[Skipped] = []
         self.sampled_at = -1000.0
         self.samples = 0
         self.restarted: list[str] = []
@@ -289,6 +291,7 @@ def extension_stats(**fields: Any) -> ExtensionStats:
             "p99_ms": None,
             "latency_ms": (),
             "in_client": False,
+            "alarms": (),
             **fields,
         }
     )

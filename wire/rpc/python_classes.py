@@ -36,12 +36,19 @@ ANSWERS = {
         "Forked",
     ),
     "rpc/sessions.py": ("Session",),
-    "stats.py": ("ExtensionStats",),
+    "stats.py": ("Alarm", "ExtensionStats"),
 }
 """What the methods of a runtime return, by the file that defines it."""
 HOST_ANSWERS = {
     "stats.py": ("HostStats", "Stats"),
-    "control.py": ("HostInfoReply", "LimitUse", "PendingRequest", "ExtensionStatus", "ReloadOutcome"),
+    "control.py": (
+        "SkippedExtension",
+        "HostInfoReply",
+        "LimitUse",
+        "PendingRequest",
+        "ExtensionStatus",
+        "ReloadOutcome",
+    ),
     "frames/definitions.py": (
         "ContentBlock",
         "ToolResult",

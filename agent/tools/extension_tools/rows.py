@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING
 
 from agent.tools.extension_tools.report import Row, advice
-from supervisor.discovery.found import Scope
 from supervisor.extension.lifecycle import State
 from supervisor.reload.of_dialect import is_of
 from wire.text import one_line, printable, valid_text
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.discovery.discover import Discovery
-    from supervisor.discovery.found import Found
     from supervisor.discovery.skipped import Skipped
     from supervisor.extension.extension import Extension
     from supervisor.supervisor import Supervisor
@@ -37,7 +35,7 @@ def rows_of(supervisor: Supervisor, dialect: str, parents: Sequence[Path], disco
     others = [
         Row(
             name=found.manifest.name,
-            scope=_scope(found),
+            scope=found.scope.label,
             folder=_shown(found.place),
             state="trusted, not started yet: call extensions_reload",
         )
@@ -65,7 +63,7 @@ def _row(extension: Extension, supervisor: Supervisor, skipped: Skipped | None) 
         state += "; its files have changed since it was started: call extensions_reload"
     return Row(
         name=extension.name,
-        scope=_scope(found),
+        scope=found.scope.label,
         state=valid_text(state),
         folder=_shown(found.place),
         tools=tuple(tools),
@@ -77,11 +75,6 @@ def _row(extension: Extension, supervisor: Supervisor, skipped: Skipped | None) 
         log=_shown(extension.log.path),
         last_lines=last_lines(extension.log.path),
     )
-
-
-def _scope(found: Found) -> str:
-    """The scope in the words of `extensions_manage`."""
-    return {Scope.PROJECT: "project", Scope.GLOBAL: "user"}.get(found.scope, found.scope.label)
 
 
 def _state(extension: Extension) -> str:
@@ -104,7 +97,7 @@ def _row_of_skipped(skipped: Skipped, parents: Sequence[Path]) -> Row:
         scope = "project" if parents and skipped.folder.is_relative_to(parents[0]) else "user"
         name, state = skipped.name, skipped.reason if not skipped.is_error else f"failed: {skipped.reason}"
     else:
-        name, scope = found.manifest.name, _scope(found)
+        name, scope = found.manifest.name, found.scope.label
         state = f"{skipped.reason}, so it does not run: {advice(name)}"
     return Row(name=valid_text(name), scope=scope, state=valid_text(state), folder=_shown(skipped.folder))
 

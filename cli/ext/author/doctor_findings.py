@@ -5,8 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-from cli.doctor.checks import Level
-from cli.doctor.finding import SLOW_S, DoctorFinding, some
+from cli.doctor.finding import SLOW_S, DoctorFinding, Level, some
 from cli.ext.author import other_dialects
 from cli.ext.author.diagnosis import why_no_hello, why_no_start, will_not_travel
 from cli.ext.author.start_facts import Facts

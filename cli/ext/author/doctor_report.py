@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cli.doctor.checks import Level
-from cli.doctor.finding import DoctorFinding, worst
+from cli.doctor.finding import DoctorFinding, Level, worst
 from cli.ext.author.doctor_findings import judge, judge_manifest
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.copilot.manifest import has_no_exec
@@ -270,7 +269,7 @@ def _record(report: Report) -> dict[str, Any]:
     }
     if (result := report.result) is not None:
         record |= {
-            "scope": result.found.scope.label,
+            "scope": result.found.scope.recorded,
             "dialect": result.found.manifest.dialect,
             "ready_ms": None if result.ready_s is None else round(result.ready_s * 1000, 1),
             "ready": result.phase.value,

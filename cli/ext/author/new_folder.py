@@ -24,6 +24,7 @@ SUFFIX = ".template"
 HIDDEN = {"gitignore": ".gitignore"}
 COPILOT = "copilot"
 """The language of an extension for the Copilot CLI."""
+OWN_TESTS = {"python": "python3 -m unittest discover tests", "typescript": "npm test", "go": "go test ./..."}
 FIRST_STEPS = {"go": "go build -o bin/{tool} ."}
 ROOT = Path(__file__).parents[3]
 PYTHON_SDKS = (ROOT / "zotext", ROOT.parents[1] / "zotext")
@@ -157,7 +158,8 @@ def _next_steps(name: str, language: str, target: Path) -> list[str]:
         ]
     tool = values_for(name)["tool"]
     first = [FIRST_STEPS[language].format(tool=tool)] if language in FIRST_STEPS else []
-    return [f"cd {_quoted(str(target))}", *first, "zot ext test .", f'zot -p -e . "/{name}"']
+    tests = ["zot ext test .", *([OWN_TESTS[language]] if language in OWN_TESTS else [])]
+    return [f"cd {_quoted(str(target))}", *first, *tests, f'zot -p -e . "/{name}"']
 
 
 def has_sdk() -> bool:

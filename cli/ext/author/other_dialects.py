@@ -6,8 +6,7 @@ import re
 import signal
 from typing import TYPE_CHECKING
 
-from cli.doctor.checks import Level
-from cli.doctor.finding import SLOW_S, DoctorFinding, some
+from cli.doctor.finding import SLOW_S, DoctorFinding, Level, some
 from supervisor.discovery.kind import COPILOT
 from supervisor.harness.checkup import Force
 from supervisor.harness.recorded_process import HandshakePhase

@@ -17,6 +17,7 @@ from cli.hosts.find import close, connect, listed, survey
 from cli.json_line import print_json
 from supervisor.control.client import HostError
 from wire import control, frames
+from wire.dialects.mcp.tools import public_name
 from wire.exit_codes import Status
 from wire.framing import DEFAULT_FRAME_LIMIT
 from wire.suggest import no_such
@@ -44,7 +45,7 @@ def run_call(name: str, tool: str, text: str, pid: int | None, *, timeout: str |
         args = _arguments(text)
         with _host_with(name, pid) as client:
             tools = client.ask(control.Registered(client.next_id()), control.Registrations).tools
-            _require_tool(name, tool, tools)
+            tool = _registered_name(name, tool, tools)
             result = _call(client, name, tool, args, timeout_s)
     except KeyboardInterrupt:
         return Status.INTERRUPTED.exit_code
@@ -116,10 +117,13 @@ def _host_with(name: str, pid: int | None) -> ControlClient:
     raise CommandLineError(no_such("extension in a running host", name, sorted(known)))
 
 
-def _require_tool(name: str, tool: str, tools: tuple[control.ToolInfo, ...]) -> None:
+def _registered_name(name: str, tool: str, tools: tuple[control.ToolInfo, ...]) -> str:
+    """The name that the host knows the tool by: its own, or for one of an MCP server also that which the server gives
+    it. Raises `HostError` and `CommandLineError`."""
     own = {info.name for info in tools if info.extension == name}
-    if tool in own:
-        return
+    for each in (tool, public_name(name, tool)):
+        if each in own:
+            return each
     other = next((info.extension for info in tools if info.name == tool), None)
     if other is not None:
         raise CommandLineError(f"{name} has no tool {tool!r}: it belongs to {other}; zot ext call {other} {tool}")

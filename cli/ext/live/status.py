@@ -85,7 +85,9 @@ def _print_not_running(name: str, unanswering: list[int], *, as_json: bool) -> i
     facts = [f"{one_line(name, 200)}: {state}", f"{'why':<{LABEL}}{one_line(why, 2000)}", f"{'to do':<{LABEL}}{to_do}"]
     if found is not None:
         label = "folder" if found.kind.has_folder else "file"
-        facts.append(f"{label:<{LABEL}}{one_line(found.where, 4096)}")
+        entry = "" if found.mcp_found is None or found.mcp_found.mcp_entry is None else found.mcp_found.mcp_entry.key
+        where = f"{found.where}, entry {entry}" if entry else found.where
+        facts.append(f"{label:<{LABEL}}{one_line(where, 4096)}")
     facts.append(f"{'log':<{LABEL}}{log}{'' if log.exists() else ' (none yet)'}")
     _print(facts, log)
     return 1

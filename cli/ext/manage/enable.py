@@ -78,7 +78,7 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, on: bool, as_j
             {
                 "action": word,
                 "name": extension.name,
-                "scope": extension.scope.label,
+                "scope": extension.scope.recorded,
                 "dir": str(extension.runs_in),
                 "enabled": on,
                 "changed": changed,

@@ -81,7 +81,7 @@ def _record(details: Details, size: DefinitionSize | None, hosts: list[int]) -> 
     extension = details.extension
     return {
         "name": extension.name,
-        "scope": extension.scope.label,
+        "scope": extension.scope.recorded,
         "dir": str(extension.runs_in),
         "mcp_file": None if extension.mcp_file is None else str(extension.mcp_file),
         "broken": extension.trouble or None,

@@ -120,7 +120,7 @@ def _record(result: InstallResult) -> None:
         {
             "action": "installed",
             "name": extension.name,
-            "scope": extension.scope.label,
+            "scope": extension.scope.recorded,
             "dir": str(extension.folder),
             "replaced": result.before is not None,
             "enabled": extension.found.manifest.is_enabled,

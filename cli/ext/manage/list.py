@@ -139,7 +139,7 @@ def _record(extension: Installed, home: Path, size: DefinitionSize | None) -> di
     trusted = _trusted(extension, home)
     return {
         "name": extension.name,
-        "scope": extension.scope.label,
+        "scope": extension.scope.recorded,
         "dir": str(extension.runs_in),
         "version": manifest and manifest.version,
         "enabled": None if manifest is None else manifest.is_enabled,

@@ -75,7 +75,7 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, yes: bool, pur
             {
                 "action": "removed",
                 "name": extension.name,
-                "scope": extension.scope.label,
+                "scope": extension.scope.recorded,
                 "dir": str(extension.runs_in),
                 "data_dir": None if done.data is None else str(done.data),
                 "moved": [str(path) for path in done.moved],

@@ -125,7 +125,7 @@ def _run(
 
 
 def _who(extension: Installed) -> dict[str, Any]:
-    return {"name": extension.name, "scope": extension.scope.label, "dir": str(extension.folder)}
+    return {"name": extension.name, "scope": extension.scope.recorded, "dir": str(extension.folder)}
 
 
 def _record(done: Update) -> dict[str, Any]:

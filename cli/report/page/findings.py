@@ -9,9 +9,9 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from cli.number_format import bytes_text, count_text, duration_text, percent_text, plural
+from supervisor.accounting.growth import growth
 
 if TYPE_CHECKING:
-    from array import array
     from collections.abc import Iterable, Iterator
 
     from cli.report.reading.recording import Figures, RecordedRun
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 HOG_CPU_S = 1.0
 HOG_AGAINST_MEAN = 3.0
 HOG_SHARE = 0.05
-GROWTH = 1.5
-"""The memory of the last quarter, divided by that of the first. Growth must reach this ratio and `GROWTH_BYTES`."""
-GROWTH_BYTES = 20 * 2**20
-GROWTH_SAMPLES = 12
-GROWTH_LOOKED_AT = 400
 SLOW_MS = 500.0
 SLOW_AGAINST_MEDIAN = 5.0
 
@@ -35,6 +30,7 @@ class Trouble(Enum):
     UNWELL = "Not well at the end"
     LIMIT = "Over a limit"
     EXITS = "Ended by themselves"
+    ENDED = "Ended by zot"
     TIMEOUTS = "Did not answer in time"
     ERRORS = "Calls that failed"
     HOG = "Most of the processor"
@@ -88,10 +84,11 @@ def _counted(extension: Figures, exits: int) -> Iterator[tuple[Trouble, float, s
         yield Trouble.GIVEN_UP, max(exits, extension.restarts), extension.failure
     elif extension.failure:
         yield Trouble.UNWELL, 1.0, extension.failure
-    if (exits or extension.restarts) and extension.state != "failed":
-        ended = plural(exits, "time") if exits else ""
-        again = f"{extension.restarts} restarted" if extension.restarts else ""
-        yield Trouble.EXITS, max(exits, extension.restarts), ", ".join(part for part in (ended, again) if part)
+    if exits and extension.state != "failed":
+        again = f", {extension.restarts} restarted" if extension.restarts else ""
+        yield Trouble.EXITS, max(exits, extension.restarts), plural(exits, "time") + again
+    if (ended := (extension.exits_by_host or 0) - (extension.limit_breaches or 0)) > 0:
+        yield Trouble.ENDED, ended, plural(ended, "time")
     if extension.limit_breaches:
         yield Trouble.LIMIT, extension.limit_breaches, plural(extension.limit_breaches, "time")
     if extension.timeouts:
@@ -126,24 +123,11 @@ def _slow(figures: Iterable[Figures]) -> Iterator[Case]:
 
 
 def exits_of(recording: RecordedRun) -> Counter[str]:
-    """How many processes of each extension ended although nobody had asked for it. Recordings of older versions do not
-    count them: what happened on the timeline is counted then."""
+    """How many processes of each extension ended by themselves: neither was that asked for, nor did the host decide on
+    it. Recordings of older versions do not count them: what happened on the timeline is counted then."""
     exits = Counter(happening.extension for happening in recording.happenings if happening.kind == "exited")
     for extension in recording.figures:
         if extension.unexpected_exits is not None:
-            exits[extension.name] = extension.unexpected_exits
+            by_host = extension.limit_breaches if extension.exits_by_host is None else extension.exits_by_host
+            exits[extension.name] = max(0, extension.unexpected_exits - (by_host or 0))
     return exits
-
-
-def growth(rss_bytes: array[float]) -> tuple[float, float] | None:
-    """The memory, in bytes, of the first and of the last quarter, if it grew in each quarter and by much; else None. A
-    restart lowers the memory, so it does not count as growth."""
-    there = [value for value in rss_bytes[:: max(1, len(rss_bytes) // GROWTH_LOOKED_AT)] if value > 0]  # leaves out NaN
-    if len(there) < GROWTH_SAMPLES:
-        return None
-    quarter = len(there) // 4
-    parts = [median(there[index * quarter : (index + 1) * quarter]) for index in range(4)]
-    first, last = parts[0], parts[-1]
-    if last < first * GROWTH or last - first < GROWTH_BYTES or parts != sorted(parts):
-        return None
-    return first, last

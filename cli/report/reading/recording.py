@@ -66,6 +66,8 @@ class Figures:
     """All processes that ended, also those that were stopped in good order."""
     unexpected_exits: int | None = None
     """Those of them that nobody had asked for; None in recordings of older versions."""
+    exits_by_host: int | None = None
+    """Those of `unexpected_exits` that the host decided on; None in recordings of older versions."""
     definition_tokens: int | None = None
     """About the tokens of the definitions of its tools; None if that is not recorded."""
     in_client: bool = False
@@ -75,6 +77,7 @@ class Figures:
 COUNTED_ALIKE = (
     "state", "exit_status", "rss_peak_bytes", "frames_in", "frames_out", "bytes_in", "bytes_out", "calls", "errors",
     "timeouts", "blocks", "junk_lines", "p50_ms", "p99_ms", "restarts", "exits", "unexpected_exits",
+    "exits_by_host",
 )  # fmt: skip
 """Fields with the same name in `Figures`, in a result record and in a sample."""
 

@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from cli.doctor import checks
-from cli.doctor.checks import Check, Level, examine
+from cli.doctor.checks import examine
+from cli.doctor.finding import Check, Level
 from supervisor.cleanup.host_record import HostRecord
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.trust_store import TrustStore
@@ -87,7 +88,8 @@ def test_json_has_every_check(home: Path):
     assert [(check["name"], check["message"]) for check in failed] == [
         ("extensions", "broken: cannot start /nowhere/program: no such file")
     ]
-    assert all(check.keys() == {"name", "level", "message", "advice"} for check in said["checks"])
+    keys = {"name", "level", "message", "advice", "host", "extension", "kind", "since"}
+    assert all(check.keys() == keys for check in said["checks"])
 
 
 def test_the_names_of_all_checks(home: Path):

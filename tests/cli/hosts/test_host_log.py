@@ -40,6 +40,14 @@ def test_a_line_for_a_person():
     ]
 
 
+def test_a_level_is_not_said_twice():
+    """A notice of the kind `warning` has that level; in JSON both fields stay."""
+    doubled = HostEvent("warning", "writes junk", "warning", "guard")
+    assert logged(doubled) == ["2026-11-22T12:00:00.005+00:00 warning            guard: writes junk"]
+    (line,) = logged(doubled, form=LogFormat.json)
+    assert (json.loads(line)["level"], json.loads(line)["event"]) == ("warning", "warning")
+
+
 def test_json_has_the_same_in_order():
     (crash, serving) = logged(CRASH, SERVING, form=LogFormat.json)
     assert json.loads(crash) == {

@@ -5,12 +5,14 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.console import Console
 
+from cli.number_format import BLOCKS
 from cli.top.model import COLUMNS, HISTORY, SORT_KEYS, Histories, Mode, View
 from cli.top.screen import About, page_height, screen, table
 from tests.support.busy_stats import BUSY, stats_of
 from tests.support.control_peer import extension_stats, host_stats
-from wire.stats import Stats
+from wire.stats import Alarm, Stats
 
 many = {f"extension-{number}": extension_stats(cpu_percent=float(number)) for number in range(300)}
 names = st.text(min_size=1, max_size=70)
@@ -167,10 +169,27 @@ def test_every_mode_fits_every_terminal(width, height, mode, back):
 
 def test_the_selected_row_is_marked_and_the_footer_has_the_keys():
     lines = screen(ONE, View(selected="other"), SEEN, (80, 24), ascii_only=False, waiting="")
-    marked = [line.plain.split()[0] for line in lines[4:6] if any(span.style == "reverse" for span in line.spans)]
+    marked = [line.plain.split()[0] for line in lines[4:6] if line.style == "reverse"]
     assert marked == ["other"]
     for width in (80, 120):
         foot = about(View(), width)[-1]
         assert all(key in foot for key in ("Enter details", "l logs", "r restart", "? help", "q quit"))
     assert about(View(), 60)[-1].endswith("? help  q quit")
     assert about(View(), said="guard is being started again")[-1] == "guard is being started again"
+
+
+def test_the_sparklines_of_the_selected_row_are_not_reversed():
+    """Reversed blocks show the rest of their cells: an idle line would look full."""
+    _, row = table(ONE, ["other"], View(selected="other"), SEEN, 120, ascii_only=False)
+    console = Console(force_terminal=True, color_system="standard", width=120)
+    reversed_ = {segment.text for segment in row.render(console) if segment.style and segment.style.reverse}
+    assert any("other" in text for text in reversed_)
+    assert not any(set(text) & set(BLOCKS) for text in reversed_)
+    assert set(row.plain) & set(BLOCKS)
+
+
+def test_an_alarm_marks_its_row():
+    grows = Alarm("memory_grows", "its memory only grows: 30 to 90 MiB", None)
+    stats = stats_of(leak=extension_stats(alarms=(grows,)), good=extension_stats())
+    rows = [line.split()[:3] for line in drawn(stats, View(), 120, 24)[4:6]]
+    assert sorted(rows) == [["good", "ready", "0.0"], ["leak", "ready", "!"]]

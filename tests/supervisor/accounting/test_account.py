@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.accounting.account import Account
+from supervisor.accounting.account import TRACKED, Account, MemoryTrack
 from supervisor.accounting.latency import Histogram
 
 DURATIONS = st.lists(st.floats(1e-6, 3600, allow_nan=False), min_size=1, max_size=200)
@@ -49,7 +49,7 @@ def test_odd_durations_are_counted(odd: float):
 def test_samples_only_raise(samples: list[tuple[float, int, int]]):
     account, before = Account(), 0.0
     for cpu, rss, processes in samples:
-        account.sampled(cpu, rss, processes)
+        account.sampled(0.0, cpu, rss, processes)
         assert account.cpu_s >= before
         before = account.cpu_s
         assert account.rss_peak >= rss
@@ -58,10 +58,30 @@ def test_samples_only_raise(samples: list[tuple[float, int, int]]):
 
 def test_the_last_word_on_cpu_is_the_exit_of_each_process():
     account = Account()
-    account.sampled(2.0, 100, 1)
+    account.sampled(0.0, 2.0, 100, 1)
     account.exited("exit 0", cpu_s=3.0, rss_peak=50)
     assert account.cpu_s == 3.0
-    account.sampled(1.0, 10, 1)
+    account.sampled(1.0, 1.0, 10, 1)
     account.exited("signal SIGKILL", cpu_s=0.5, rss_peak=700)
     cost = account.cost("exited")
     assert (cost.cpu_ms, cost.rss_peak_bytes, cost.exits, cost.exit_status) == (4000, 700, 2, "signal SIGKILL")
+
+
+@given(st.lists(st.floats(0.01, 100), max_size=400))
+def test_a_track_of_memory_is_bounded_and_reaches_back_to_its_first_sample(steps: list[float]):
+    track, now = MemoryTrack(), 5.0
+    for number, step in enumerate(steps):
+        track.add(now, number)
+        now += step
+    assert len(track.samples) <= TRACKED
+    assert track.samples == sorted(set(track.samples))
+    assert track.samples[:1] == ([0] if steps else [])
+    assert track.began_at == (5.0 if steps else 0.0)
+
+
+def test_the_memory_before_the_end_of_a_process_is_forgotten():
+    account = Account()
+    account.sampled(1.0, 0.0, 100, 1)
+    account.exited("exit 1", cpu_s=0.0, rss_peak=100)
+    account.sampled(1.2, 0.0, 10, 1)
+    assert (account.memory.samples, account.memory.began_at) == ([10], 1.2)

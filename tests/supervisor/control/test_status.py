@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.accounting.limits import MIB, Reading
-from supervisor.control.status import PENDING_LIMIT, limits_used, status_of
+from supervisor.accounting.limits import MIB, Reading, limits_used
+from supervisor.control.status import PENDING_LIMIT, status_of
 from supervisor.extension.lifecycle import State
 from tests.support.host import LATER, Host
-from wire import control
 from wire.manifest import Limits
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from wire import control
 
 ALL_KINDS = """
 send(type="hello", name="x", capabilities=["cancel"])
@@ -82,11 +83,11 @@ def test_the_use_is_that_of_the_worker_nearest_to_the_limit():
     readings = [Reading(3 * MIB, 1.0, None, 2, None, 5.0), Reading(9 * MIB, 0.5, 20.0, 1, None, None)]
     limits = Limits(rss_mb=10, cpu_percent=50, cpu_seconds=3, open_files=64, frames_per_s=100, log_mb=1)
     assert list(limits_used(limits, readings)) == [
-        control.LimitUse("rss_mb", 10, 9),
-        control.LimitUse("cpu_percent", 50, 20),
-        control.LimitUse("cpu_seconds", 3, 1),
-        control.LimitUse("open_files", 64, None),
-        control.LimitUse("frames_per_s", 100, 5),
+        ("rss_mb", 10, 9),
+        ("cpu_percent", 50, 20),
+        ("cpu_seconds", 3, 1),
+        ("open_files", 64, None),
+        ("frames_per_s", 100, 5),
     ]
-    assert [use.used for use in limits_used(limits, [])] == [None] * 5
+    assert [used for _, _, used in limits_used(limits, [])] == [None] * 5
     assert list(limits_used(Limits(), readings)) == []

@@ -8,8 +8,7 @@ from tests.support.extension_folder import folder
 
 
 def test_each_fault_of_an_extension_has_a_finding_with_advice(tmp_path):
-    from cli.doctor.checks import Level
-    from cli.doctor.finding import worst
+    from cli.doctor.finding import Level, worst
     from cli.ext.author.doctor_findings import judge
     from supervisor.harness.checkup import CheckupResult, Force
     from supervisor.harness.program_facts import look

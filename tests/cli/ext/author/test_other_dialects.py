@@ -66,7 +66,7 @@ def test_the_doctor_says_of_a_faulty_server_what_is_true_of_it(zot, tmp_path, fa
 
 def test_a_server_that_its_stdin_does_not_end_is_no_failure(tmp_path, monkeypatch):
     """A finding of the policy: the real end takes seconds."""
-    from cli.doctor.checks import Level
+    from cli.doctor.finding import Level
     from cli.ext.author import other_dialects
     from cli.ext.author.doctor_findings import judge
     from supervisor.harness.checkup import CheckupResult, Force

@@ -28,9 +28,9 @@ def test_an_extension_is_installed_listed_disabled_updated_and_removed(zot, made
     assert outcome.stderr == ""
     header, bad, good = outcome.text.splitlines()
     assert header.split() == ["scope", "name", "version", "enabled", "language", "trusted", "tokens", "source", "dir"]
-    assert bad.split()[:4] == ["global", "broken", "-", "broken"]
+    assert bad.split()[:4] == ["user", "broken", "-", "broken"]
     assert f"{broken} manifest: name must be 1 to 64 characters" in bad
-    assert good.split() == ["global", "guard", "1.0", "yes", "-", "-", "-", str(made), str(folder)]
+    assert good.split() == ["user", "guard", "1.0", "yes", "-", "-", "-", str(made), str(folder)]
     first, second = run(zot, "ext", "list", "--json").json_lines
     assert first["broken"].startswith("manifest: name must be")
     assert {**second, "broken": 1} == {**second, "broken": 1, "name": "guard", "enabled": True, "dir": str(folder)}
@@ -49,7 +49,7 @@ def test_an_extension_is_installed_listed_disabled_updated_and_removed(zot, made
     assert (done["action"], done["from"], done["local_changes"]) == ("up to date", done["to"], False)
 
     told = run(zot, "ext", "info", "guard").text
-    assert f"folder        {folder} (global)\n" in told
+    assert f"folder        {folder} (user)\n" in told
     assert "local changes none\n" in told
     assert "running       in no host\n" in told
     (known,) = run(zot, "ext", "info", "guard", "--json").json_lines

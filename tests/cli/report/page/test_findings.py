@@ -6,8 +6,9 @@ from array import array
 
 import pytest
 
-from cli.report.page.findings import Trouble, exits_of, findings_of, growth
+from cli.report.page.findings import Trouble, exits_of, findings_of
 from cli.report.reading.recording import Figures, Happening, RecordedRun, Source, Track
+from supervisor.accounting.growth import growth
 
 MIB = 2**20
 
@@ -43,6 +44,22 @@ def test_the_count_of_the_host_is_more_than_what_the_timeline_tells():
     assert exits_of(recording(Figures("a", exits=6, unexpected_exits=5), happenings=exited)) == {"a": 5}
 
 
+def test_an_extension_that_zot_ended_has_not_ended_by_itself():
+    over = Figures("over", state="ready", restarts=3, unexpected_exits=3, exits_by_host=3, limit_breaches=3)
+    hung = Figures("hung", state="ready", restarts=2, unexpected_exits=3, exits_by_host=2, limit_breaches=0)
+    asked = Figures("asked", state="ready", restarts=1, unexpected_exits=0, exits_by_host=0)
+    older = Figures("older", state="ready", restarts=2, unexpected_exits=2, limit_breaches=2)
+    recorded = recording(over, hung, asked, older)
+    told = {
+        finding.trouble: [(case.extension, case.said) for case in finding.cases] for finding in findings_of(recorded)
+    }
+    assert told == {
+        Trouble.LIMIT: [("over", "3 times"), ("older", "2 times")],
+        Trouble.EXITS: [("hung", "1 time, 2 restarted")],
+        Trouble.ENDED: [("hung", "2 times")],
+    }
+
+
 def test_a_hog_uses_a_multiple_of_the_others():
     quiet = [Figures(f"quiet-{index}", cpu_s=1.0) for index in range(9)]
     (found,) = findings_of(recording(*quiet, Figures("hog", cpu_s=91.0)))
@@ -67,8 +84,9 @@ def test_slow_is_slower_than_the_others_are():
         ([10 + 5 * (at % 10) for at in range(40)], False),
         ([float("nan"), 0, *(10 + 5 * at for at in range(40))], True),
         ([10, 300], False),
+        ([*range(10, 110, 10), *[100] * 30], False),
     ],
-    ids=["leak", "flat", "little", "restarts", "absent at first", "too few"],
+    ids=["leak", "flat", "little", "restarts", "absent at first", "too few", "loaded"],
 )
 def test_growth_is_steady_and_large(mib, grown):
     values = array("d", [value * MIB for value in mib])

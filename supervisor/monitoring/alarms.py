@@ -1,0 +1,68 @@
+"""Tells what a person should look at in an extension: from its state, its last exits, its memory and its limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from supervisor.accounting.growth import growth
+from supervisor.accounting.limits import MIB, limits_used
+from supervisor.extension.generation import OVER_LIMITS
+from supervisor.extension.lifecycle import State
+from supervisor.extension.restart import HEALTHY_AFTER_S
+from wire.stats import Alarm
+from wire.text import counted, one_line, valid_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from supervisor.extension.extension import Extension
+    from supervisor.extension.slot import WorkerSlot
+
+
+Kind = Literal["failed", "over_limit", "restarting", "memory_grows", "near_limit"]
+WORST_FIRST: tuple[Kind, ...] = ("failed", "over_limit", "restarting", "memory_grows", "near_limit")
+RESTARTING = 3
+"""Exits in a row, none of them for a limit, that are an alarm."""
+NEAR = 0.9
+"""Fraction of a limit."""
+CREEPING = frozenset({"rss_mb", "cpu_seconds", "open_files"})
+"""Limits on what mostly grows. Rates and numbers of processes are often near theirs and come no nearer."""
+TEXT_LENGTH = 600
+
+
+def alarms_of(extension: Extension, now: float, wall: float) -> Iterator[Alarm]:
+    """The alarms of one extension, the worst first. `now` is on the loop's clock, `wall` the same moment in seconds
+    since the epoch. One of the embedding program has none: its process is not the host's."""
+    if extension.found.link is not None:
+        return
+    for kind, text, since in sorted(_found(extension, now), key=lambda each: WORST_FIRST.index(each[0])):
+        at = None if since is None else float(round(wall - (now - since)))
+        yield Alarm(kind, valid_text(one_line(text, TEXT_LENGTH)), at)
+
+
+def _found(extension: Extension, now: float) -> Iterator[tuple[Kind, str, float | None]]:
+    """Kind and text of each alarm, and since when on the loop's clock."""
+    for slot in extension.slots:
+        which = "" if len(extension.slots) == 1 else f"worker {slot.worker.index + 1}: "
+        history = slot.history
+        if slot.worker.state is State.FAILED:
+            yield ("failed", f"{which}{slot.worker.failure}", slot.worker.state_since)
+        elif history.over_limit and not _is_healthy(slot, now):
+            ended = f"ended {counted(history.over_limit, 'time')} for its limits"
+            last = slot.last_end.removeprefix(OVER_LIMITS)
+            yield ("over_limit", f"{which}{ended}, the last time: {last}", history.since)
+        elif history.row >= RESTARTING and not _is_healthy(slot, now):
+            ended = f"ended {history.row} times in a row"
+            yield ("restarting", f"{which}{ended}, the last time: {slot.last_end}", history.since)
+    memory = extension.account.memory
+    if (grown := growth(memory.samples)) is not None:
+        text = f"its memory only grows: {grown[0] / MIB:.0f} to {grown[1] / MIB:.0f} MiB"
+        yield ("memory_grows", text, memory.began_at)
+    readings = [worker.usage.reading for worker in extension.all_workers if worker.is_running]
+    for name, allowed, used in limits_used(extension.limits, readings):
+        if name in CREEPING and used is not None and used >= NEAR * allowed:
+            yield ("near_limit", f"near its limit: {name} {used:.4g} of {allowed:g}", None)
+
+
+def _is_healthy(slot: WorkerSlot, now: float) -> bool:
+    return slot.worker.state is State.READY and now - slot.worker.started_at >= HEALTHY_AFTER_S
