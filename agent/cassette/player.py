@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ VERSION = 1
 SHOWN_DIFFERENCES = 5
 REQUEST_DEPTH = 254
 """Levels of nesting of a recorded request: the most that can be written."""
+_DATE_AND_FOLDER = re.compile(r"\n\nCurrent date: \{\{date\}\}\nCurrent working directory: [^\n]*")
 
 
 class CassettePlayer:
@@ -84,7 +86,8 @@ class CassettePlayer:
             raise CassetteError(f"cassette {self._path} ends after {recorded}, but the run goes on; {self._advice}")
         names = Names.of(params, cwd=self._cwd, home=self._home, places=self._places)
         exchange = self._exchanges[self._played]
-        found = list(islice(differences(exchange["request"], names.request(params)), SHOWN_DIFFERENCES + 1))
+        recorded, asked = _compared(exchange["request"]), _compared(names.request(params))
+        found = list(islice(differences(recorded, asked), SHOWN_DIFFERENCES + 1))
         if found:
             raise CassetteMismatch(self._mismatch([str(difference) for difference in found]))
         self._played += 1
@@ -100,6 +103,19 @@ class CassettePlayer:
             shown[SHOWN_DIFFERENCES:] = ["and more"]
         head = f"the run differs from cassette {self._path}:{number + 1} at request {number} of {len(self._exchanges)}"
         return "\n".join([f"{head}; {self._advice}", *shown])
+
+
+def _compared(request: Json) -> Json:
+    """The canonical request as it is held against another one: its system prompt is one block that ends with the date
+    and the folder, and names files by their paths in the working folder. Recordings of earlier versions have one block,
+    the date before what extensions say, and such files by their whole paths."""
+    system = request.get("system")
+    if not isinstance(system, list) or not all(isinstance(block, dict) for block in system):
+        return request
+    text = "".join(str(block.get("text", "")) for block in system)
+    if (found := _DATE_AND_FOLDER.search(text)) is not None:
+        text = f"{(text[: found.start()] + text[found.end() :]).rstrip()}{found[0]}\n"
+    return {**request, "system": [{"type": "text", "text": text.replace("{{cwd}}/", "")}]}
 
 
 def _exchanges(file: Path, data: bytes) -> list[Json]:

@@ -198,7 +198,7 @@ class AutoCompactor:
         return ended
 
     def _overhead(self, options: Options) -> int:
-        return auto_compaction.overhead_of(options.system, self._offered())
+        return auto_compaction.overhead_of(options.system + options.system_end, self._offered())
 
     def _summarizer(self, options: Options) -> Summarizer:
         return Summarizer(

@@ -23,18 +23,20 @@ def system_prompt(
     home: Path | None,
     custom: str | None,
     appended: Sequence[str],
-    cwd: str,
-    today: date,
     skills: str = "",
     context: str = "",
 ) -> str:
-    """The custom text, else `HOME/SYSTEM.md`, else the built-in identity; then the appended texts, the list of skills,
-    and the texts of context files: what is the same in most projects comes first. The date and the folder come last:
-    the long beginning stays the same from day to day, and the provider serves it from its cache. Raises `OSError` for a
-    `SYSTEM.md` that is there and cannot be read: nobody would notice that its rules do not hold."""
+    """The part that does not change from day to day, nor from one copy of a project to the next, so that the provider
+    can serve it from its cache: the custom text, else `HOME/SYSTEM.md`, else the built-in identity; then the appended
+    texts, the list of skills, and the texts of context files. Raises `OSError` for a `SYSTEM.md` that is there and
+    cannot be read: nobody would notice that its rules do not hold."""
     base = (custom or "").strip() or _from_file(home) or IDENTITY
-    parts = [base, *(text for text in (*appended, skills, context) if text.strip())]
-    return "\n\n".join(parts) + f"\n\nCurrent date: {today:%Y-%m-%d}\nCurrent working directory: {cwd}\n"
+    return "\n\n".join([base, *(text for text in (*appended, skills, context) if text.strip())])
+
+
+def date_and_folder(today: date, cwd: str) -> str:
+    """The part that changes. It stands behind all of the other."""
+    return f"\n\nCurrent date: {today:%Y-%m-%d}\nCurrent working directory: {cwd}\n"
 
 
 def _from_file(home: Path | None) -> str:

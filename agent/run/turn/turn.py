@@ -141,7 +141,8 @@ class Turns:
         self._messages_asked, self._text_before = len(self._conversation.transcript), self.text
         params = build_params(
             model=options.model,
-            system=options.system + self._toolbox.instructions(),
+            system="\n".join(filter(None, (options.system, self._toolbox.instructions()))),
+            system_end=options.system_end,
             messages=self._conversation.transcript,
             tools=self._toolbox.offered(),
             max_tokens=options.reply_tokens,
