@@ -86,8 +86,8 @@ class CassettePlayer:
             raise CassetteError(f"cassette {self._path} ends after {recorded}, but the run goes on; {self._advice}")
         names = Names.of(params, cwd=self._cwd, home=self._home, places=self._places)
         exchange = self._exchanges[self._played]
-        recorded, asked = _compared(exchange["request"]), _compared(names.request(params))
-        found = list(islice(differences(recorded, asked), SHOWN_DIFFERENCES + 1))
+        both = _compared(exchange["request"]), _compared(names.request(params))
+        found = list(islice(differences(*both), SHOWN_DIFFERENCES + 1))
         if found:
             raise CassetteMismatch(self._mismatch([str(difference) for difference in found]))
         self._played += 1

@@ -36,6 +36,7 @@ class Summary(msgspec.Struct, frozen=True):
     reason: str = ""
     text: str = ""
     may_pass: bool = False
+    error_kind: str = ""
     """As in `ModelReply`."""
 
 
@@ -82,7 +83,7 @@ class Summarizer:
         text = text_of(reply.kept).strip()
         if reason := _fault(reply, text):
             status = Status.ERROR if reply.status is Status.OK else reply.status
-            return Summary(status, reason, may_pass=reply.may_pass)
+            return Summary(status, reason, may_pass=reply.may_pass, error_kind=reply.error_kind)
         before = len(self._conversation.transcript)
         self._conversation.compact(compaction.compacted(text, kept))
         after = len(self._conversation.transcript)

@@ -75,6 +75,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     status: TaskStatus
     reason: str = ""
     """Empty when the status is `ok`."""
+    error_kind: str | msgspec.UnsetType = msgspec.UNSET
+    """As in the `result` record; absent if no failed request to the model has ended the run."""
     may_pass: bool = False
     """Whether another attempt may end better: after a crash, and after an `error` or `rate_limit` of the server or the
     connection that is not certain to come again."""

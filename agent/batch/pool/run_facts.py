@@ -55,6 +55,7 @@ class ResultRecord(msgspec.Struct):
     extensions: dict[str, events.Cost] = {}
     answer: Raw | msgspec.UnsetType = msgspec.UNSET
     sent: tuple[events.SentPrompt, ...] | msgspec.UnsetType = msgspec.UNSET
+    error_kind: str | msgspec.UnsetType = msgspec.UNSET
 
 
 _KINDS: dict[bytes, type[msgspec.Struct]] = {

@@ -35,7 +35,10 @@ def runs(zot):
         tasks("one", "two", "three", "four"),
         outcome("one", text="Done.", usage=Usage(900, 300)),
         outcome(
-            "two", status=TaskStatus.CHECK_FAILED, reason="exit 1: 2 tests failed", setup=CommandEnd(0, 100, "made\n"),
+            "two",
+            status=TaskStatus.CHECK_FAILED,
+            reason="exit 1: 2 tests failed",
+            setup=CommandEnd(0, 100, "made\n"),
             check=CommandEnd(1, 2000, "E assert 1 == 2\n2 tests failed\n"),
         ),
         outcome("three", status=TaskStatus.TIMEOUT, reason="timeout", cost_usd=None),

@@ -176,7 +176,13 @@ def test_logs_end_with_the_check_and_the_status_of_the_task(zot, runs):
     write_events(runs, task="two", records=[RESULT, events.Done()])
     lines = [" ".join(line.split()) for line in run(zot, "batch", "logs", "runs", "two").text.splitlines() if line]
     assert lines[0].startswith("ok: 1 turn")
-    assert lines[1:] == ["setup exit 0, 0.1 s", "check exit 1, 2.0 s", "E assert 1 == 2", "2 tests failed", CHECK_FAILED]
+    assert lines[1:] == [
+        "setup exit 0, 0.1 s",
+        "check exit 1, 2.0 s",
+        "E assert 1 == 2",
+        "2 tests failed",
+        CHECK_FAILED,
+    ]
     write_events(runs, task="three", records=RECORDS[:2])
     assert run(zot, "batch", "logs", "runs", "three").text.splitlines()[-1] == "timeout: timeout"
     write_events(runs, records=[RESULT, events.Done()])
