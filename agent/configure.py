@@ -19,7 +19,7 @@ from agent.request_checks import UsageError, check, checked_folder
 from agent.run.auto_compaction import THRESHOLD
 from agent.run.budget import Budget, refusal
 from agent.run.context_files import NO_CONTEXT, as_text, find_context_files
-from agent.run.system_prompt import date_and_folder, system_prompt
+from agent.run.system_prompt import added_here, date_and_folder, system_prompt
 from agent.skills.offer import Offer, offer
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError, load_config
@@ -257,7 +257,7 @@ def _session(request: RunRequest, home: Path, cwd: str) -> Opened | None:
 
 def _player(path: str, cwd: str, places: dict[str, str]) -> CassettePlayer:
     try:
-        return CassettePlayer.load(path, cwd=cwd, places=places)
+        return CassettePlayer.load(path, cwd=cwd, places=places, explain=added_here)
     except CassetteError as error:
         raise UsageError(f"--replay: {error}") from None
 

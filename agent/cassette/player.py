@@ -18,9 +18,11 @@ from wire.text import counted
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 Json = dict[str, Any]
+if TYPE_CHECKING:
+    Explain = Callable[[Json, Json], str]
 
 VERSION = 1
 SHOWN_DIFFERENCES = 5
@@ -40,12 +42,14 @@ class CassettePlayer:
         cwd: str,
         home: str | None,
         places: Mapping[str, str] | None = None,
+        explain: Explain | None = None,
     ) -> None:
         self._path = path
         self._exchanges = exchanges
         self._cwd = cwd
         self._home = home
         self._places = places
+        self._explain = explain
         self._played = 0
 
     @classmethod
@@ -56,14 +60,16 @@ class CassettePlayer:
         cwd: str,
         home: str | None = None,
         places: Mapping[str, str] | None = None,
+        explain: Explain | None = None,
     ) -> CassettePlayer:
-        """Reads and checks a whole cassette. Raises CassetteError, which names the file and the line."""
+        """Reads and checks a whole cassette. `explain` gets a recorded request and one that differs, and returns why
+        and what to do; "" if it does not know. Raises CassetteError, which names the file and the line."""
         file = Path(path)
         try:
             data = file.read_bytes()
         except OSError as error:
             raise CassetteError(f"cannot read cassette {file}: {error.strerror}") from error
-        return cls(file, _exchanges(file, data), cwd=cwd, home=home, places=places)
+        return cls(file, _exchanges(file, data), cwd=cwd, home=home, places=places, explain=explain)
 
     @property
     def model(self) -> str | None:
@@ -89,7 +95,8 @@ class CassettePlayer:
         both = _compared(exchange["request"]), _compared(names.request(params))
         found = list(islice(differences(*both), SHOWN_DIFFERENCES + 1))
         if found:
-            raise CassetteMismatch(self._mismatch([str(difference) for difference in found]))
+            why = self._explain(*both) if self._explain is not None else ""
+            raise CassetteMismatch(self._mismatch(why or self._advice, [str(difference) for difference in found]))
         self._played += 1
         return names.played(exchange["reply"])
 
@@ -97,12 +104,12 @@ class CassettePlayer:
     def _advice(self) -> str:
         return f"record it again with --record {self._path}"
 
-    def _mismatch(self, shown: list[str]) -> str:
+    def _mismatch(self, advice: str, shown: list[str]) -> str:
         number = self._played + 1  # the header is line 1
         if len(shown) > SHOWN_DIFFERENCES:
             shown[SHOWN_DIFFERENCES:] = ["and more"]
         head = f"the run differs from cassette {self._path}:{number + 1} at request {number} of {len(self._exchanges)}"
-        return "\n".join([f"{head}; {self._advice}", *shown])
+        return "\n".join([f"{head}; {advice}", *shown])
 
 
 def _compared(request: Json) -> Json:

@@ -1,13 +1,16 @@
-"""Puts the system prompt together."""
+"""Puts the system prompt together, and tells what of a request is of this machine."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from agent.run.context_files import HEADING
+from agent.tools.catalogue import SKILL, SPECS
 from supervisor.home.small_file import read_file
+from wire.suggest import some
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
@@ -37,6 +40,23 @@ def system_prompt(
 def date_and_folder(today: date, cwd: str) -> str:
     """The part that changes. It stands behind all of the other."""
     return f"\n\nCurrent date: {today:%Y-%m-%d}\nCurrent working directory: {cwd}\n"
+
+
+def added_here(recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    """Names the tools of extensions and the context files that a request has and its recording has not, each with the
+    flag that leaves them out; "" if there are none. Both are as `agent.cassette` compares them."""
+    known = {*_tools(recorded), *(spec.name for spec in (*SPECS, SKILL))}
+    found = []
+    if tools := [name for name in _tools(asked) if name not in known]:
+        found.append(f"extensions here offer {some(tools, 3)} besides: --no-ext leaves those installed out")
+    if HEADING in str(asked.get("system")) and HEADING not in str(recorded.get("system")):
+        found.append("an AGENTS.md or CLAUDE.md is here: --no-context-files leaves it out")
+    return "; ".join(found)
+
+
+def _tools(request: Mapping[str, Any]) -> list[str]:
+    tools = request.get("tools")
+    return [str(tool.get("name")) for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
 
 
 def _from_file(home: Path | None) -> str:
