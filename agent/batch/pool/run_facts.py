@@ -27,6 +27,7 @@ class _Session(msgspec.Struct):
     id: str = ""
     provider: str = ""
     model: str = ""
+    extensions: tuple[str, ...] = ()
 
 
 class _TurnStart(msgspec.Struct):
@@ -81,6 +82,8 @@ class RunFacts:
         self.provider = ""
         self.model = ""
         self.session = ""
+        self.extensions: tuple[str, ...] = ()
+        """Their names, once they have been started."""
         self.given_up: dict[str, str] = {}
         """Extensions that were given up or not started at all, and why."""
         self.result: ResultRecord | None = None
@@ -110,6 +113,7 @@ class RunFacts:
                 self.known_usd = round(self.known_usd + record.cost_usd, 6)
         elif isinstance(record, _Session):
             self.provider, self.model, self.session = record.provider, record.model, record.id
+            self.extensions = record.extensions
         elif isinstance(record, _TurnStart):
             self.step = record.step
         elif isinstance(record, _Retry):
