@@ -222,6 +222,7 @@ class Attempts:
             rate_limited=outcome.rate_limited + counted.rate_limited,
             diff=outcome.diff and os.path.relpath(self._folder / outcome.diff, self._folder),
         )
+        self._tell_installed(run.facts.extensions, outcome.memory_peak_bytes)  # it may end between two looks
         if run.said is not None and run.said.has_no_room:
             self._on_no_room(outcome.reason)
         if run.never_began:
@@ -285,7 +286,12 @@ class Attempts:
         """Says once that each task starts many extensions that no flag has named. `used` are the bytes of a run that
         has them."""
         flags = self._request.run
-        if not self._has_told_installed and flags.discover and len(names) - len(flags.extensions) >= INSTALLED_TOLD:
+        if (
+            used
+            and not self._has_told_installed
+            and flags.discover
+            and len(names) - len(flags.extensions) >= INSTALLED_TOLD
+        ):
             self._has_told_installed = True
             self._notice(
                 f"each task starts {len(names)} extensions ({some(names, 3)}), and has {used >> 20} MiB with them:"

@@ -48,10 +48,10 @@ def added_here(recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     known = {*_tools(recorded), *(spec.name for spec in (*SPECS, SKILL))}
     found = []
     if tools := [name for name in _tools(asked) if name not in known]:
-        found.append(f"extensions here offer {some(tools, 3)} besides: --no-ext leaves those installed out")
+        found.append(f"--no-ext (extensions here offer {some(tools, 3)})")
     if HEADING in str(asked.get("system")) and HEADING not in str(recorded.get("system")):
-        found.append("an AGENTS.md or CLAUDE.md is here: --no-context-files leaves it out")
-    return "; ".join(found)
+        found.append("--no-context-files (an AGENTS.md or CLAUDE.md is here)")
+    return f"leave out what it has not: {', '.join(found)}" if found else ""
 
 
 def _tools(request: Mapping[str, Any]) -> list[str]:

@@ -127,8 +127,8 @@ def test_a_replay_names_what_this_machine_adds_and_the_flags_that_leave_it_out(r
     outcome = run(zot, "--replay", place).check(Status.ERROR)
     assert outcome.result.error_kind == "cassette"
     assert outcome.result.reason.splitlines()[0] == (
-        f"the run differs from cassette {place}:2 at request 1 of 2; extensions here offer weather besides: --no-ext "
-        "leaves those installed out; an AGENTS.md or CLAUDE.md is here: --no-context-files leaves it out"
+        f"the run differs from cassette {place}:2 at request 1 of 2; leave out what it has not: --no-ext (extensions "
+        "here offer weather), --no-context-files (an AGENTS.md or CLAUDE.md is here)"
     )
     run(zot, "--no-ext", "--no-context-files", "--replay", place).check(Status.OK)
 
