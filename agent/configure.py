@@ -19,7 +19,7 @@ from agent.request_checks import UsageError, check, checked_folder
 from agent.run.auto_compaction import THRESHOLD
 from agent.run.budget import Budget, refusal
 from agent.run.context_files import NO_CONTEXT, as_text, find_context_files
-from agent.run.system_prompt import system_prompt
+from agent.run.system_prompt import added_here, date_and_folder, system_prompt
 from agent.skills.offer import Offer, offer
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError, load_config
@@ -75,7 +75,7 @@ def _prepare(
     context = find_context_files(home, Path(cwd)) if request.context_files else NO_CONTEXT
     schema = _answer_schema(request.output_schema)
     more = () if schema is None else (schema.instructions,)
-    system = _system_prompt(request, home, cwd, more, skills.manifest, as_text(context.files))
+    system = _system_prompt(request, home, more, skills.manifest, as_text(context.files, cwd))
     named = [*(skill.path for skill in skills.skills if skill.path), *(file.path for file in context.files)]
     places = _places(named, cwd, home)
     remarks: tuple[str, ...] = (config.remark,) if config.remark else ()
@@ -97,6 +97,7 @@ def _prepare(
         "model": model,
         "reply_tokens": catalogue.max_tokens(model),
         "system": system,
+        "system_end": date_and_folder(date.today(), cwd),  # noqa: DTZ011  the user's own day
         "offered_skills": skills.skills,
         "auto_compact": request.replay is None if request.auto_compact is None else request.auto_compact,
         "compact_at": _compact_at(request, config),
@@ -220,14 +221,12 @@ def _answer_schema(path: str | None) -> AnswerSchema | None:
         raise UsageError(str(error)) from None
 
 
-def _system_prompt(request: RunRequest, home: Path, cwd: str, more: tuple[str, ...], skills: str, context: str) -> str:
+def _system_prompt(request: RunRequest, home: Path, more: tuple[str, ...], skills: str, context: str) -> str:
     try:
         return system_prompt(
             home=home,
             custom=request.system_prompt,
             appended=(*request.append_system_prompt, *more),
-            cwd=cwd,
-            today=date.today(),  # noqa: DTZ011  the user's own day
             skills=skills,
             context=context,
         )
@@ -258,7 +257,7 @@ def _session(request: RunRequest, home: Path, cwd: str) -> Opened | None:
 
 def _player(path: str, cwd: str, places: dict[str, str]) -> CassettePlayer:
     try:
-        return CassettePlayer.load(path, cwd=cwd, places=places)
+        return CassettePlayer.load(path, cwd=cwd, places=places, explain=added_here)
     except CassetteError as error:
         raise UsageError(f"--replay: {error}") from None
 

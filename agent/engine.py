@@ -216,7 +216,7 @@ class Engine:
         self._hooks.said = run.text or self._hooks.said
         return PromptResult(
             end.status, end.reason, run.text, run.steps, run.usage, answer=run.answer, has_answer=end.has_answer,
-            may_pass=end.may_pass, error_context=end.error_context,
+            may_pass=end.may_pass, error_kind=end.error_kind, error_context=end.error_context,
         )  # fmt: skip
 
     def abort_prompt(self, reason: str) -> None:

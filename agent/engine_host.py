@@ -135,6 +135,7 @@ class EngineHost:
             session=self.engine.session.id,
             extensions=self.engine.supervisor.costs(),
             sent=sent,
+            error_kind=ran.error_kind,
         )
 
     # --- the end ------------------------------------------------------------------------------------------

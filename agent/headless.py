@@ -121,7 +121,7 @@ class Headless:
         """The result when the reader did not get every record. It is never a success."""
         if reason and (status, reason) != (ran.status, ran.reason):
             self._host.notices.say(f"zot: {reason}")
-        return self._result(replace(ran, status=status, reason=reason))
+        return self._result(replace(ran, status=status, reason=reason, error_kind=""))
 
     def _result(self, ran: PromptResult) -> events.Result:
         return self._host.result(ran, time.monotonic() - self._started, self._sent.ended)

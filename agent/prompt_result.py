@@ -30,5 +30,7 @@ class PromptResult(msgspec.Struct, frozen=True):
     an error, but not the text of a turn before a failure."""
     may_pass: bool = False
     """Whether the failure of a request to the model may not come again when the same is done once more."""
+    error_kind: str = ""
+    """The kind of the failed request, as in `ModelReply`."""
     error_context: ErrorContext = "system"
     """Where the error comes from. About a `model_call` the guards of errors have been asked."""

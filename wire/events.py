@@ -372,6 +372,9 @@ class Result(Record, frozen=True, tag="result"):
     sent: tuple[SentPrompt, ...] | msgspec.UnsetType = msgspec.UNSET
     """The prompts of extensions that have run after the user's, in their order; absent if there was none. `steps`,
     `usage` and `cost_usd` of the result count them, its other fields do not. In rpc each has a `result` of its own."""
+    error_kind: str | msgspec.UnsetType = msgspec.UNSET
+    """Of the failed request that ended the prompt, else absent: `authentication`, `rate_limit`, `overloaded`, `server`,
+    `invalid_request`, `too_long`, `too_large`, `connection`, `dropped`, `timeout`, `protocol`, `worker`, `cassette`."""
 
 
 AnyRecord = (

@@ -19,9 +19,10 @@ from agent.batch.retry import is_final
 from agent.batch.time_text import utc_now
 from wire.batch import records
 from wire.batch.outcome import Outcome, TaskStatus, bounded
+from wire.suggest import some
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from agent.batch.journal.writer import Journal
@@ -40,6 +41,8 @@ SAMPLE_SHARED_S = 5.0
 """Seconds between two looks at the memory of the template and the model workers."""
 BEGINNINGS = 4
 """How often the process of a task may fail to start, as after the death of the template, before that is its outcome."""
+INSTALLED_TOLD = 5
+"""Extensions of a run that no flag has named, from which on they are worth a word."""
 NOT_BEGUN = "the batch was stopped before it began"
 
 
@@ -97,6 +100,7 @@ class Attempts:
         self._notice = notice
         self._said_of: set[tuple[str, str | None]] = set()
         """Extensions and working folders of tasks of which the user was told."""
+        self._has_told_installed = False
         self._journal: Journal | None = None
         self._active: dict[str, Active] = {}
         self._runs: dict[str, RunProcess] = {}
@@ -218,6 +222,7 @@ class Attempts:
             rate_limited=outcome.rate_limited + counted.rate_limited,
             diff=outcome.diff and os.path.relpath(self._folder / outcome.diff, self._folder),
         )
+        self._tell_installed(run.facts.extensions, outcome.memory_peak_bytes)  # it may end between two looks
         if run.said is not None and run.said.has_no_room:
             self._on_no_room(outcome.reason)
         if run.never_began:
@@ -267,6 +272,7 @@ class Attempts:
             if run is None or run.memory is None or run.life is not RunLife.ALIVE:
                 continue
             used = run.memory.sample()
+            self._tell_installed(run.facts.extensions, used)
             if limit is not None and used > limit:
                 words = f"the run has {used >> 20} MiB for itself; --run-memory is {limit >> 20} MiB"
                 self._log.warning("run killed", task=run.task, attempt=run.attempt, reason=words)
@@ -275,6 +281,22 @@ class Attempts:
             self._shared_again = now + SAMPLE_SHARED_S
             self._shared_memory = self._processes.memory_bytes(child.pid for child in self.models.children())
         self._loop.call_later(SAMPLE_S if limit is None else SAMPLE_LIMITED_S, self._sample)
+
+    def _tell_installed(self, names: Sequence[str], used: int) -> None:
+        """Says once that each task starts many extensions that no flag has named. `used` are the bytes of a run that
+        has them."""
+        flags = self._request.run
+        if (
+            used
+            and not self._has_told_installed
+            and flags.discover
+            and len(names) - len(flags.extensions) >= INSTALLED_TOLD
+        ):
+            self._has_told_installed = True
+            self._notice(
+                f"each task starts {len(names)} extensions ({some(names, 3)}), and has {used >> 20} MiB with them:"
+                " --no-ext leaves out those that are installed, -e FOLDER keeps one"
+            )
 
     # --- the end ----------------------------------------------------------------------------------------------
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import signal
 from collections import deque
+from functools import partial
+from random import random
 from typing import TYPE_CHECKING
 
 from agent.batch import schedule
@@ -22,6 +24,7 @@ from agent.batch.orders import Orders
 from agent.batch.pool.jobs import DESCRIPTORS, available_memory, cores, default_jobs, jobs_within
 from agent.batch.pool.processes import Processes
 from agent.batch.request import BatchControls
+from agent.batch.retry import wait_s
 from agent.batch.tally import Tally, batch_end, spent_by, spent_in
 from agent.batch.time_text import utc_now
 from agent.batch.workspace.copy import remove_snapshots
@@ -106,6 +109,8 @@ class Batch:
         self._journal: Journal | None = None
         self._waiting: deque[Task] = deque()
         self._retries: deque[Task] = deque()
+        self._later = 0
+        """Tasks that are to come to `_retries`."""
         self._digests: dict[str, str] = {}
         self._limit: Stop | None = None
         self._halt = schedule.Halt.NONE
@@ -246,6 +251,7 @@ class Batch:
             busy=self._attempts.count,
             retries=len(self._retries),
             waiting=len(self._waiting),
+            later=self._later,
             is_paused=controls.is_paused or self._is_full(),
             is_draining=controls.is_draining,
             is_stopping=controls.is_stopping or bool(self._failure),
@@ -290,7 +296,7 @@ class Batch:
         self._limit = used_up(self._request, self._spent(), self._tally.failures, elapsed)
         if self._limit is None:
             return False
-        left = len(self._waiting) + len(self._retries)
+        left = len(self._waiting) + len(self._retries) + self._later
         not_started = "1 task is not started" if left == 1 else f"{left} tasks are not started"
         self._say(f"zot batch: {self._limit.words}: {not_started}; running ones end")
         self._log.warning("limit", reason=self._limit.reason, message=self._limit.words, not_started=left)
@@ -303,7 +309,18 @@ class Batch:
             self._tally.task_ended(outcome.status)
         elif outcome.status is not TaskStatus.INTERRUPTED or active.is_to_go_on:
             self._tally.retried += not active.is_to_go_on
-            self._retries.append(active.task)
+            failed = self._opened().state.history(active.task.id).failed
+            chance = random()  # noqa: S311  nothing secret depends on it
+            wait = 0.0 if active.is_to_go_on else wait_s(outcome.error_kind, failed, chance)
+            if wait:
+                self._later += 1
+                self.loop.call_later(wait, partial(self._try_later, active.task))
+            else:
+                self._retries.append(active.task)
+
+    def _try_later(self, task: Task) -> None:
+        self._later -= 1
+        self._retries.append(task)
 
     def _tick(self) -> None:
         self._tally.note_tokens(self.loop.clock(), self._spent().usage.total)

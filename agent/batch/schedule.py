@@ -18,7 +18,7 @@ class Step(Enum):
     RETRY = "retry"
     NEW = "new"
     WAIT = "wait"
-    """For a run to end, or for the user."""
+    """For a run to end, for the time of a retry, or for the user."""
     END = "end"
 
 
@@ -51,17 +51,24 @@ class Situation(msgspec.Struct, frozen=True):
     """Tasks that wait for their next attempt."""
     waiting: int
     """Tasks that wait for their first attempt in this start of the batch."""
+    later: int = 0
+    """Tasks whose next attempt may not begin yet."""
     is_paused: bool = False
     is_draining: bool = False
     is_stopping: bool = False
     limit: StopReason | None = None
     """The limit of the batch that is used up."""
 
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left to start."""
+        return not (self.retries or self.waiting or self.later)
+
 
 def next_step(now: Situation) -> Step:
-    if now.is_stopping or now.is_draining or now.limit is not None or not (now.retries or now.waiting):
+    if now.is_stopping or now.is_draining or now.limit is not None or now.is_done:
         return Step.WAIT if now.busy else Step.END
-    if now.is_paused or now.busy >= now.jobs:
+    if now.is_paused or now.busy >= now.jobs or not (now.retries or now.waiting):
         return Step.WAIT
     return Step.RETRY if now.retries else Step.NEW
 
@@ -69,8 +76,8 @@ def next_step(now: Situation) -> Step:
 def stop_reason(now: Situation, *, was_interrupted: bool) -> StopReason:
     """Why a batch ends whose next step is `END`. `was_interrupted` says that an attempt was cut short: then a batch
     that has nothing left to start is not done either: somebody has ended its run, as with `zot stop`."""
-    if now.is_stopping and (was_interrupted or now.retries or now.waiting):
+    if now.is_stopping and (was_interrupted or not now.is_done):
         return "stopped"
-    if not (now.retries or now.waiting or was_interrupted):
+    if now.is_done and not was_interrupted:
         return "done"
     return now.limit or ("drained" if now.is_draining else "stopped")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,14 +18,17 @@ from wire.text import counted
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 Json = dict[str, Any]
+if TYPE_CHECKING:
+    Explain = Callable[[Json, Json], str]
 
 VERSION = 1
 SHOWN_DIFFERENCES = 5
 REQUEST_DEPTH = 254
 """Levels of nesting of a recorded request: the most that can be written."""
+_DATE_AND_FOLDER = re.compile(r"\n\nCurrent date: \{\{date\}\}\nCurrent working directory: [^\n]*")
 
 
 class CassettePlayer:
@@ -38,12 +42,14 @@ class CassettePlayer:
         cwd: str,
         home: str | None,
         places: Mapping[str, str] | None = None,
+        explain: Explain | None = None,
     ) -> None:
         self._path = path
         self._exchanges = exchanges
         self._cwd = cwd
         self._home = home
         self._places = places
+        self._explain = explain
         self._played = 0
 
     @classmethod
@@ -54,14 +60,16 @@ class CassettePlayer:
         cwd: str,
         home: str | None = None,
         places: Mapping[str, str] | None = None,
+        explain: Explain | None = None,
     ) -> CassettePlayer:
-        """Reads and checks a whole cassette. Raises CassetteError, which names the file and the line."""
+        """Reads and checks a whole cassette. `explain` gets a recorded request and one that differs, and returns why
+        and what to do; "" if it does not know. Raises CassetteError, which names the file and the line."""
         file = Path(path)
         try:
             data = file.read_bytes()
         except OSError as error:
             raise CassetteError(f"cannot read cassette {file}: {error.strerror}") from error
-        return cls(file, _exchanges(file, data), cwd=cwd, home=home, places=places)
+        return cls(file, _exchanges(file, data), cwd=cwd, home=home, places=places, explain=explain)
 
     @property
     def model(self) -> str | None:
@@ -84,9 +92,11 @@ class CassettePlayer:
             raise CassetteError(f"cassette {self._path} ends after {recorded}, but the run goes on; {self._advice}")
         names = Names.of(params, cwd=self._cwd, home=self._home, places=self._places)
         exchange = self._exchanges[self._played]
-        found = list(islice(differences(exchange["request"], names.request(params)), SHOWN_DIFFERENCES + 1))
+        both = _compared(exchange["request"]), _compared(names.request(params))
+        found = list(islice(differences(*both), SHOWN_DIFFERENCES + 1))
         if found:
-            raise CassetteMismatch(self._mismatch([str(difference) for difference in found]))
+            why = self._explain(*both) if self._explain is not None else ""
+            raise CassetteMismatch(self._mismatch(why or self._advice, [str(difference) for difference in found]))
         self._played += 1
         return names.played(exchange["reply"])
 
@@ -94,12 +104,25 @@ class CassettePlayer:
     def _advice(self) -> str:
         return f"record it again with --record {self._path}"
 
-    def _mismatch(self, shown: list[str]) -> str:
+    def _mismatch(self, advice: str, shown: list[str]) -> str:
         number = self._played + 1  # the header is line 1
         if len(shown) > SHOWN_DIFFERENCES:
             shown[SHOWN_DIFFERENCES:] = ["and more"]
         head = f"the run differs from cassette {self._path}:{number + 1} at request {number} of {len(self._exchanges)}"
-        return "\n".join([f"{head}; {self._advice}", *shown])
+        return "\n".join([f"{head}; {advice}", *shown])
+
+
+def _compared(request: Json) -> Json:
+    """The canonical request as it is held against another one: its system prompt is one block that ends with the date
+    and the folder, and names files by their paths in the working folder. Recordings of earlier versions have one block,
+    the date before what extensions say, and such files by their whole paths."""
+    system = request.get("system")
+    if not isinstance(system, list) or not all(isinstance(block, dict) for block in system):
+        return request
+    text = "".join(str(block.get("text", "")) for block in system)
+    if (found := _DATE_AND_FOLDER.search(text)) is not None:
+        text = f"{(text[: found.start()] + text[found.end() :]).rstrip()}{found[0]}\n"
+    return {**request, "system": [{"type": "text", "text": text.replace("{{cwd}}/", "")}]}
 
 
 def _exchanges(file: Path, data: bytes) -> list[Json]:

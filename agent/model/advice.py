@@ -54,6 +54,8 @@ def advice(failed: FailedRequest) -> str:
     """A sentence for the user; "" where the message alone says enough."""
     if failed.line.get("kind") == "too_long" and failed.status != 413:
         return _too_long(failed)
+    if failed.line.get("kind") == "overloaded":  # gateways say so with other statuses than 529, too
+        return _overloaded(failed)
     if failed.status is not None:
         if _is_about_money(failed):
             return f"{failed.account} has no credit left at {failed.endpoint}: add some, or use another key"
@@ -64,7 +66,6 @@ def advice(failed: FailedRequest) -> str:
         "timeout": _timed_out,
         "authentication": _unauthorized,
         "rate_limit": _rate_limited,
-        "overloaded": _overloaded,
         "server": _server_fault,
         "protocol": lambda failed: (
             f"see whether {failed.endpoint}{_named_by(failed)} is the base URL of a server that speaks the Messages API"
@@ -181,7 +182,6 @@ _BY_STATUS: Mapping[int, Callable[[FailedRequest], str]] = {
     409: _try_again,
     413: _too_large,
     429: _rate_limited,
-    529: _overloaded,
 }
 
 

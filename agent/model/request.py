@@ -44,6 +44,7 @@ def build_params(
     *,
     model: str,
     system: str,
+    system_end: str = "",
     messages: Sequence[Message],
     tools: Sequence[ToolSpec],
     max_tokens: int,
@@ -52,14 +53,17 @@ def build_params(
     """The keyword arguments for `client.messages.create`, without `stream`.
 
     Tools are sorted by name, and the system prompt, the last tool and the last block of the last user-role message
-    carry a cache marker, so each request starts with the cached part of the request before. The API would refuse empty
-    texts, messages without other content, and thinking without a signature (its reply broke off), so these are left
-    out. `max_tokens` grows when a thinking budget would leave no room for an answer.
+    carry a cache marker, so each request starts with the cached part of the request before. `system_end` is a block of
+    its own behind the marker of `system`: of the requests of other runs, all before it is in the cache. The API would
+    refuse empty texts, messages without other content, and thinking without a signature (its reply broke off), so
+    these are left out. `max_tokens` grows when a thinking budget would leave no room for an answer.
     """
     side = CROWD_SIDE if _count_images(messages) > CROWD else SIDE_LIMIT
     params: Json = {"model": model, "max_tokens": max_tokens, "messages": _messages(messages, side)}
     if system:
         params["system"] = [{"type": "text", "text": system, "cache_control": dict(_CACHE)}]
+        if system_end:
+            params["system"].append({"type": "text", "text": system_end})
     if tools:
         params["tools"] = [_tool(tool) for tool in sorted(tools, key=lambda tool: tool.name)]
         params["tools"][-1]["cache_control"] = dict(_CACHE)

@@ -26,6 +26,7 @@ def result_record(
     session: str,
     extensions: Mapping[str, events.Cost],
     sent: Sequence[events.SentPrompt] = (),
+    error_kind: str = "",
 ) -> events.Result:
     """Makes the record. Its `exit_code` is the exit status of the process, see `wire.exit_codes`."""
     return events.Result(
@@ -41,4 +42,5 @@ def result_record(
         session=session,
         extensions=dict(extensions),
         sent=tuple(sent) or msgspec.UNSET,
+        error_kind=error_kind or msgspec.UNSET,
     )

@@ -77,14 +77,16 @@ def find_context_files(home: Path, cwd: Path) -> Found:
     return Found(tuple(_fitted(list(files.values()), notices)), tuple(notices))
 
 
-def as_text(files: Sequence[ContextFile]) -> str:
-    """The part of the system prompt with these files; "" without any."""
+def as_text(files: Sequence[ContextFile], cwd: str) -> str:
+    """The part of the system prompt with these files; "" without any. A file in the working folder or above it goes by
+    its path from there, so that all copies of a project have the same text."""
     if not files:
         return ""
-    parts = [HEADING, LEAD]
+    parts, here = [HEADING, LEAD], os.path.realpath(cwd)
     for file in files:
+        name = os.path.relpath(file.path, here) if _is_below(here, os.path.dirname(file.path)) else file.path
         cut = "\n\n(cut here: read the file for the rest)" if file.is_cut else ""
-        parts += [f"## {file.path}", file.text + cut]
+        parts += [f"## {name}", file.text + cut]
     return "\n\n".join(parts)
 
 

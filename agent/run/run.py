@@ -176,7 +176,8 @@ class Run:
             return self._turns.aborted()
         if summary.status is not Status.OK:
             reason = f"{refused.reason}\nthe conversation was not compacted: {summary.reason}"
-            return PromptEnd(summary.status, reason, refused.has_answer, may_pass=summary.may_pass)
+            kind = summary.error_kind or refused.error_kind
+            return PromptEnd(summary.status, reason, refused.has_answer, may_pass=summary.may_pass, error_kind=kind)
         if (limit := self._budget_used_up()) is not None:
             return msgspec.structs.replace(limit, has_answer=refused.has_answer)
         self._turns.forget_reply()

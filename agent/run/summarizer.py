@@ -36,6 +36,7 @@ class Summary(msgspec.Struct, frozen=True):
     reason: str = ""
     text: str = ""
     may_pass: bool = False
+    error_kind: str = ""
     """As in `ModelReply`."""
 
 
@@ -82,7 +83,7 @@ class Summarizer:
         text = text_of(reply.kept).strip()
         if reason := _fault(reply, text):
             status = Status.ERROR if reply.status is Status.OK else reply.status
-            return Summary(status, reason, may_pass=reply.may_pass)
+            return Summary(status, reason, may_pass=reply.may_pass, error_kind=reply.error_kind)
         before = len(self._conversation.transcript)
         self._conversation.compact(compaction.compacted(text, kept))
         after = len(self._conversation.transcript)
@@ -198,7 +199,7 @@ class AutoCompactor:
         return ended
 
     def _overhead(self, options: Options) -> int:
-        return auto_compaction.overhead_of(options.system, self._offered())
+        return auto_compaction.overhead_of(options.system + options.system_end, self._offered())
 
     def _summarizer(self, options: Options) -> Summarizer:
         return Summarizer(

@@ -1,13 +1,16 @@
-"""Puts the system prompt together."""
+"""Puts the system prompt together, and tells what of a request is of this machine."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from agent.run.context_files import HEADING
+from agent.tools.catalogue import SKILL, SPECS
 from supervisor.home.small_file import read_file
+from wire.suggest import some
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
@@ -23,18 +26,37 @@ def system_prompt(
     home: Path | None,
     custom: str | None,
     appended: Sequence[str],
-    cwd: str,
-    today: date,
     skills: str = "",
     context: str = "",
 ) -> str:
-    """The custom text, else `HOME/SYSTEM.md`, else the built-in identity; then the appended texts, the list of skills,
-    and the texts of context files: what is the same in most projects comes first. The date and the folder come last:
-    the long beginning stays the same from day to day, and the provider serves it from its cache. Raises `OSError` for a
-    `SYSTEM.md` that is there and cannot be read: nobody would notice that its rules do not hold."""
+    """The part that does not change from day to day, nor from one copy of a project to the next, so that the provider
+    can serve it from its cache: the custom text, else `HOME/SYSTEM.md`, else the built-in identity; then the appended
+    texts, the list of skills, and the texts of context files. Raises `OSError` for a `SYSTEM.md` that is there and
+    cannot be read: nobody would notice that its rules do not hold."""
     base = (custom or "").strip() or _from_file(home) or IDENTITY
-    parts = [base, *(text for text in (*appended, skills, context) if text.strip())]
-    return "\n\n".join(parts) + f"\n\nCurrent date: {today:%Y-%m-%d}\nCurrent working directory: {cwd}\n"
+    return "\n\n".join([base, *(text for text in (*appended, skills, context) if text.strip())])
+
+
+def date_and_folder(today: date, cwd: str) -> str:
+    """The part that changes. It stands behind all of the other."""
+    return f"\n\nCurrent date: {today:%Y-%m-%d}\nCurrent working directory: {cwd}\n"
+
+
+def added_here(recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    """Names the tools of extensions and the context files that a request has and its recording has not, each with the
+    flag that leaves them out; "" if there are none. Both are as `agent.cassette` compares them."""
+    known = {*_tools(recorded), *(spec.name for spec in (*SPECS, SKILL))}
+    found = []
+    if tools := [name for name in _tools(asked) if name not in known]:
+        found.append(f"--no-ext (extensions here offer {some(tools, 3)})")
+    if HEADING in str(asked.get("system")) and HEADING not in str(recorded.get("system")):
+        found.append("--no-context-files (an AGENTS.md or CLAUDE.md is here)")
+    return f"leave out what it has not: {', '.join(found)}" if found else ""
+
+
+def _tools(request: Mapping[str, Any]) -> list[str]:
+    tools = request.get("tools")
+    return [str(tool.get("name")) for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
 
 
 def _from_file(home: Path | None) -> str:

@@ -26,15 +26,15 @@ class Offer(msgspec.Struct, frozen=True):
 def offer(*, cwd: str, home: Path, with_users: bool) -> Offer:
     """Those that come with zot, and `with_users` those of the user and of the project."""
     if not with_users:
-        return _listed(shipped(), [])
+        return _listed(shipped(), [], cwd)
     from agent.skills.discover import discover  # other runs need not look
 
     found = discover(Path(cwd), home)
-    return _listed(found.skills, [str(fault) for fault in found.faults])
+    return _listed(found.skills, [str(fault) for fault in found.faults], cwd)
 
 
-def _listed(skills: Sequence[Skill], remarks: list[str]) -> Offer:
-    listed, unlisted = manifest(skills)
+def _listed(skills: Sequence[Skill], remarks: list[str], cwd: str) -> Offer:
+    listed, unlisted = manifest(skills, cwd)
     if unlisted:
         remarks.append(f"the system prompt has no room for {counted(unlisted, 'skill')} of {len(skills)}: remove some")
     return Offer(tuple(skills), listed, tuple(remarks))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -53,15 +54,16 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
         return "\n\n".join(parts)
 
 
-def manifest(skills: Sequence[Skill]) -> tuple[str, int]:
+def manifest(skills: Sequence[Skill], cwd: str = "") -> tuple[str, int]:
     """The list of skills for the system prompt, sorted by name, and how many did not fit into `MANIFEST_LENGTH`. ""
-    without skills."""
+    without skills. Skills in the working folder go by their path in it, so that all copies of a project have the same
+    list."""
     lines: list[str] = []
     left = MANIFEST_LENGTH
     by_name = sorted(skills, key=lambda skill: skill.name)
     for number, skill in enumerate(by_name):
         described = one_line(skill.description, DESCRIPTION_SHOWN) or "(no description)"
-        line = f"- {skill.name} [{skill.source}]: {described}"
+        line = f"- {skill.name} [{skill.source.removeprefix(os.path.join(cwd, ''))}]: {described}"
         left -= len(line) + 1
         if left < 0:
             return "\n".join([LEAD, "", *lines]), len(by_name) - number

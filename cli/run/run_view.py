@@ -18,6 +18,8 @@ from wire.text import counted, printable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from wire.batch.outcome import Outcome
+
 NARROWEST = 60
 LABEL = 14
 """Columns of the left margin, which says who speaks."""
@@ -84,6 +86,17 @@ class RunView:
         for line in lines:
             self._print(Text(line))
 
+    def outcome(self, outcome: Outcome, said: str) -> None:
+        """Prints how `setup` and `check` of a task of a batch ended, and its own end unless that is what its run has
+        `said`, a status."""
+        for what, end in (("setup", outcome.setup), ("check", outcome.check)):
+            if end is not None:
+                output = f"\n{end.output.strip()}" if end.exit_status else ""
+                took = f"{end.duration_ms / 1000:.1f} s"
+                self._line(what, f"{end.how}, {took}{output}", "red" if end.exit_status else "green")
+        if (status := outcome.status.value) not in (said, "ok"):
+            self._print(Text(printable(f"{status}: {outcome.reason}"), style="bold red"))
+
     def hint(self, text: str) -> None:
         """Prints a last line, on what to do next."""
         self._print()
@@ -105,7 +118,9 @@ class RunView:
         shown = _arguments(call) if call is not None else ""
         text = _text(result.content)
         if result.is_error:
-            self._line(name, f"{shown}  ->  {_first_line(text)}", "red")
+            # A command of bash says at its end how it ended, behind an empty line; its first line is the command.
+            ended = text.strip().rpartition("\n\n")[2].replace("\n", ", ")
+            self._line(name, f"{shown}  ->  {ended if '[exit ' in ended else _first_line(text)}", "red")
         else:
             lines = text.count("\n") + 1
             outcome = _first_line(text) if lines == 1 else counted(lines, "line")

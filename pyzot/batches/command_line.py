@@ -6,6 +6,7 @@ from ..connection.command_line import (
     COUNT,
     CSV,
     DOLLARS,
+    PARAMETERS,
     PLACE,
     PLACES,
     SCHEMA,
@@ -14,6 +15,7 @@ from ..connection.command_line import (
     TEXT,
     TEXTS,
     checked,
+    no_such_option,
     written,
 )
 
@@ -127,8 +129,7 @@ def command(
         found.append("--quiet")
     for name, value in given.items():
         if name not in FLAGS:
-            known = ", ".join(sorted({*FLAGS, *UNWRITTEN}))
-            raise TypeError(f"there is no option {name!r}; there are {known}")
+            raise no_such_option(name, {*FLAGS, *UNWRITTEN, *PARAMETERS})
         if value is not None:
             found += written(name, FLAGS[name], value)
     return found

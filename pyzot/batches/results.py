@@ -51,6 +51,8 @@ class TaskResult(Part):
     ended: str
     reason: str = ""
     """Empty when the status is `ok`."""
+    error_kind: str | None = None
+    """As in the `result` record; absent if no failed request to the model has ended the run."""
     may_pass: bool = False
     """Whether another attempt may end better: after a crash, and after an `error` or `rate_limit` of the server or the
     connection that is not certain to come again."""

@@ -7,7 +7,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
     from typing import Any, Literal, TypedDict
 
@@ -124,6 +124,8 @@ ONE = {
 """The types of a single value, and what to call them."""
 MANY = {TEXTS: TEXT, PLACES: PLACE, CSV: TEXT}
 """The kind of each item in a list. A single value is a list of one."""
+PARAMETERS = ("env", "program", "on_event", "on_stderr")
+"""Parameters of a runtime and of a batch that are no flags."""
 API_KEY = "ANTHROPIC_API_KEY"
 SAY_PROGRAM = "zot cannot be started by it; give the command of an installed zot, as program=['/usr/bin/zot']"
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -138,11 +140,21 @@ def command(options: Mapping[str, Any], program: Sequence[str] | None = None) ->
     found = [*(own_program() if program is None else program), "rpc"]
     for name, value in given.items():
         if name not in FLAGS:
-            known = ", ".join(sorted({*FLAGS, "api_key"}))
-            raise TypeError(f"there is no option {name!r}; there are {known}")
+            raise no_such_option(name, {*FLAGS, "api_key", "extensions", "functions", *PARAMETERS})
         if value is not None:
             found += written(name, FLAGS[name], value)
     return found
+
+
+def no_such_option(name: str, known: Collection[str]) -> TypeError:
+    """The error for an option that does not exist: with the nearest of those that do, else with all of them."""
+    from difflib import get_close_matches  # only a mistake needs it
+
+    near = get_close_matches(name.lower(), known, 1)
+    return TypeError(
+        f"there is no option {name!r}; "
+        + (f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(known))}")
+    )
 
 
 def own_program() -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from supervisor.discovery.environment import HOST_SECRETS, withheld
+from supervisor.discovery.environment import CUSTOM_HEADERS, HOST_SECRETS, withheld
 from supervisor.home.config import NAME as CONFIG
 from supervisor.home.small_file import read_file, replace_file
 from supervisor.home.zot_home import private_folder
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from supervisor.home.config import Config
 
 NAME = "withheld.json"
+SET_FOR_ZOT = frozenset({"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", CUSTOM_HEADERS})
+"""Are set for zot itself, on almost every machine: that an extension does not get them is no news."""
 EXTENSIONS_KEPT = 500
 """The file remembers so many extensions: those that were told of last."""
 VARIABLES_KEPT = 500
@@ -78,8 +80,9 @@ def line(new: Mapping[str, list[str]], home: Path) -> str:
 
 
 def _grantable(found: Found, config: Config, environ: Mapping[str, str]) -> list[str]:
-    """The variables that the extension does not get and that a manifest or a config can name."""
-    return [name for name in withheld(found.manifest, config, environ) if name.isascii() and name.isidentifier()]
+    """The variables to tell of: the extension does not get them, and a manifest or a config can name them."""
+    names = withheld(found.manifest, config, environ)
+    return [name for name in names if name not in SET_FOR_ZOT and name.isascii() and name.isidentifier()]
 
 
 def _some(names: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -116,6 +117,20 @@ def test_a_mismatch_shows_the_difference(recorded, zot):
         '       recorded: "alpha\\n"',
         '       asked:    "beta\\n"',
     ]
+
+
+def test_a_replay_names_what_this_machine_adds_and_the_flags_that_leave_it_out(recorded, zot):
+    """An extension that is installed and the user's context file: with both flags the recording plays."""
+    place = recorded.cassette
+    shutil.copytree(EXAMPLES / "weather", zot.home / "extensions" / "weather")
+    (zot.home / "AGENTS.md").write_text("Use tabs.\n## Tests\n")
+    outcome = run(zot, "--replay", place).check(Status.ERROR)
+    assert outcome.result.error_kind == "cassette"
+    assert outcome.result.reason.splitlines()[0] == (
+        f"the run differs from cassette {place}:2 at request 1 of 2; leave out what it has not: --no-ext (extensions "
+        "here offer weather), --no-context-files (an AGENTS.md or CLAUDE.md is here)"
+    )
+    run(zot, "--no-ext", "--no-context-files", "--replay", place).check(Status.OK)
 
 
 def test_another_prompt_or_one_request_more_is_a_mismatch(recorded, zot):

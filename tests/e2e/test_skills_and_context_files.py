@@ -78,18 +78,18 @@ def recorded(tmp_path_factory):
 
 def test_the_model_is_told_of_skills_and_context_files(recorded):
     _, zot, _, requests = recorded
-    (block,) = requests[0]["system"]
+    block, changing = requests[0]["system"]
+    assert changing["text"].endswith(f"\nCurrent working directory: {zot.cwd}\n")
     where = zot.folder
     listed = block["text"][block["text"].index("\n- deploy") : block["text"].index("\n\n# Instructions")].splitlines()
     assert listed[1:3] == [
-        f"- deploy [{where}/project/.zot/skills/deploy/SKILL.md]: Puts it there.",
+        "- deploy [.zot/skills/deploy/SKILL.md]: Puts it there.",
         f"- theirs [{where}/user/.claude/skills/theirs/SKILL.md]: (no description)",
     ]
     assert listed[3].startswith("- write-zot-extension [builtin]: Write, test")
-    said = block["text"][block["text"].index("## ") : block["text"].index("\n\nCurrent date:")]
-    assert said == "\n\n".join(
-        f"## {where}/{path}\n\nIn {path}." for path in ("home/AGENTS.md", "CLAUDE.md", "project/AGENTS.md")
-    )
+    named = {f"{where}/home/AGENTS.md": "home/AGENTS.md", "../CLAUDE.md": "CLAUDE.md", "AGENTS.md": "project/AGENTS.md"}
+    said = block["text"][block["text"].index("## ") :]
+    assert said == "\n\n".join(f"## {name}\n\nIn {path}." for name, path in named.items())
     assert [tool["name"] for tool in requests[0]["tools"]] == ["bash", "edit", "read", "skill", "write"]
     assert requests[0]["tools"] == requests[2]["tools"]
 
@@ -116,8 +116,9 @@ def test_the_cassette_plays_where_all_folders_are_others(recorded, tmp_path):
     outcome, zot, cassette, _ = recorded
     text = cassette.read_text()
     assert str(zot.folder) not in text
-    for name in ("cwd", "zot_home", "repository", "home"):
+    for name in ("zot_home", "home"):
         assert f"{{{{{name}}}}}/" in text
+    assert "Current working directory: {{cwd}}" in text
     again = run(machine(tmp_path / "else" / "where"), "--replay", cassette).check(Status.OK)
     assert again.tool_texts()[:3] == outcome.tool_texts()[:3]
 

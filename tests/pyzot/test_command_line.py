@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -141,6 +142,16 @@ def test_a_value_of_another_type_is_refused_by_name(name, value):
         command({name: value})
 
 
-def test_an_unknown_option_is_refused_with_the_known():
-    with pytest.raises(TypeError, match=r"no option 'modle'; there are allow_asked, .*model"):
-        command({"modle": "x"})
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("modle", "did you mean 'model'?"),
+        ("max_cost", "did you mean 'max_cost_usd'?"),
+        ("function", "did you mean 'functions'?"),
+        ("onEvent", "did you mean 'on_event'?"),
+        ("qqq", "there are allow_asked, api_key, "),
+    ],
+)
+def test_an_unknown_option_is_refused_with_the_nearest_or_the_known(name, said):
+    with pytest.raises(TypeError, match=f"^{re.escape(f'there is no option {name!r}; {said}')}"):
+        Runtime(**{name: "x"})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.cassette import CassetteRecorder
 from agent.model.request import ToolSpec, blocks_from_worker, build_params
-from agent.run.system_prompt import system_prompt
+from agent.run.system_prompt import date_and_folder, system_prompt
 from agent.skills.shipped import shipped
 from agent.skills.skill import manifest
 from agent.tools.catalogue import SKILL
@@ -133,11 +133,14 @@ class Script:
 
     def params(self) -> Json:
         """The next request."""
-        system = system_prompt(
-            home=self._home, custom=None, appended=(), cwd=str(self._cwd), today=_today(), skills=self._skills
-        )
         return build_params(
-            model=MODEL, system=system, messages=self._messages, tools=self._tools, max_tokens=32_000, reasoning=None
+            model=MODEL,
+            system=system_prompt(home=self._home, custom=None, appended=(), skills=self._skills),
+            system_end=date_and_folder(_today(), str(self._cwd)),
+            messages=self._messages,
+            tools=self._tools,
+            max_tokens=32_000,
+            reasoning=None,
         )
 
     def _reply(self, lines: list[Json], content: list[Json], stop: str) -> Script:

@@ -60,6 +60,11 @@ class CommandEnd(msgspec.Struct, frozen=True):
     output: str = ""
     """The last 4 KiB of what it wrote."""
 
+    @property
+    def how(self) -> str:
+        """In words: `exit 1`, or `killed by signal 9`."""
+        return f"exit {self.exit_status}" if self.exit_status >= 0 else f"killed by signal {-self.exit_status}"
+
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt of a task, from its start to its end. Times are RFC 3339 in UTC."""
@@ -70,6 +75,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     status: TaskStatus
     reason: str = ""
     """Empty when the status is `ok`."""
+    error_kind: str | msgspec.UnsetType = msgspec.UNSET
+    """As in the `result` record; absent if no failed request to the model has ended the run."""
     may_pass: bool = False
     """Whether another attempt may end better: after a crash, and after an `error` or `rate_limit` of the server or the
     connection that is not certain to come again."""

@@ -27,6 +27,7 @@ class _Session(msgspec.Struct):
     id: str = ""
     provider: str = ""
     model: str = ""
+    extensions: tuple[str, ...] = ()
 
 
 class _TurnStart(msgspec.Struct):
@@ -55,6 +56,7 @@ class ResultRecord(msgspec.Struct):
     extensions: dict[str, events.Cost] = {}
     answer: Raw | msgspec.UnsetType = msgspec.UNSET
     sent: tuple[events.SentPrompt, ...] | msgspec.UnsetType = msgspec.UNSET
+    error_kind: str | msgspec.UnsetType = msgspec.UNSET
 
 
 _KINDS: dict[bytes, type[msgspec.Struct]] = {
@@ -80,6 +82,8 @@ class RunFacts:
         self.provider = ""
         self.model = ""
         self.session = ""
+        self.extensions: tuple[str, ...] = ()
+        """Their names, once they have been started."""
         self.given_up: dict[str, str] = {}
         """Extensions that were given up or not started at all, and why."""
         self.result: ResultRecord | None = None
@@ -109,6 +113,7 @@ class RunFacts:
                 self.known_usd = round(self.known_usd + record.cost_usd, 6)
         elif isinstance(record, _Session):
             self.provider, self.model, self.session = record.provider, record.model, record.id
+            self.extensions = record.extensions
         elif isinstance(record, _TurnStart):
             self.step = record.step
         elif isinstance(record, _Retry):

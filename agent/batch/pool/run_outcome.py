@@ -75,6 +75,7 @@ def outcome_of(attempt: Attempt, facts: RunFacts, ending: Ending) -> Outcome:
         attempt=attempt.number,
         status=status,
         reason=reason,
+        error_kind=msgspec.UNSET if result is None or status.value != result.status else result.error_kind,
         may_pass=may_pass(status, said is not None and said.may_pass),
         text="" if result is None else result.text,
         answer=msgspec.UNSET if result is None else result.answer,

@@ -52,9 +52,8 @@ def run_command(
 
 def failure(what: str, end: CommandEnd) -> str:
     """Why a task is not ok: `check: exit 1: 2 tests failed`. `what` is `setup` or `check`."""
-    how = f"exit {end.exit_status}" if end.exit_status >= 0 else f"killed by signal {-end.exit_status}"
     lines = [line for each in end.output.splitlines() if (line := one_line(each, SHOWN))]
-    return f"{what}: {how}" + (f": {lines[-1]}" if lines else "")
+    return f"{what}: {end.how}" + (f": {lines[-1]}" if lines else "")
 
 
 class _Command:

@@ -22,8 +22,8 @@ JITTER = 0.25
 """The part of a wait that chance may take off, so that clients that failed together do not come back together."""
 STATUSES = (408, 409, 429)
 """The HTTP statuses below 500 that are tried again."""
-KINDS = (ErrorKind.CONNECTION, ErrorKind.TIMEOUT)
-"""The failures without an HTTP status that are tried again."""
+KINDS = (ErrorKind.CONNECTION, ErrorKind.TIMEOUT, ErrorKind.OVERLOADED)
+"""The failures that are tried again whatever their HTTP status is."""
 _REASONS = {
     ErrorKind.RATE_LIMIT: "rate limited",
     ErrorKind.OVERLOADED: "overloaded",
@@ -49,7 +49,7 @@ def wait_before_retry(
     wanted = failure.should_retry
     if wanted is None:
         status = failure.status
-        wanted = failure.kind in KINDS if status is None else status in STATUSES or status >= 500
+        wanted = failure.kind in KINDS or (status is not None and (status in STATUSES or status >= 500))
     if not wanted:
         return None
     if failure.retry_after is not None:

@@ -59,6 +59,8 @@ class ModelReply(msgspec.Struct, frozen=True):
     error: str = ""
     status: Status = Status.OK
     """The status of the run if it ends with this reply."""
+    error_kind: str = ""
+    """The kind of the failed request, a word of `agent.model.failure.ErrorKind` or `worker` or `cassette`."""
     is_complete: bool = False
     """Whether the model itself has ended it, for whatever reason: its text is then an answer, though maybe cut off."""
     is_too_long: bool = False
@@ -133,7 +135,9 @@ class ReplyBuilder(msgspec.Struct):
         reason = "\n".join(filter(None, (line["message"], line.get("advice"))))
         usage = line.get("usage") or self._usage
         is_too_long = line["kind"] == "too_long"
-        return ModelReply(partial, "error", usage, reason, status, is_too_long=is_too_long, may_pass=may_pass(line))
+        return ModelReply(
+            partial, "error", usage, reason, status, line["kind"], is_too_long=is_too_long, may_pass=may_pass(line)
+        )
 
     def _partial(self) -> tuple[Block, ...]:
         text = "".join(self._text)
@@ -157,7 +161,8 @@ def _final(line: Line) -> ModelReply:
     elif stop == "length":
         error = f"the reply was cut off: {reason}"
     status = Status.ERROR if error else Status.OK
-    return ModelReply(content, stop or "error", line["usage"], error, status, True, reason == WINDOW_FULL)
+    is_too_long = reason == WINDOW_FULL
+    return ModelReply(content, stop or "error", line["usage"], error, status, is_complete=True, is_too_long=is_too_long)
 
 
 def _record(line: Line) -> events.Record | None:

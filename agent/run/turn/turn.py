@@ -41,6 +41,8 @@ class PromptEnd(msgspec.Struct, frozen=True):
     """Whether the failure of a request may not come again, as in `ModelReply`."""
     error_context: ErrorContext = "system"
     """Where the error comes from, if it ended with one. The guards of errors have been asked about a `model_call`."""
+    error_kind: str = ""
+    """The kind of the failed request, as in `ModelReply`."""
     can_retry: bool = False
     """Whether the request failed in such a way that it can be made once more."""
 
@@ -105,8 +107,9 @@ class Turns:
             is_too_long = reply.is_too_long and blocked is None
             can_retry = not reply.is_complete and (reply.may_pass or reply.status is Status.RATE_LIMIT)
             return PromptEnd(
-                reply.status, reply.error, has_answer, is_too_long, reply.may_pass, "model_call", can_retry
-            )
+                reply.status, reply.error, has_answer, is_too_long, reply.may_pass, "model_call", reply.error_kind,
+                can_retry,
+            )  # fmt: skip
         if blocked is not None:
             return PromptEnd(Status.BLOCKED, blocked)
         return PromptEnd(Status.OK, has_answer=True)
@@ -141,7 +144,8 @@ class Turns:
         self._messages_asked, self._text_before = len(self._conversation.transcript), self.text
         params = build_params(
             model=options.model,
-            system=options.system + self._toolbox.instructions(),
+            system="\n".join(filter(None, (options.system, self._toolbox.instructions()))),
+            system_end=options.system_end,
             messages=self._conversation.transcript,
             tools=self._toolbox.offered(),
             max_tokens=options.reply_tokens,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent.batch.journal.folder import RunFolder
+    from wire.batch.outcome import Outcome
 
 POLL_S = 0.2
 """Between two looks at a file that grows."""
@@ -41,7 +42,7 @@ def logs(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print its events as they are, as JSON lines.")] = False,
 ) -> None:
-    """Show what happened in the run of a task, as its events tell.
+    """Show what happened in the run of a task, as its events tell, and how its setup, its check and the task ended.
 
     Exit status: 0 shown, 1 the task has not run or its files cannot be read, 2 there is no such task, RUNDIR is no
     folder of a batch, or misuse; 130 Ctrl-C, or the reader of stdout has gone.
@@ -72,12 +73,31 @@ def _run(folder: str, task: str, attempt: int | None, *, stderr: bool, follow: b
         which = f"attempt {attempt}" if attempt is not None else "run yet"
         complain("logs", f"task {task} has no {which}; zot batch status {folder} says what is done")
         return Status.ERROR.exit_code
-    show = _raw if stderr or as_json else _person()
+    person = None if stderr or as_json else _Person()
+    show = person.show if person is not None else _raw
     is_over = (lambda: not batch.running()[0]) if follow else (lambda: True)
     for line in lines_of(path, is_over):
         if show(line) and follow:
             break
+    if person is not None and (outcome := _outcome(batch, task, number, is_over)) is not None:
+        person.end(outcome)
     return 0
+
+
+def _outcome(batch: RunFolder, task: str, attempt: int, is_over: Callable[[], bool]) -> Outcome | None:
+    """How the attempt ended, once the journal has it: after its run comes `check`. None if it has not by the time
+    `is_over`. Raises `JournalError`."""
+    from agent.batch.journal.results import BatchResults
+
+    while True:
+        was_over = is_over()
+        for outcome, _counts in BatchResults(batch).attempts():
+            if (outcome.id, outcome.attempt) == (task, attempt):
+                return outcome
+        if was_over:
+            return None
+        sys.stdout.flush()
+        time.sleep(POLL_S)
 
 
 def _require(batch: RunFolder, task: str) -> None:
@@ -141,28 +161,41 @@ def _raw(line: bytes) -> bool:
     return line.startswith(b'{"type":"done"')
 
 
-def _person() -> Callable[[bytes], bool]:
-    """A function that shows the record of a line, and returns whether it is the last one of the run."""
-    import msgspec
+class _Person:
+    """Shows records to a person."""
 
-    from cli.run.run_view import RunView
-    from wire import events
+    def __init__(self) -> None:
+        from cli.run.run_view import RunView
 
-    view = RunView()
-    broken: list[str] = []
-    view.on_broken = broken.append
+        self._view = RunView()
+        self._broken: list[str] = []
+        self._view.on_broken = self._broken.append
+        self._status = ""
+        """In the last `result` record."""
 
-    def show(line: bytes) -> bool:
+    def show(self, line: bytes) -> bool:
+        """Shows the record of a line. Returns whether it is the last one of the run. Raises `OSError`."""
+        import msgspec
+
+        from wire import events
+
         try:
             record = events.decode(line)
         except msgspec.DecodeError:  # cut by a crash, or of a newer version
             return False
         if isinstance(record, events.Result):
-            view.costs(record)
+            self._status = record.status
+            self._view.costs(record)
         else:
-            view.show(record)
-        if broken:
-            raise BrokenPipeError if not broken[0] else OSError(broken[0])
+            self._view.show(record)
+        self._raise_if_broken()
         return isinstance(record, events.Done)
 
-    return show
+    def end(self, outcome: Outcome) -> None:
+        """Shows how the attempt ended. Raises `OSError`."""
+        self._view.outcome(outcome, self._status)
+        self._raise_if_broken()
+
+    def _raise_if_broken(self) -> None:
+        if self._broken:
+            raise BrokenPipeError if not self._broken[0] else OSError(self._broken[0])

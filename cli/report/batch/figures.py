@@ -55,6 +55,9 @@ class Attempt(msgspec.Struct, gc=False):
     memory_peak_bytes: int
     model: str
     is_final: bool = False
+    error_kind: str = ""
+    """As in the outcome."""
+    may_pass: bool = False
 
 
 REASON_CHARACTERS = 2000

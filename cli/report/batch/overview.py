@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from cli.number_format import bytes_text, clock_text, count_text, dollars, elapsed, percent_text, plural, short
@@ -12,7 +13,7 @@ from cli.report.page.headline import Tile, coded, top
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
-    from cli.report.batch.figures import BatchFigures
+    from cli.report.batch.figures import Attempt, BatchFigures
 
 WAITING_MATTERS = 0.2
 """The share of the time of all runs from which waiting for rate limits is worth a word."""
@@ -117,10 +118,19 @@ def _again(batch: BatchFigures) -> str:
     return f"{plural(retried, 'task')} tried again" if retried else "each task once"
 
 
+def _advice(attempt: Attempt) -> tuple[int, str, str]:
+    """The place of the advice among all, the failure, and what to do about it."""
+    place, status = list(ADVICE).index(attempt.status), attempt.status.value
+    if attempt.error_kind == "overloaded":
+        return place, attempt.error_kind, "the provider had too much to do, for everybody: run them again later"
+    if attempt.status is TaskStatus.ERROR and not attempt.may_pass:
+        return place, status, "such a failure would come again: change what the reasons below name"
+    return place, status, ADVICE[attempt.status]
+
+
 def next_steps(batch: BatchFigures, folder: str) -> list[tuple[str, str, bool]]:
     """What to do, why, and whether it is about a failure; commands are in backquotes. The most important first."""
     where = shlex.quote(folder)
-    counts = batch.states()
     left = sum(isinstance(task.state, State) for task in batch.tasks)
     failed = sum(task.has_failed for task in batch.tasks)
     found: list[tuple[str, str, bool]] = []
@@ -131,9 +141,8 @@ def next_steps(batch: BatchFigures, folder: str) -> list[tuple[str, str, bool]]:
     elif left:
         why = f"{plural(left, 'task has', 'tasks have')} no end: `zot batch retry {where} --status not_run`"
         found.append(("Go on", why, batch.phase is Phase.KILLED))
-    for status, advice in ADVICE.items():
-        if count := counts.get(status.value):
-            found.append((f"{status.value} ({count_text(count)})", advice, True))
+    told = Counter(_advice(task.told) for task in batch.tasks if task.told is not None and task.has_failed)
+    found += [(f"{what} ({count_text(count)})", advice, True) for (_, what, advice), count in sorted(told.items())]
     if failed:
         found.append(("Run again what has failed", f"once it is mended: `zot batch retry {where}`", False))
     if batch.unknown_costs:

@@ -58,6 +58,8 @@ class _SeenOutcome(OutcomeGlance, frozen=True, kw_only=True, gc=False):
     """What the page of a batch shows of an outcome: not its texts."""
 
     reason: str = ""
+    error_kind: str = ""
+    may_pass: bool = False
     duration_ms: int = 0
     paused_ms: int = 0
     memory_peak_bytes: int = 0
@@ -199,6 +201,8 @@ class _Fold:
                 memory_peak_bytes=_sane(outcome.memory_peak_bytes),
                 model=outcome.model,
                 is_final=is_final,
+                error_kind=outcome.error_kind,
+                may_pass=outcome.may_pass,
             )
         )
 

@@ -35,6 +35,8 @@ class Group(msgspec.Struct):
     reason: str
     """As it was, if it is the same for all; else with `…` for what differs. Empty if none was given."""
     tasks: list[TaskFigures]
+    error_kind: str = ""
+    """Of the failed request to the model, if that was the reason."""
 
 
 def normalized(reason: str, task: str = "") -> str:
@@ -57,15 +59,16 @@ def common(one: str, other: str) -> str:
 
 def groups_of(tasks: Iterable[TaskFigures]) -> list[Group]:
     """The tasks that have failed, the largest group first."""
-    groups: dict[tuple[str, str], Group] = {}
+    groups: dict[tuple[str, str, str], Group] = {}
     for task in tasks:
         told = task.told
         if told is None or not task.has_failed:
             continue
-        status, compared = told.status.value, normalized(told.reason, task.id)
-        group = groups.get((status, compared))
+        compared = normalized(told.reason, task.id)
+        key = (told.status.value, told.error_kind, compared)
+        group = groups.get(key)
         if group is None:
-            groups[status, compared] = Group(status, told.reason, [task])
+            groups[key] = Group(told.status.value, told.reason, [task], told.error_kind)
             continue
         group.tasks.append(task)
         if group.reason != told.reason:

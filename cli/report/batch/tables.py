@@ -65,8 +65,9 @@ def failures(batch: BatchFigures, links: Links) -> str:
                 f"<details><summary>{count_text(len(group.tasks) - GROUP_OPEN)} more</summary>"
                 f'<ul class="ids">{_items(folded)}{left_out}</ul></details>'
             )
+        kind = text(group.error_kind, 40)
         shown += (
-            f"<li><div>{chip(group.status)} <b>{plural(len(group.tasks), 'task')}</b></div>"
+            f"<li><div>{chip(group.status)} {kind} <b>{plural(len(group.tasks), 'task')}</b></div>"
             f'<p class="reason"><bdi>{text(group.reason.strip() or "no reason was given", GROUP_REASON)}</bdi></p>'
             f'<ul class="ids">{_items(tasks[:GROUP_OPEN])}</ul>{rest}</li>'
         )

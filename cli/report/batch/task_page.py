@@ -193,10 +193,9 @@ def _pre(value: str) -> str:
 def _command(what: str, end: CommandEnd | None) -> str:
     if end is None:
         return ""
-    ended = f"exit {end.exit_status}" if end.exit_status >= 0 else f"signal {-end.exit_status}"
     style = "bad" if end.exit_status else "good"
     return (
-        f'<section id="{what}" class="{style}"><h2>{what}: {ended}</h2><p class="caption">'
+        f'<section id="{what}" class="{style}"><h2>{what}: {end.how}</h2><p class="caption">'
         f"{duration_text(end.duration_ms)}; the end of its output</p>{_pre(end.output)}</section>"
     )
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.batch.retry import BY_CAUSE, is_final, may_pass
+from agent.batch.retry import BY_CAUSE, LONGEST_WAIT_S, is_final, may_pass, wait_s
 from wire.batch.outcome import TaskStatus
 
 STATUSES = st.sampled_from(list(TaskStatus))
@@ -31,3 +31,11 @@ def test_only_a_crash_and_what_the_run_says_of_an_error_may_pass(status: TaskSta
 )
 def test_what_would_end_in_the_same_way_may_not_pass(status: TaskStatus) -> None:
     assert not may_pass(status, said=True)
+
+
+@given(st.integers(1, 99), st.floats(0, 1))
+def test_a_task_waits_longer_after_each_failed_request_and_not_after_a_crash(failed: int, chance: float) -> None:
+    assert wait_s("", failed, chance) == 0
+    assert 1.5 <= wait_s("overloaded", failed, chance) <= LONGEST_WAIT_S
+    assert wait_s("overloaded", failed, chance) <= wait_s("overloaded", failed + 1, chance)
+    assert [wait_s("server", number, 0) for number in (1, 2, 3)] == [2, 4, 8]

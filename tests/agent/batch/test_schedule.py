@@ -14,6 +14,7 @@ SITUATIONS = st.builds(
     busy=COUNTS,
     retries=COUNTS,
     waiting=COUNTS,
+    later=COUNTS,
     is_paused=st.booleans(),
     is_draining=st.booleans(),
     is_stopping=st.booleans(),
@@ -31,22 +32,22 @@ def test_a_step_is_possible_and_allowed(now: Situation) -> None:
         assert now.retries if step is Step.RETRY else now.waiting and not now.retries
     if step is Step.END:
         assert not now.busy
-        assert now.is_draining or now.is_stopping or now.limit or not (now.retries or now.waiting)
+        assert now.is_draining or now.is_stopping or now.limit or now.is_done
     if step is Step.WAIT:
-        assert now.busy or now.is_paused
+        assert now.busy or now.is_paused or now.later
 
 
 @given(SITUATIONS)
 def test_a_batch_never_waits_for_nothing(now: Situation) -> None:
-    """What does not run and is not paused by the user starts or ends."""
-    if not now.busy and not now.is_paused:
+    """What does not run, is not paused by the user, and has no time to wait for, starts or ends."""
+    if not now.busy and not now.is_paused and not now.later:
         assert next_step(now) is not Step.WAIT
 
 
 @given(SITUATIONS, st.booleans())
 def test_done_means_that_nothing_is_left(now: Situation, was_interrupted: bool) -> None:
     reason = stop_reason(now, was_interrupted=was_interrupted)
-    assert (reason == "done") == (not (now.retries or now.waiting or was_interrupted))
+    assert (reason == "done") == (now.is_done and not was_interrupted)
 
 
 @given(st.integers(1, 4), st.lists(st.integers(0, 2), max_size=12), st.integers(0, 2))

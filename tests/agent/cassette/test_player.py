@@ -63,6 +63,21 @@ def test_cache_markers_may_differ_but_arguments_of_that_name_may_not(tape) -> No
         CassettePlayer.load(tape, cwd=CWD).next(asked({}, 2))
 
 
+def test_a_recording_with_one_system_block_plays_where_the_date_and_the_folder_have_their_own(tape) -> None:
+    """Earlier versions had the date before what extensions say, and named files of the project by whole paths."""
+    ending, said = "Current date: 2026-11-21\nCurrent working directory: /work/project\n", "The extension a says: b\n"
+    earlier = params("go", system=[{"type": "text", "text": f"S\n\n## {CWD}/AGENTS.md\n\nT\n\n{ending}\n{said}"}])
+    record(tape, (earlier, reply("1")))
+
+    def asked(stable: str) -> dict:
+        marked = {"type": "text", "text": stable, "cache_control": {"type": "ephemeral"}}
+        return params("go", system=[marked, {"type": "text", "text": f"\n\n{ending}"}])
+
+    with pytest.raises(CassetteMismatch, match=r"system\[0\]\.text"):
+        CassettePlayer.load(tape, cwd=CWD).next(asked(f"S\n\n## AGENTS.md\n\nOther\n\n{said}"))
+    assert CassettePlayer.load(tape, cwd=CWD).next(asked(f"S\n\n## AGENTS.md\n\nT\n\n{said}")) == reply("1")
+
+
 def test_requests_must_come_in_the_recorded_order(tape) -> None:
     record(tape, (params("a"), reply("1")), (params("b"), reply("2")))
     with pytest.raises(CassetteMismatch, match=":2 at request 1 of 2"):

@@ -63,7 +63,6 @@ def test_404_says_which_model_at_which_endpoint():
         (429, "", "limits the account of the key from ANTHROPIC_API_KEY: try again in a minute"),
         (500, "", "the fault is at"),
         (502, "", "not in the request"),
-        (529, "", "too much to do, for everybody"),
     ],
 )
 def test_each_status_has_its_sentence(status, message, words):
@@ -81,6 +80,11 @@ def test_each_status_has_its_sentence(status, message, words):
 def test_a_conversation_that_is_too_long_is_said_to_be_so_whatever_the_status(status, message):
     words = said(status, message, kind="too_long", model="llama", environ={"ANTHROPIC_BASE_URL": GATEWAY})
     assert words.startswith(f"the conversation is longer than llama can read at {GATEWAY}: begin a new one")
+
+
+@pytest.mark.parametrize("status", [None, 400, 503, 529])
+def test_a_server_that_is_overloaded_has_too_much_to_do_whatever_the_status(status):
+    assert "has too much to do, for everybody" in said(status, kind="overloaded")
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,7 @@ def test_a_whole_conversation() -> None:
         ),
         results(ToolResult("t1", (Text("body"), Image("image/gif", "Z2lm")))),
         system="be brief",
+        system_end="at noon",
         tools=[ToolSpec("write", "w", {"type": "object"}), ToolSpec("bash", "b", {"type": "object"})],
     )
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
@@ -51,7 +52,7 @@ def test_a_whole_conversation() -> None:
     assert params == {
         "model": "claude-sonnet-4-5",
         "max_tokens": 1000,
-        "system": [{"type": "text", "text": "be brief", **CACHED}],
+        "system": [{"type": "text", "text": "be brief", **CACHED}, {"type": "text", "text": "at noon"}],
         "tools": [
             {"name": "bash", "description": "b", "input_schema": {"type": "object"}},
             {"name": "write", "description": "w", "input_schema": {"type": "object"}, **CACHED},
@@ -169,7 +170,7 @@ def test_any_transcript_makes_a_request_that_the_api_can_take(messages, tools, s
 
 @given(transcripts, tool_lists, texts)
 def test_at_most_three_cache_markers_all_at_the_end_of_something(messages, tools, system: str) -> None:
-    params = build(*messages, tools=tools, system=system)
+    params = build(*messages, tools=tools, system=system, system_end="at noon")
     expected = bool(system) + bool(tools) + any(message["role"] == "user" for message in params["messages"])
     assert json.dumps(params).count('"cache_control"') == expected
     for last in (params.get("tools"), *[m["content"] for m in params["messages"] if m["role"] == "user"][-1:]):

@@ -10,7 +10,7 @@ from cli.batch.group import BatchGroup
 from supervisor.loop.loop import Loop
 from tests.support.batch_journal import outcome, run_folder, tasks
 from tests.support.zot_fixtures import zot
-from wire.batch.outcome import TaskStatus, Usage
+from wire.batch.outcome import CommandEnd, TaskStatus, Usage
 
 __all__ = ["zot"]
 
@@ -34,7 +34,13 @@ def runs(zot):
         loop,
         tasks("one", "two", "three", "four"),
         outcome("one", text="Done.", usage=Usage(900, 300)),
-        outcome("two", status=TaskStatus.CHECK_FAILED, reason="exit 1: 2 tests failed"),
+        outcome(
+            "two",
+            status=TaskStatus.CHECK_FAILED,
+            reason="exit 1: 2 tests failed",
+            setup=CommandEnd(0, 100, "made\n"),
+            check=CommandEnd(1, 2000, "E assert 1 == 2\n2 tests failed\n"),
+        ),
         outcome("three", status=TaskStatus.TIMEOUT, reason="timeout", cost_usd=None),
     )
     loop.close()

@@ -17,6 +17,7 @@ import pytest
 from supervisor.loop.loop import Loop
 from tests.support.batch_journal import outcome, run_folder, tasks
 from tests.support.forked import run
+from tests.support.zot_process import wait_until
 from wire import events
 from wire.batch.outcome import TaskStatus
 
@@ -182,6 +183,7 @@ def test_csv_is_clean_also_in_a_pipe_and_its_json_keeps_its_values(zot, hostile)
 
 # --- logs ------------------------------------------------------------------------------------------------------
 
+CHECK_FAILED = "check_failed: exit 1: 2 tests failed"
 TIME = "2026-01-01T12:00:00Z"
 RECORDS = (
     events.UserMessage((events.TextContent("count the files"),), time=TIME),
@@ -191,11 +193,11 @@ RECORDS = (
 )
 
 
-def write_events(runs, attempt=1, records=RECORDS, rest=b""):
-    path = runs.events("one", attempt)
+def write_events(runs, attempt=1, records=RECORDS, rest=b"", task="one"):
+    path = runs.events(task, attempt)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"".join(map(events.encode, records)) + rest)
-    runs.stderr("one", attempt).write_text(f"a warning of attempt {attempt}\n")
+    runs.stderr(task, attempt).write_text(f"a warning of attempt {attempt}\n")
 
 
 def test_logs_show_what_was_said(zot, runs):
@@ -207,6 +209,57 @@ def test_logs_show_what_was_said(zot, runs):
         ["turn", "1"],
         ["model", "There", "are", "three."],
     ]
+
+
+RESULT = events.Result("ok", 0, "", "Done.", 1, events.Totals(1, 1, 0, 0), 0.0, 1500, "s", {})
+
+
+def test_logs_end_with_the_check_and_the_status_of_the_task(zot, runs):
+    """The run is ok, and its task is not; of a check that passes the output says nothing."""
+    write_events(runs, task="two", records=[RESULT, events.Done()])
+    lines = [" ".join(line.split()) for line in run(zot, "batch", "logs", "runs", "two").text.splitlines() if line]
+    assert lines[0].startswith("ok: 1 turn")
+    assert lines[1:] == [
+        "setup exit 0, 0.1 s",
+        "check exit 1, 2.0 s",
+        "E assert 1 == 2",
+        "2 tests failed",
+        CHECK_FAILED,
+    ]
+    write_events(runs, task="three", records=RECORDS[:2])
+    assert run(zot, "batch", "logs", "runs", "three").text.splitlines()[-1] == "timeout: timeout"
+    write_events(runs, records=[RESULT, events.Done()])
+    assert run(zot, "batch", "logs", "runs", "one").text.splitlines()[-1].startswith("ok: 1 turn")
+
+
+def test_a_failed_command_shows_its_exit_status(zot, runs):
+    said = "$ make\n\nno rule\n\n", "[exit 2]  Took 0.3s"
+    for text, shown in (("".join(said), said[1]), (f"{said[0]}timed out after 5s\n[exit -1]  Took 5.0s", "timed out")):
+        records = [
+            events.ToolCall("t", "bash", msgspec.Raw(b'{"command":"make"}')),
+            events.ToolResult("t", is_error=True, content=(events.TextContent(text),)),
+        ]
+        write_events(runs, records=records)
+        assert f"make  ->  {shown}" in run(zot, "batch", "logs", "runs", "one").text
+
+
+def test_a_followed_log_waits_for_the_check(zot, runs):
+    """The run is done before its check is; the journal has the end of it."""
+    lines = runs.journal.read_bytes().splitlines(keepends=True)
+    write_events(runs, task="two", records=[RESULT, events.Done()])
+    at = next(n for n, line in enumerate(lines) if b'"two"' in line and b'"finished"' in line)
+    runs.journal.write_bytes(b"".join(lines[:at]))
+    shown = zot.folder / "shown"
+    with runs.journal.open("r+b") as journal, shown.open("wb") as stdout:
+        fcntl.flock(journal, fcntl.LOCK_EX)
+        with zot.start("batch", "logs", "runs", "two", "-f", stdout=stdout) as logs:
+            wait_until(lambda: "ok: 1 turn" in shown.read_text())
+            assert "check" not in shown.read_text()
+            journal.seek(0, 2)
+            journal.write(b"".join(lines[at:]))
+            journal.flush()
+            assert logs.finish().status == 0
+    assert shown.read_text().splitlines()[-1] == CHECK_FAILED
 
 
 def test_logs_of_the_last_attempt_or_another_one(zot, runs):

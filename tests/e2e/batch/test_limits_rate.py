@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.batch import batch as batch_module
+from agent.batch.retry import FIRST_WAIT_S, JITTER
 from supervisor.template.protocol import is_available
 from tests.support.batch_place import BatchPlace
 from tests.support.forked import run
@@ -92,6 +93,29 @@ def test_a_refused_batch_is_paused_everywhere_and_fails_nowhere(zot: Zot, server
     assert all(one["requests"] == one["rate_limited"] + 1 for one in outcomes)
     log = (zot.cwd / "runs" / "batch.log").read_text()
     assert log.count('"event": "run paused"') == len(of(records, "task_paused"))
+
+
+def test_a_task_of_an_overloaded_server_waits_and_is_told_so_everywhere(zot: Zot, server: MessagesServer) -> None:
+    """The requests of one attempt follow each other at once here; between two attempts there is a wait."""
+    asked: list[float] = []
+
+    def answer(_: Received) -> Reply:
+        asked.append(time.monotonic())
+        return http_error(529, retry_after_ms=1)
+
+    server.otherwise = answer
+    write_tasks(zot, {"id": "t", "prompt": "go"})
+    found = finish(start(zot, server, "--retries", "1", "--json"))
+    first, last = (record["outcome"] for record in of(found.json_lines, "task_end"))
+    for outcome in (first, last):
+        assert (outcome["status"], outcome["error_kind"], outcome["may_pass"]) == ("rate_limit", "overloaded", True)
+        assert "too much to do, for everybody" in outcome["reason"]
+    assert len(asked) == 6
+    assert asked[3] - asked[2] > FIRST_WAIT_S * (1 - JITTER)
+    assert run(zot, "report", "runs").status == 0
+    page = (zot.cwd / "runs" / "report.html").read_text()
+    assert "overloaded (1)" in page
+    assert "fewer" not in page
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -151,6 +152,27 @@ def test_bad_extensions_in_each_run_cost_themselves_only(zot: Zot, server: Messa
     assert (found.status, found.leftovers) == (0, [])
     assert {attempt.status for number in range(3) for attempt in batch.attempts(f"u{number}")} == {TaskStatus.OK}
     assert hosts(zot) == []
+
+
+def test_many_installed_extensions_are_told_once_with_their_memory(zot: Zot, server: MessagesServer) -> None:
+    batch = BatchCommand(zot, server)
+    for number in range(6):
+        extension(zot.home / "extensions", "echo", name=f"e{number}")
+    wait = "bash while [ ! -e go ]; do sleep 0.02; done"
+    batch.tasks({f"t{number}": wait for number in range(4)})
+    batch.extensions = []
+    with batch.start("-j", "2", "-q") as running:
+        wait_until(lambda: "each task starts" in running.errors())
+        (zot.cwd / "go").touch()
+        found = running.finish()
+    (line,) = [line for line in found.stderr.splitlines() if "each task starts" in line]
+    told = re.fullmatch(
+        r"zot batch: each task starts 6 extensions \(e0, e1, e2 and 3 more\), and has (\d+) MiB with them: --no-ext"
+        r" leaves out those that are installed, -e FOLDER keeps one",
+        line,
+    )
+    assert told is not None, line
+    assert int(told[1]) > 6, "each of them is a Python"
 
 
 def hosts(zot: Zot) -> list[dict[str, object]]:

@@ -159,16 +159,16 @@ await joinSession({ systemMessage: { mode: MODE, content: "Round.", sections: { 
 
 
 def test_what_an_extension_appends_to_the_system_prompt(each_sdk):
-    """It stands behind all that the agent is told, under the extension's name, and takes nothing of that away."""
+    """It stands behind all that the agent is told but for the date and the folder, under the extension's name, and
+    takes nothing of that away."""
     each_sdk.write("cents", APPENDS)
     each_sdk.write("rounds", REPLACES.replace("MODE", '"replace"'))
     each_sdk.write("sections", REPLACES.replace("MODE", '"customize"'))
     each_sdk.results(("bash", {"command": "true"}), ("leave", {})).check(Status.OK)
     assert "Round." not in str(each_sdk.server.requests[0].body)
     first, second, third = [request.body["system"][0]["text"] for request in each_sdk.server.requests]
-    before, appended = first.split("\nThe extension cents says of its tools:\n")
+    before, appended = first.split("\n\nThe extension cents says of its tools:\n")
     assert appended == "Money is in cents.\n- Never round.\n"
-    assert "Current working directory: " in before
     assert first == second, "so that the prompt cache holds"
     assert third == before, "it has left the session"
     for name, mode in (("rounds", "replace"), ("sections", "customize")):

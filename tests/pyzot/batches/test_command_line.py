@@ -70,8 +70,10 @@ def test_a_value_of_another_type_is_refused_by_name(name, value):
         command({name: value}, "runs", ["zot"], with_events=False, is_quiet=True)
 
 
-def test_an_unknown_option_is_refused_with_the_known():
-    with pytest.raises(TypeError, match=r"no option 'job'; there are allow_asked, .*jobs"):
+def test_an_unknown_option_is_refused_with_the_nearest():
+    with pytest.raises(TypeError, match=r"no option 'job'; did you mean 'jobs'\?"):
         command({"job": 1}, "runs", ["zot"], with_events=False, is_quiet=True)
+    with pytest.raises(TypeError, match=r"no option 'timeout'; did you mean 'task_timeout'\?"):
+        command({"timeout": 1}, "runs", ["zot"], with_events=False, is_quiet=True)
     with pytest.raises(TypeError, match=r"^folder is a path"):
         command({}, 5, ["zot"], with_events=False, is_quiet=True)

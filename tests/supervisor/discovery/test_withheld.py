@@ -68,8 +68,14 @@ def test_the_line_says_exactly_who_did_not_get_what(home):
 
 
 def test_no_key_of_the_host_is_proposed_if_there_is_another(home):
-    assert '{"guard":["GITHUB_TOKEN"]}' in tell(home, guard(), environ={**HOST, "ANTHROPIC_API_KEY": "x"})
-    assert '{"desk":["ANTHROPIC_API_KEY"]}' in tell(home, guard("desk"), environ={"ANTHROPIC_API_KEY": "x"})
+    assert '{"guard":["GITHUB_TOKEN"]}' in tell(home, guard(), environ={**HOST, "KIMI_API_KEY": "x"})
+    assert '{"desk":["KIMI_API_KEY"]}' in tell(home, guard("desk"), environ={"KIMI_API_KEY": "x"})
+
+
+def test_the_key_that_is_set_for_zot_itself_is_no_news(home):
+    own = {"ANTHROPIC_API_KEY": "x", "ANTHROPIC_AUTH_TOKEN": "x", "ANTHROPIC_CUSTOM_HEADERS": "x"}
+    assert tell(home, guard(), environ=own) == ""
+    assert "guard did not get GITHUB_TOKEN and HF_TOKEN. " in tell(home, guard(), environ={**HOST, **own})
 
 
 def test_many_are_counted_on_one_line(home):

@@ -66,6 +66,12 @@ def unknown_model(stage: Stage) -> str:
     return refused(stage, 404)
 
 
+@situation("zot: anthropic: HTTP 529: …")
+def overloaded(stage: Stage) -> str:
+    stage.server.add(*[http_error(529, retry_after_ms=1)] * 3)
+    return stage.asked().stderr
+
+
 @situation("zot: anthropic: connection to … failed: …")
 def nobody_listens(stage: Stage) -> str:
     return stage.zot.run("-p", "--base-url", "http://127.0.0.1:9", "--api-key", "k", "hi").stderr

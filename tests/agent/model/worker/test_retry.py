@@ -37,8 +37,10 @@ def test_a_request_that_is_too_long_is_not_tried_again_whatever_the_server_says(
 
 
 @pytest.mark.parametrize("kind", ErrorKind)
-def test_without_a_status_only_connections_and_silence_are_tried_again(kind):
-    assert (wait(failure(None, kind=kind)) is not None) is (kind in (ErrorKind.CONNECTION, ErrorKind.TIMEOUT))
+@pytest.mark.parametrize("status", [None, 400])
+def test_connections_silence_and_too_much_to_do_are_tried_again_whatever_the_status(kind, status):
+    again = kind in (ErrorKind.CONNECTION, ErrorKind.TIMEOUT, ErrorKind.OVERLOADED)
+    assert (wait(failure(status, kind=kind)) is not None) is again
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,20 @@ def test_what_to_do_next_names_commands_with_the_folder(written):
     assert f"zot batch retry {written.path}" in codes
 
 
+def test_a_refused_request_is_not_said_to_pass(batch):
+    """The kind of the failure, its advice and what the run has said are one."""
+    written = batch("bad", "lost")
+    written.open()
+    written.run("bad", TaskStatus.ERROR, reason="HTTP 400: no", error_kind="invalid_request")
+    written.run("lost", TaskStatus.ERROR, reason="it broke off", error_kind="dropped", may_pass=True)
+    written.close("done")
+    assert make_report(str(written.path), None) == 0
+    found = page(written).text
+    assert "<b>error (1)</b><div>such a failure would come again: change what the reasons below name" in found
+    assert "<b>error (1)</b><div>look at the reasons below; such a failure may pass when the task is run again" in found
+    assert "invalid_request" in found
+
+
 def test_the_page_of_a_task_has_what_was_said_and_what_failed(written):
     assert make_report(str(written.path), None) == 0
     a, b, c = (page(written, f"report-tasks/{name}.html") for name in "abc")
