@@ -122,7 +122,15 @@ class Found(msgspec.Struct, frozen=True):
     @property
     def change(self) -> str:
         """Says that a file has changed since it was hashed; "" if none has, or if none was hashed."""
-        path = "" if self.seal is None else self.seal.first_change()
+        return self._change(has_begun=False)
+
+    @property
+    def change_while_starting(self) -> str:
+        """The same once its process has started, which may have written files beside those that were hashed."""
+        return self._change(has_begun=True)
+
+    def _change(self, *, has_begun: bool) -> str:
+        path = "" if self.seal is None else self.seal.first_change(has_begun=has_begun)
         if self.seal is None or not path:
             return ""
         name = shlex.quote(self.manifest.name)

@@ -92,7 +92,7 @@ class TrustStore:
         reason = state_reason(state, record, manifest)
         if state is TrustState.CHANGED and found is not None and not found.kind.has_folder:
             reason = "its entry or a file that it names has changed"
-        return TrustJudgement(state, reason, content, changed, Seal(manifest, content.stamps))
+        return TrustJudgement(state, reason, content, changed, Seal(manifest, content.stamps, content.folders))
 
     def trust(
         self, folder: Path, manifest: Manifest, content: Content | None = None, *, found: Found | None = None

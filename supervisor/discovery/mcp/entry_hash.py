@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from supervisor.discovery.content_hash import Content, ContentError, digest_state, hash_states, link_state, paths_in
+from supervisor.discovery.content_hash import Content, ContentError, digest_state, hash_states, link_state
 from supervisor.discovery.seal import stamp_of
 from supervisor.discovery.steps import STEP_BYTES, Allowance
+from wire.data_files import paths_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
