@@ -126,8 +126,9 @@ class Found(msgspec.Struct, frozen=True):
 
     @property
     def change_while_starting(self) -> str:
-        """The same once its process has started, which may have written files beside those that were hashed."""
-        return self._change(has_begun=True)
+        """The same once its process has started, which may have written files beside those that were hashed. If the
+        seal lasts, only its data: somebody else may have written the others for its next start."""
+        return self._change(has_begun=self.seal is not None and not self.seal.lasts)
 
     def _change(self, *, has_begun: bool) -> str:
         path = "" if self.seal is None else self.seal.first_change(has_begun=has_begun)

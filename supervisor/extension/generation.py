@@ -167,9 +167,8 @@ class Generation:
         slot.start(mark, self._env, found=self.found, limits=self.limits, hello_s=hello_s, refusal=refusal)
 
     def refusal(self, worker: Worker) -> str:
-        seal = self.found.seal
         is_first = self.slots[worker.index].starts == 1  # later ones may start from files that have changed
-        change = self.found.change_while_starting if is_first or (seal is not None and seal.lasts) else ""
+        change = self.found.change_while_starting if is_first else self.found.lasting_change
         return change or self._sink.claims(self.found, worker.claimed)
 
     def got_ready(self, worker: Worker) -> None:
