@@ -24,6 +24,22 @@ if TYPE_CHECKING:
     from wire.manifest import Manifest
 
 
+class Copy(msgspec.Struct, frozen=True):
+    """A copy of a project's folder, which is judged by what is trusted in the original. Both are resolved paths."""
+
+    folder: str
+    original: str
+
+    @classmethod
+    def of(cls, folder: str, original: str) -> Copy:
+        return cls(os.path.realpath(folder), os.path.realpath(original))
+
+    def in_original(self, path: str) -> str | None:
+        """The place of a resolved path in the original; None if it does not lie in the copy."""
+        inside = path.removeprefix(self.folder)
+        return self.original.rstrip("/") + inside if inside[:1] == "/" and inside != path else None
+
+
 class Consent(msgspec.Struct, frozen=True):
     """The project extensions that the user has allowed for one run. The extensions with a trust record are not among
     them."""
@@ -32,6 +48,8 @@ class Consent(msgspec.Struct, frozen=True):
     """`--trust-project`: all project extensions run in this run; nothing is recorded."""
     folders: frozenset[Path] = frozenset()
     """The extensions in these folders, and the MCP servers of these places, run in this run."""
+    copy: Copy | None = None
+    """The project's folder is a copy: what equals what is trusted in the original runs."""
 
 
 class Admission:
@@ -101,7 +119,7 @@ class Admission:
         if self._opened is None:
             from supervisor.discovery.trust_store import TrustStore  # 3 ms: only if an extension must be judged
 
-            self._opened = TrustStore(self._home)
+            self._opened = TrustStore(self._home, copy=self._consent.copy)
         return self._opened
 
 

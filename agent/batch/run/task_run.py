@@ -111,7 +111,10 @@ class TaskRun:
             request = run_request(decode_request(self._begin.request), task)
             os.environ[TOKEN] = self._begin.token
             set_environment(os.environ, task)
-            request = replace(request, cwd=self._prepare_folder(task, request.cwd))
+            original = request.cwd or os.getcwd()
+            request = replace(request, cwd=self._prepare_folder(task, original))
+            if self._workspace is not None:
+                request = replace(request, copy_of=original)
             request, prompt = with_files(request, task)
             prepared = prepare(request, self._lease)
         except (TaskError, UsageError, msgspec.DecodeError) as error:
@@ -130,9 +133,8 @@ class TaskRun:
 
     # --- before the prompt ----------------------------------------------------------------------------------
 
-    def _prepare_folder(self, task: Task, cwd: str | None) -> str:
+    def _prepare_folder(self, task: Task, folder: str) -> str:
         """Makes the workspace and runs `setup`. Returns the working folder. Raises `EarlyError`."""
-        folder = cwd or os.getcwd()
         if self._begin.workspace or task.setup is not None:
             self._link.send(Phase("setup"))
         if self._begin.workspace:
