@@ -21,7 +21,7 @@ from agent.run.budget import Budget, refusal
 from agent.run.context_files import NO_CONTEXT, as_text, find_context_files
 from agent.run.system_prompt import system_prompt
 from agent.skills.offer import Offer, offer
-from supervisor.discovery.admission import Consent, Copy
+from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.repository import repository_root
 from supervisor.home.zot_home import zot_home
@@ -105,10 +105,7 @@ def _prepare(
         "limits": config.limits,
         "config": config,
         "remarks": (*remarks, *scaled, *skills.remarks, *context.notices),
-        "consent": Consent(
-            whole_project=request.trust_project,
-            copy=None if request.copy_of is None else Copy.of(cwd, request.copy_of),
-        ),
+        "consent": Consent(whole_project=request.trust_project),
         "stats_file": None if request.stats is None else Path(request.stats).absolute(),
         "metrics_file": None if request.metrics is None else Path(request.metrics).absolute(),
     }

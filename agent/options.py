@@ -55,8 +55,6 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Whether what a guard wants a person to decide is allowed, since there is nobody to ask."""
     stream_before_guards: bool = False
     cwd: str | None = None
-    copy_of: str | None = None
-    """The folder that `cwd` is a copy of: what is trusted there is trusted here."""
     max_steps: int | None = None
     max_cost_usd: float | None = None
     """US dollars of all requests to the model together. None: no limit."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from supervisor.discovery.found import Scope
+from supervisor.discovery.found import Copy, Scope
 from supervisor.discovery.kind import COPILOT
 from supervisor.discovery.skipped import Why
 from supervisor.discovery.steps import Allowance
@@ -22,22 +22,6 @@ if TYPE_CHECKING:
     from supervisor.discovery.steps import Steps
     from supervisor.discovery.trust_store import TrustStore
     from wire.manifest import Manifest
-
-
-class Copy(msgspec.Struct, frozen=True):
-    """A copy of a project's folder, which is judged by what is trusted in the original. Both are resolved paths."""
-
-    folder: str
-    original: str
-
-    @classmethod
-    def of(cls, folder: str, original: str) -> Copy:
-        return cls(os.path.realpath(folder), os.path.realpath(original))
-
-    def in_original(self, path: str) -> str | None:
-        """The place of a resolved path in the original; None if it does not lie in the copy."""
-        inside = path.removeprefix(self.folder)
-        return self.original.rstrip("/") + inside if inside[:1] == "/" and inside != path else None
 
 
 class Consent(msgspec.Struct, frozen=True):

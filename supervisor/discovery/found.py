@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 from enum import IntEnum
@@ -37,6 +38,22 @@ class Scope(IntEnum):
     def label(self) -> str:
         names = {Scope.EXPLICIT: "--ext", Scope.PROGRAM: "program", Scope.PROJECT: "project", Scope.GLOBAL: "global"}
         return names[self]
+
+
+class Copy(msgspec.Struct, frozen=True):
+    """A copy of a project's folder, which is judged by what is trusted in the original. Both are resolved paths."""
+
+    folder: str
+    original: str
+
+    @classmethod
+    def of(cls, folder: str, original: str) -> Copy:
+        return cls(os.path.realpath(folder), os.path.realpath(original))
+
+    def in_original(self, path: str) -> str | None:
+        """The place of a resolved path in the original; None if it does not lie in the copy."""
+        inside = path.removeprefix(self.folder)
+        return self.original.rstrip("/") + inside if inside[:1] == "/" and inside != path else None
 
 
 class Found(msgspec.Struct, frozen=True):

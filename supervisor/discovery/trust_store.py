@@ -31,9 +31,8 @@ from supervisor.discovery.trust_rules import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from supervisor.discovery.admission import Copy
     from supervisor.discovery.content_hash import Content
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found import Copy, Found
     from supervisor.discovery.steps import Steps
     from supervisor.discovery.trust_file import Rows
     from wire.manifest import Manifest

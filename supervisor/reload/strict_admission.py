@@ -22,8 +22,7 @@ from supervisor.discovery.trust_store import TrustStore, key_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.discovery.admission import Copy
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found import Copy, Found
     from supervisor.discovery.steps import Steps
 
 

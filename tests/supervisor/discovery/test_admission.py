@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from supervisor.discovery.admission import Admission, Consent, Copy
+from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import discover, read_manifest
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found import Copy, Found, Scope
 from supervisor.discovery.skipped import Cause, Why
 from supervisor.discovery.steps import Allowance, finish, no_steps
 from supervisor.home.config import Config
