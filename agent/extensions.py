@@ -95,7 +95,7 @@ def strict_admission(options: Options) -> StrictAdmission | None:
         return None
     from supervisor.reload.strict_admission import StrictAdmission  # other runs do not load it
 
-    return StrictAdmission(options.home, COPILOT)
+    return StrictAdmission(options.home, COPILOT, options.consent.copy)
 
 
 def extension_tools(options: Options, supervisor: Supervisor, reloader: Reloader) -> ExtensionTools | None:

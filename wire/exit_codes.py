@@ -37,7 +37,11 @@ EXIT_CODES: dict[Status, tuple[int, str]] = {
     Status.TIMEOUT: (6, "--timeout ran out"),
     Status.AUTHENTICATION: (7, "no credential, or the provider refused it"),
     Status.RATE_LIMIT: (8, "the provider is rate limiting or overloaded; try again later"),
-    Status.REQUIRED_EXTENSION: (9, "an extension that says `required` in its manifest could not be started"),
+    Status.REQUIRED_EXTENSION: (
+        9,
+        "an extension that says `required` in its manifest could not be started, or a guard that"
+        " says `on_failure: deny` is not trusted",
+    ),
     Status.PARTIAL_BATCH: (10, "zot batch: a task is not ok or was not run"),
     Status.INVALID_ANSWER: (11, "the final text is not JSON that fits --output-schema, also after one more turn"),
     Status.INTERRUPTED: (130, "SIGINT, SIGTERM, or the reader of stdout went away"),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
+from wire.data_files import covers, data_faults
 from wire.dialects.table import MODULES, ZOT, with_defaults
 from wire.field_errors import explain, fault_path
 from wire.lenient_json import UNREADABLE, fault_of, repeated
@@ -156,6 +157,11 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     dump_on_stall: bool = False
     """Whether it gets SIGQUIT before it is ended for hanging, to write a stack trace to stderr (`faulthandler`)."""
 
+    data: tuple[str, ...] = ()
+    """Files that it writes in its own folder: they are no part of what the user trusts, and an update keeps them. Each
+    is a path in that folder, `todos.json`, where one `*` in a name stands for any characters, `logs/*.log`, but not
+    for a dot at its start. Its ending is .json, .jsonl, .ndjson, .log, .db, .sqlite, .csv or .txt. Only regular files
+    count, and none that `exec`, `args` or a link names. Absent: none."""
     env: tuple[Variable, ...] = ()
     """Variables of the host's environment that it needs although extensions do not get them: secrets, such as
     `GITHUB_TOKEN`; with `env_policy` minimal also any other variable."""
@@ -167,6 +173,10 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     @property
     def is_enabled(self) -> bool:
         return self.enabled is not False
+
+    def is_data(self, path: str) -> bool:
+        """Whether `data` covers a path in the extension's folder. The caller knows that a regular file is there."""
+        return covers(self.data, path)
 
     @property
     def text(self) -> bytes:
@@ -277,6 +287,7 @@ def outside_of_types(fields: dict[str, Any], text: bytes) -> Iterator[tuple[str,
         yield twice, f"{twice} is there twice, and only one of them would count; remove the other"
     if isinstance(name := fields.get("dialect"), str) and name not in MODULES:
         yield "dialect", f"dialect: none of {', '.join(MODULES)}"
+    yield from data_faults(fields)
 
 
 def explained(error: msgspec.ValidationError, text: bytes) -> str:

@@ -99,6 +99,8 @@ def card(found: Found, judged: TrustJudgement, config: Config, environ: Mapping[
         yield f"entry   {found.mcp_file}, with {files} of the project"
         yield f"runs in {found.folder}"
     yield f"runs    {command_line(found)}"
+    if manifest.data:
+        yield f"data    {', '.join(manifest.data)} in its folder may change without a question"
     if found.mcp_entry is not None and found.mcp_entry.server.env:
         yield f"sets    {', '.join(f'{name}={value}' for name, value in found.mcp_entry.server.env.items())}"
     yield from environment_lines(manifest, config, environ)

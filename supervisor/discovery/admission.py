@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from supervisor.discovery.found import Scope
+from supervisor.discovery.found import Copy, Scope
 from supervisor.discovery.kind import COPILOT
 from supervisor.discovery.skipped import Why
 from supervisor.discovery.steps import Allowance
@@ -32,6 +32,8 @@ class Consent(msgspec.Struct, frozen=True):
     """`--trust-project`: all project extensions run in this run; nothing is recorded."""
     folders: frozenset[Path] = frozenset()
     """The extensions in these folders, and the MCP servers of these places, run in this run."""
+    copy: Copy | None = None
+    """The project's folder is a copy: what equals what is trusted in the original runs."""
 
 
 class Admission:
@@ -101,7 +103,7 @@ class Admission:
         if self._opened is None:
             from supervisor.discovery.trust_store import TrustStore  # 3 ms: only if an extension must be judged
 
-            self._opened = TrustStore(self._home)
+            self._opened = TrustStore(self._home, copy=self._consent.copy)
         return self._opened
 
 

@@ -6,6 +6,9 @@ one of its `args` leads to them: the next commit of a project can change these f
 extension, such as the project's, it covers only `__main__.py`. For an absolute link it covers only the target path: the
 file there, such as the `python` of a virtual environment, is not shipped with the project.
 
+The manifest's `data` names what is left out: files that the extension writes itself. A file counts all the same if
+`exec`, `args` or a link leads to it.
+
 The manifest is covered with the very bytes that were parsed: what is started is what was hashed.
 
 The hash covers `__pycache__`: Python runs the files there in place of the source beside them, even if a commit has
@@ -18,25 +21,24 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from supervisor.discovery.seal import stamp_of
+from supervisor.discovery.seal import HISTORY, Names, stamp_of
 from supervisor.discovery.steps import STEP_BYTES, Allowance, finish
-from wire.manifest import FILE
+from wire.data_files import paths_in
+from wire.manifest import FILE, Manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from supervisor.discovery.seal import Stamp
     from supervisor.discovery.steps import Steps
-    from wire.manifest import Manifest
 
-HISTORY = ".git"
-"""Folders of this name are left out at every level."""
 ENTRY = "__main__.py"
 """Python runs this file of a folder that it is given."""
 MAX_DEPTH = 100
@@ -68,6 +70,8 @@ class Content:
     """The path and the state of each file, folder and link, sorted."""
     stamps: tuple[tuple[str, Stamp], ...] = ()
     """For a `Seal`."""
+    folders: Mapping[str, Names] = field(default_factory=dict)
+    """For a `Seal`: if the manifest names data, the folders in which it may be, by the path of their stamp."""
 
     @cached_property
     def parts(self) -> dict[str, str]:
@@ -95,23 +99,13 @@ def hashing(
 ) -> Steps[Content]:
     """`hash_content` in steps. What is read is taken from the allowance. Covers also what is `beside` the folder: paths
     relative to it."""
-    walk = _Walk(folder, allowance or Allowance(), None if manifest is None else manifest.text)
+    walk = _Walk(folder, allowance or Allowance(), manifest)
     yield from walk.all()
     if manifest is not None:
         for word in (manifest.exec, *(manifest.args or ()), *beside):
             yield from walk.named(word)
+    yield from walk.data_led_to()
     return walk.content()
-
-
-def paths_in(word: str) -> Iterator[str]:
-    """Yields the paths that a word of a command line may name: the word itself, what follows its first `=`
-    (`--config=../x.py`, `NAME=../x`), and what follows a flag of one letter (`-p../x`)."""
-    yield word
-    _, equals, value = word.partition("=")
-    if equals:
-        yield value
-    if word[:1] == "-" != word[1:2]:
-        yield word[2:]
 
 
 def hash_states(states: Iterable[tuple[str, bytes]]) -> str:
@@ -142,12 +136,17 @@ def link_state(target: str) -> bytes:
 
 
 class _Walk:
-    def __init__(self, folder: Path, allowance: Allowance, text: bytes | None) -> None:
-        """`text` is the manifest as it was parsed."""
+    def __init__(self, folder: Path, allowance: Allowance, manifest: Manifest | None) -> None:
         self._name = str(folder)
         self._root = os.path.realpath(folder)
         self._allowance = allowance
-        self._text = text
+        self._text = None if manifest is None else manifest.text
+        self._is_data = manifest.is_data if manifest is not None and manifest.data else None
+        self._left_out: set[tuple[int, int]] = set()
+        """Device and inode of each file of data: a file system may take several spellings for one name."""
+        self._led_to: list[tuple[str, str, os.stat_result]] = []
+        """Files inside that a link or a word leads to: the path, the path that enters the hash, and the state."""
+        self._folders: dict[str, Names] = {}
         self._states: list[tuple[str, bytes]] = []
         self._stamps: list[tuple[str, Stamp]] = []
         self._files: dict[str, int] = {}
@@ -158,14 +157,15 @@ class _Walk:
 
     def content(self) -> Content:
         states = tuple(sorted(self._states))
-        return Content(hash_states(states), dict(sorted(self._files.items())), states, tuple(self._stamps))
+        files = dict(sorted(self._files.items()))
+        return Content(hash_states(states), files, states, tuple(self._stamps), self._folders)
 
     def all(self) -> Steps[None]:
         """Covers all that the extension's folder contains."""
         for link in _links_to(self._name):
             self._stamp(link, self._stat(link))
         self._stamp(self._name, self._stat(self._root))
-        yield from self._folder(self._root, "")
+        yield from self._folder(self._root, "", self._name)
         if self._text and FILE not in self._files:  # it is a link; an empty text is of a folder without a manifest
             self._add(f"./{FILE}", digest_state(hashlib.sha256(self._text).hexdigest(), 0))
 
@@ -173,31 +173,49 @@ class _Walk:
         """Covers the files and folders that a word of the command line names by relative paths that lead out of the
         folder."""
         for named in paths_in(word):
-            if ("/" not in named and named != "..") or os.path.isabs(named) or "\0" in named:
-                continue  # a name in the folder, or an absolute path
+            if "\0" in named:
+                continue
+            path = os.path.join(self._root, named)
+            if ("/" not in named and named != "..") or os.path.isabs(named):
+                self._lead_to(path, named)  # a name in the folder, or an absolute path
+                continue
             self._count(named)
-            yield from self._outside(os.path.join(self._root, named), named)
+            yield from self._outside(path, named)
 
-    def _folder(self, path: str, shown: str) -> Steps[None]:
+    def data_led_to(self) -> Steps[None]:
+        """Covers the files of data that a link or a word of the command line leads to: they are part of the program."""
+        for path, shown, found in self._led_to:
+            if (found.st_dev, found.st_ino) in self._left_out:
+                yield from self._file(path, shown)
+
+    def _lead_to(self, path: str, shown: str) -> None:
+        """Remembers what a path inside leads to. Does nothing if there is no data."""
+        if self._is_data is not None:
+            with suppress(OSError):
+                self._led_to.append((os.path.realpath(path), shown, os.stat(path)))
+
+    def _folder(self, path: str, shown: str, stamped: str = "") -> Steps[None]:
         """Covers all that a folder contains. `shown` is the path that enters the hash, relative to the extension's
-        folder."""
-        pending = [(path, shown, 1)]
+        folder, and `stamped` that of its stamp; without it the folder is outside, where no data is."""
+        pending = [(path, shown, stamped, 1)]
         while pending:
-            path, shown, depth = pending.pop()
+            path, shown, stamped, depth = pending.pop()
+            names = []
             for entry in self._entries(path):
                 inside = f"{shown}/{entry.name}" if shown else entry.name
                 if entry.name == HISTORY:
                     continue
                 found = self._stat(entry.path)
+                if stamped and self._is_data is not None and stat.S_ISREG(found.st_mode) and self._is_data(inside):
+                    self._left_out.add((found.st_dev, found.st_ino))
+                    self._count(inside)
+                    continue
+                names.append(entry.name)
                 if stat.S_ISDIR(found.st_mode):
-                    if depth >= MAX_DEPTH:
-                        raise ContentError(
-                            f"{self._name} holds more than {MAX_DEPTH} folders within one another; remove those that it"
-                            " does not need"
-                        )
+                    self._check_depth(depth)
                     self._add(inside, b"folder")
                     self._stamp(entry.path, found)
-                    pending.append((entry.path, inside, depth + 1))
+                    pending.append((entry.path, inside, entry.path if stamped else "", depth + 1))
                 elif stat.S_ISLNK(found.st_mode):
                     yield from self._link(entry.path, inside, found)
                 elif stat.S_ISREG(found.st_mode):
@@ -206,6 +224,15 @@ class _Walk:
                     self._add(inside, b"special %o" % stat.S_IFMT(found.st_mode))
                 if self._is_step_full():
                     yield
+            if stamped and self._is_data is not None:
+                self._folders[stamped] = Names(shown, frozenset(names))
+
+    def _check_depth(self, depth: int) -> None:
+        if depth >= MAX_DEPTH:
+            raise ContentError(
+                f"{self._name} holds more than {MAX_DEPTH} folders within one another; remove those that it does not"
+                " need"
+            )
 
     def _link(self, path: str, shown: str, found: os.stat_result) -> Steps[None]:
         try:
@@ -225,6 +252,7 @@ class _Walk:
             return
         real = os.path.realpath(path)
         if self._is_inside(real):
+            self._lead_to(real, shown)
             return
         is_folder = stat.S_ISDIR(found.st_mode)
         if not (is_folder and self._is_above(real)):

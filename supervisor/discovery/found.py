@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 from enum import IntEnum
@@ -43,6 +44,22 @@ class Scope(IntEnum):
         """For records."""
         names = {Scope.EXPLICIT: "--ext", Scope.PROGRAM: "program", Scope.PROJECT: "project", Scope.GLOBAL: "global"}
         return names[self]
+
+
+class Copy(msgspec.Struct, frozen=True):
+    """A copy of a project's folder, which is judged by what is trusted in the original. Both are resolved paths."""
+
+    folder: str
+    original: str
+
+    @classmethod
+    def of(cls, folder: str, original: str) -> Copy:
+        return cls(os.path.realpath(folder), os.path.realpath(original))
+
+    def in_original(self, path: str) -> str | None:
+        """The place of a resolved path in the original; None if it does not lie in the copy."""
+        inside = path.removeprefix(self.folder)
+        return self.original.rstrip("/") + inside if inside[:1] == "/" and inside != path else None
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -128,7 +145,16 @@ class Found(msgspec.Struct, frozen=True):
     @property
     def change(self) -> str:
         """Says that a file has changed since it was hashed; "" if none has, or if none was hashed."""
-        path = "" if self.seal is None else self.seal.first_change()
+        return self._change(has_begun=False)
+
+    @property
+    def change_while_starting(self) -> str:
+        """The same once its process has started, which may have written files beside those that were hashed. If the
+        seal lasts, only its data: somebody else may have written the others for its next start."""
+        return self._change(has_begun=self.seal is not None and not self.seal.lasts)
+
+    def _change(self, *, has_begun: bool) -> str:
+        path = "" if self.seal is None else self.seal.first_change(has_begun=has_begun)
         if self.seal is None or not path:
             return ""
         name = shlex.quote(self.manifest.name)

@@ -1,5 +1,8 @@
 """Tells whether files have changed since they were hashed, by their states alone: nothing is read again.
 
+Until the processes start, a folder must also have the names that it had, but for the extension's data. Once they have
+started, only what was hashed is compared: the extension may have written a file of its own.
+
 A change of a file sets its `ctime`, which no program can set back. A change that leaves the size as it was, and comes
 within the same tick of the file system's clock (up to 10 ms), is not seen.
 """
@@ -8,14 +11,26 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from wire.manifest import Manifest
 
+HISTORY = ".git"
+"""Folders of this name are no part of an extension, at any level."""
+
 Stamp = tuple[int, int, int, int, int, int]
+
+
+class Names(NamedTuple):
+    """A folder of an extension that may hold its data."""
+
+    inside: str
+    """Its path in the extension's folder; "" for that folder itself."""
+    names: frozenset[str]
+    """All that is in it, without data and `HISTORY`."""
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
@@ -34,11 +49,19 @@ class Seal:
     """The manifest and the files of an extension as they were hashed and found to be trusted."""
 
     def __init__(
-        self, manifest: Manifest, stamps: Sequence[tuple[str, Stamp]], *, lasts: bool = False, unchecked: str = ""
+        self,
+        manifest: Manifest,
+        stamps: Sequence[tuple[str, Stamp]],
+        folders: Mapping[str, Names] | None = None,
+        *,
+        lasts: bool = False,
+        unchecked: str = "",
     ) -> None:
-        """`stamps` has each path with its state at that time: of a link its own, of all else what the path led to."""
+        """`stamps` has each path with its state at that time: of a link its own, of all else what the path led to.
+        `folders` are those whose times may change, by the path of their stamp; by default none."""
         self.manifest = manifest
         self._stamps = stamps
+        self._folders = folders or {}
         self.lasts = lasts
         """Whether it holds for every start of a process, and not only for the first one of each worker."""
         self.unchecked = unchecked
@@ -46,7 +69,7 @@ class Seal:
 
     def for_good(self, unchecked: str = "") -> Seal:
         """The same seal, for every start; with `unchecked` for the first one alone."""
-        return Seal(self.manifest, self._stamps, lasts=True, unchecked=unchecked)
+        return Seal(self.manifest, self._stamps, self._folders, lasts=True, unchecked=unchecked)
 
     def absolute_link(self, folder: str) -> str:
         """Returns the first link in the folder, a real path, that has an absolute target: what is there was not hashed.
@@ -60,13 +83,33 @@ class Seal:
                     return path
         return ""
 
-    def first_change(self) -> str:
-        """Returns the first path whose state has changed; "" if none has. Takes 4 µs for each path."""
+    def first_change(self, *, has_begun: bool = False) -> str:
+        """Returns the first path whose state has changed; "" if none has. If the extension `has_begun`, a folder may
+        have other names in it. Takes 4 µs for each path."""
         for path, stamp in self._stamps:
             try:
                 now = stamp_of(os.lstat(path) if stat.S_ISLNK(stamp[2]) else os.stat(path))
+                if now != stamp and not (_is_same_folder(now, stamp) and (has_begun or self._has_its_names(path))):
+                    return path
             except OSError:
                 return path
-            if now != stamp:
-                return path
         return ""
+
+    def _has_its_names(self, path: str) -> bool:
+        """Whether a folder has the names that it had. False if they are not known. Raises `OSError`."""
+        known = self._folders.get(path)
+        if known is None:
+            return False
+        start = f"{known.inside}/" if known.inside else ""
+        with os.scandir(path) as entries:
+            return known.names == {
+                entry.name
+                for entry in entries
+                if entry.name != HISTORY
+                and not (self.manifest.is_data(start + entry.name) and entry.is_file(follow_symlinks=False))
+            }
+
+
+def _is_same_folder(now: Stamp, before: Stamp) -> bool:
+    """Whether both are one folder with one mode; its size and times tell what is in it."""
+    return stat.S_ISDIR(now[2]) and now[:3] == before[:3]

@@ -102,7 +102,11 @@ class Skipped(msgspec.Struct, frozen=True):
     def why_needed(self) -> str:
         """Why nothing may run without it, with the reason why it is not started; empty if the others may run."""
         if self.untrusted is not None:
-            return f"extension {self.name} is required and {self.reason}" if self.untrusted.manifest.required else ""
+            manifest = self.untrusted.manifest
+            if manifest.required:
+                return f"extension {self.name} is required and {self.reason}"
+            denies = manifest.on_failure == "deny" and not self.is_of_others
+            return f"extension {self.name} denies where it fails and is {self.reason}" if denies else ""
         if not self.is_error or not (self.is_named or self.may_be_needed):
             return ""
         why = f"was named with {self.kind.flag}" if self.is_named else self.kind.why_needed

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from supervisor.discovery.content_hash import Content
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found import Copy, Found
     from supervisor.discovery.steps import Steps
     from supervisor.discovery.trust_file import Rows
     from wire.manifest import Manifest
@@ -46,8 +46,12 @@ PARTS_KEPT = 500
 class TrustStore:
     """`$ZOT_HOME/trust.json`: one record for each folder, by its resolved path."""
 
-    def __init__(self, home: Path, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self, home: Path, *, copy: Copy | None = None, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        """With a `copy` what is in it is judged by the records of its original."""
         self._home = home
+        self._copy = copy
         self._file = TrustFile(home)
         self._now = now
 
@@ -78,21 +82,22 @@ class TrustStore:
         never trusted, or that asks for more than it was granted, unless it `is_shown`. Raises nothing. `found` is the
         extension itself; of one with an `mcp_file` `folder` is its `place`."""
         try:
-            record = self.entries().get(key_of(folder))
+            key = key_of(folder)
+            there = None if self._copy is None else self._copy.in_original(key)
+            original = "" if self._copy is None or there is None else self._copy.original
+            record = self.entries().get(there or key)
             name = manifest.name if manifest.dialect == COPILOT else None
             state = decide_unread(record, manifest.env, name)
             if state is not None and not is_shown:
-                return TrustJudgement(state, state_reason(state, record, manifest))
+                return TrustJudgement(state, _reason(state, record, manifest, found, original))
             content = yield from self._hashing(folder, manifest, allowance, found)
         except (TrustError, ContentError) as error:
             return TrustJudgement(TrustState.UNKNOWN, str(error))
         state = decide(record, content.hash, manifest.env, name)
         known = record.parts if is_shown and record is not None else {}
         changed = changes(known, _storable(content.parts)) if known else ()
-        reason = state_reason(state, record, manifest)
-        if state is TrustState.CHANGED and found is not None and not found.kind.has_folder:
-            reason = "its entry or a file that it names has changed"
-        return TrustJudgement(state, reason, content, changed, Seal(manifest, content.stamps))
+        reason = _reason(state, record, manifest, found, original)
+        return TrustJudgement(state, reason, content, changed, Seal(manifest, content.stamps, content.folders))
 
     def trust(
         self, folder: Path, manifest: Manifest, content: Content | None = None, *, found: Found | None = None
@@ -150,6 +155,19 @@ def key_of(folder: Path) -> str:
     """Returns the key of a folder in the file: its resolved path. If a link changes to another folder, it has another
     key and counts as never seen."""
     return str(Path(folder).resolve())
+
+
+def _reason(
+    state: TrustState, record: TrustRecord | None, manifest: Manifest, found: Found | None, original: str
+) -> str:
+    """Why an extension is not trusted, in a few words. `original` is the folder of whose copy it is; "" if none."""
+    if original and state is TrustState.NEVER_SEEN:
+        return f"never seen in {original}"
+    if original and state is TrustState.CHANGED:
+        return f"it is not what was trusted in {original}"
+    if state is TrustState.CHANGED and found is not None and not found.kind.has_folder:
+        return "its entry or a file that it names has changed"
+    return state_reason(state, record, manifest)
 
 
 def _record(path: Path, folder: str, row: dict[str, Any]) -> TrustRecord:

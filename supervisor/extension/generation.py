@@ -170,7 +170,7 @@ class Generation:
 
     def refusal(self, worker: Worker) -> str:
         is_first = self.slots[worker.index].starts == 1  # later ones may start from files that have changed
-        change = self.found.change if is_first else self.found.lasting_change
+        change = self.found.change_while_starting if is_first else self.found.lasting_change
         return change or self._sink.claims(self.found, worker.claimed)
 
     def got_ready(self, worker: Worker) -> None:

@@ -16,7 +16,7 @@ from supervisor.install.installed import look_at
 from wire.manifest import Manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from supervisor.install.installed import Installed
@@ -87,13 +87,16 @@ def opened(extension: Installed) -> Installed:
     return extension
 
 
-def carry_over(paths: list[str], old: Path, new: Path) -> list[str]:
-    """Links data into the new version's folder. If the new version has a file of the same name, the data is kept beside
-    this file, as `NAME.kept`, and the path is in the returned list. The running extension still writes to the data
+def carry_over(paths: list[str], old: Path, new: Path, is_data: Callable[[str], bool]) -> list[str]:
+    """Links data into the new version's folder. If the new version has a file of the same name, the data takes its
+    place if the new manifest says that this `is_data`; else it is kept beside this file, as `NAME.kept`, and the path
+    is in the returned list. The running extension still writes to the data
     until its restart: hard links keep that too. Raises `OSError`, and `InstallError` for data that is too deep."""
     in_the_way = []
     for path in (inside for each in paths for inside in _files_at(old, each)):
         target = new / path
+        if is_data(path) and all(file.is_file() and not file.is_symlink() for file in (old / path, target)):
+            target.unlink()
         if _is_blocked(new, path):
             in_the_way.append(path)
             target = _free(new, path)

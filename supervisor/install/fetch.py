@@ -96,7 +96,7 @@ def fetch(source: Source, stage: StagingFolder, parent: Path, git_timeout_s: flo
         commit = git.fetch(source, stage.tree, git_timeout_s)
         _check_clone(source, stage.tree)
     manifest = manifest_of(stage.tree, source.shown, source.label)
-    files = tree.files(stage.tree)
+    files = tree.files(stage.tree, manifest)
     return Fetched(source, manifest, files, tree.content_hash(stage.tree, files), commit)
 
 

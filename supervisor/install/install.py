@@ -120,7 +120,7 @@ def replace(
     if before.manifest is not None and before.manifest.is_enabled is not fetched.manifest.is_enabled:
         write_enabled(stage.tree, on=before.manifest.is_enabled)
     kept = data.foreign(before) if before.record is not None else data.left_by(before)
-    in_the_way = data.carry_over(kept, before.folder, stage.tree)
+    in_the_way = data.carry_over(kept, before.folder, stage.tree, fetched.manifest.is_data)
     finish(stage, fetched, now)
     staging.swap(stage.tree, before.folder)
     return [f"{path} came with the new version; what was there is now {path}.kept" for path in in_the_way]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.steps import Allowance
 from supervisor.install import tree
 from supervisor.install.record import RecordError, read_record
@@ -32,11 +33,11 @@ def newer_source(folder: Path, allowance: Allowance) -> Path | None:
     if (source := source_of(folder)) is None:
         return None
     try:
-        record = read_record(folder)
+        record, manifest = read_record(folder), read_manifest(folder)
         files = []
         for entry in tree.entries(source, folder.parent):
             allowance.used_files += 1
-            if entry.is_file or entry.is_link:
+            if tree.is_of_program(entry, manifest):
                 files.append(entry.path)
                 allowance.used_bytes += entry.stat.st_size
             if allowance.used_files > allowance.files or allowance.used_bytes > allowance.bytes:

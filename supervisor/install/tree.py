@@ -17,6 +17,8 @@ from supervisor.install.errors import InstallError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from wire.manifest import Manifest
+
 LEFT_OUT = frozenset({".git", "__pycache__"})
 """Names that are not installed, at any depth: history and caches."""
 DEEPEST = 64
@@ -78,9 +80,14 @@ def entries(
         pending += reversed(folders)
 
 
-def files(root: Path) -> tuple[str, ...]:
-    """Returns the paths of all files and links, sorted."""
-    return tuple(sorted(entry.path for entry in entries(root) if entry.is_file or entry.is_link))
+def is_of_program(entry: TreeEntry, manifest: Manifest | None) -> bool:
+    """Whether an entry is a file or a link, and not what the manifest calls data."""
+    return entry.is_link or (entry.is_file and not (manifest is not None and manifest.is_data(entry.path)))
+
+
+def files(root: Path, manifest: Manifest | None = None) -> tuple[str, ...]:
+    """Returns the paths of all files and links of the program, sorted. Without a manifest nothing is data."""
+    return tuple(sorted(entry.path for entry in entries(root) if is_of_program(entry, manifest)))
 
 
 def bounded(root: Path, without: Path | None = None) -> Iterator[TreeEntry]:

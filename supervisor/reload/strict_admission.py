@@ -22,7 +22,7 @@ from supervisor.discovery.trust_store import TrustStore, key_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found import Copy, Found
     from supervisor.discovery.steps import Steps
 
 
@@ -30,9 +30,9 @@ class StrictAdmission:
     """Judges the extensions of `dialect`; all others are left as they are. Their seals last: a process that ended is
     not started again from files that have changed meanwhile."""
 
-    def __init__(self, home: Path, dialect: str) -> None:
+    def __init__(self, home: Path, dialect: str, copy: Copy | None = None) -> None:
         self.dialect = dialect
-        self._store = TrustStore(home)
+        self._store = TrustStore(home, copy=copy)
         self._consented: dict[tuple[str, str], str] = {}
         """By the key of the place and the name: the hash of what the user has let run in this host, not on record."""
 

@@ -66,9 +66,9 @@ def watch(
         if name.endswith(OF_SOURCE):
             sources.changed(name.removesuffix(OF_SOURCE))
             return
-        named = sorted(files)
+        named = [] if supervisor.closed else _of_program(supervisor.find(name), files)
         more = f" and {len(named) - FILES_NAMED} more" if len(named) > FILES_NAMED else ""
-        if not supervisor.closed:
+        if named:
             supervisor.find(name).log.add(f"changed: {', '.join(named[:FILES_NAMED])}{more}")
             reloader.begin(name, ended)
 
@@ -98,6 +98,11 @@ def watch(
 def _in_folders(supervisor: Supervisor) -> list[Extension]:
     """The extensions that have a folder of their own: all but those of the embedding program, and MCP servers."""
     return [each for each in supervisor.extensions if each.found.link is None and each.found.kind.has_folder]
+
+
+def _of_program(extension: Extension, files: Iterable[str]) -> list[str]:
+    """The files that the extension's manifest does not call data, sorted."""
+    return sorted(path for path in files if not extension.manifest.is_data(path))
 
 
 def _has_new_entry(extension: Extension) -> bool:

@@ -84,6 +84,51 @@ def test_a_run_leaves_no_bytecode_that_changes_the_content_hash(zot, blocker):
         assert said(run(zot, status=Status.BLOCKED)) == []
 
 
+WRITES_ITS_STATE = """
+import pathlib, runpy, sys
+pathlib.Path("run.log").open("a").write("started\\n")
+pathlib.Path("todos.json").write_text("[1]")
+sys.argv[:] = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def keeping_state(folder: Path, **fields: object) -> None:
+    """Makes the extension write a log and its state into its own folder, before its hello."""
+    made = manifest_in(folder)
+    (folder / "main.py").write_text(WRITES_ITS_STATE)
+    (folder / "extension.json").write_text(
+        json.dumps({**made, "args": ["-I", "-S", "main.py", *made["args"][2:]], **fields})
+    )
+
+
+def test_an_extension_may_write_what_its_manifest_calls_data(zot, blocker):
+    keeping_state(blocker, data=["todos.json", "*.log"])
+    shown = zot.run("ext", "trust", "guard")
+    assert shown.status == 0
+    assert "data    todos.json, *.log in its folder may change without a question" in shown.stdout.decode()
+    for _ in range(3):
+        assert said(run(zot, status=Status.BLOCKED)) == []
+    assert (blocker / "run.log").read_text() == "started\n" * 3
+    (blocker / "package.json").write_text("{}")
+    assert "not trusted (its files have changed)" in said(run(zot))[0]
+
+
+def test_a_file_that_is_written_during_the_start_is_a_change_at_the_next_one(zot, blocker):
+    keeping_state(blocker)
+    zot.run("ext", "trust", "guard")
+    assert said(run(zot, status=Status.BLOCKED)) == []
+    assert "not trusted (its files have changed)" in said(run(zot))[0]
+    assert "run.log (new), todos.json (new)" in zot.run("ext", "trust", "guard").stdout.decode()
+
+
+def test_data_that_leads_out_of_the_folder_is_a_fault_of_the_manifest(zot, blocker):
+    keeping_state(blocker, data=["../../../notes.txt"])
+    assert any(
+        "data[0]: '../../../notes.txt' leads out of the extension's folder" in line for line in run(zot).warnings
+    )
+
+
 def test_trust_project_is_for_one_run(zot, blocker):
     run(zot, "--trust-project", status=Status.BLOCKED)
     assert not (zot.home / "trust.json").exists()

@@ -42,6 +42,7 @@ def manifests() -> tuple[bytes, ...]:
             "output_bytes": 5000, "log_mb": 1, "file_mb": 2, "breaches": 2, "action": "stop",
         },
         "required": True, "workers": 2, "watchdog_s": 5, "stall_after": 2, "dump_on_stall": True,
+        "data": ["todos.json", "logs/*.log"],
         "env": ["GITHUB_TOKEN"], "env_policy": "minimal",
     }  # fmt: skip
     return (*(path.read_bytes() for path in written), json.dumps(every, indent=2).encode())

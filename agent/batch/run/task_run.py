@@ -20,6 +20,7 @@ from agent.request_checks import UsageError
 from agent.run.session_hooks import ABORTED_S
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.keeper import Keeper
+from supervisor.discovery.found import Copy
 from supervisor.loop.loop import Loop
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.teardown import end_descendants
@@ -112,9 +113,12 @@ class TaskRun:
             request = run_request(decode_request(self._begin.request), task)
             os.environ[TOKEN] = self._begin.token
             set_environment(os.environ, task)
-            request = replace(request, cwd=self._prepare_folder(task, request.cwd))
+            original = request.cwd or os.getcwd()
+            request = replace(request, cwd=self._prepare_folder(task, original))
             request, prompt = with_files(request, task)
             prepared = prepare(request, self._lease)
+            if self._workspace is not None:
+                prepared = _as_copy_of(original, prepared)
         except (TaskError, UsageError, msgspec.DecodeError) as error:
             raise EarlyError(TaskStatus.USAGE, str(error)) from None
         try:
@@ -131,9 +135,8 @@ class TaskRun:
 
     # --- before the prompt ----------------------------------------------------------------------------------
 
-    def _prepare_folder(self, task: Task, cwd: str | None) -> str:
+    def _prepare_folder(self, task: Task, folder: str) -> str:
         """Makes the workspace and runs `setup`. Returns the working folder. Raises `EarlyError`."""
-        folder = cwd or os.getcwd()
         if self._begin.workspace or task.setup is not None:
             self._link.send(Phase("setup"))
         if self._begin.workspace:
@@ -275,3 +278,10 @@ class TaskRun:
 
     def _say(self, line: str) -> None:
         os.write(self._stderr, f"zot: {line}\n".encode("utf-8", "backslashreplace"))
+
+
+def _as_copy_of(original: str, prepared: Prepared) -> Prepared:
+    """The run, in whose folder runs what is trusted in the original."""
+    options = prepared.options
+    consent = replace(options.consent, copy=Copy.of(options.cwd, original))
+    return replace(prepared, options=replace(options, consent=consent))

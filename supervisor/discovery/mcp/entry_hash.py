@@ -1,10 +1,11 @@
 """Hashes what of an MCP server's entry is trusted: how it is started, and the files of the project that it names.
 
 Of the entry count the name, `command`, `args`, `env`, `cwd` and `env_policy` as they are written. A word names a file
-if it leads to one that lies in the project, as it is, behind a `=`, or as a part between spaces, colons and commas; the
-paths start in `cwd`, and in each folder that another word names. A word also names what Python and Node find under it
-without the ending: `server` and `app.server` name `server.py` and `app/server.py`. Of a folder count the files that a
-launcher would run.
+if it leads to one that lies in the project, as it is, behind a `=`, or as a part between spaces, colons, commas and the
+signs of a shell; the paths start in `cwd`, and in each folder that another word names. A text behind `sh -c` is divided
+as a shell does it; if it cannot be read for sure, every file of the project counts that can be executed or is a script.
+A word also names what Python and Node find under it without the ending: `server` and `app.server` name `server.py` and
+`app/server.py`. Of a folder count the files that a launcher would run.
 What these files load, and what a launcher downloads, is not covered.
 """
 
@@ -14,16 +15,19 @@ import hashlib
 import os
 import re
 import stat
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from supervisor.discovery.content_hash import Content, ContentError, digest_state, hash_states, link_state, paths_in
-from supervisor.discovery.seal import stamp_of
+from supervisor.discovery.content_hash import Content, ContentError, digest_state, hash_states, link_state
+from supervisor.discovery.seal import HISTORY, stamp_of
 from supervisor.discovery.steps import STEP_BYTES, Allowance
+from wire.data_files import paths_in
+from wire.dialects.shell_words import texts_for_shells, with_known_folders, words_for_sure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from supervisor.discovery.found import Found
     from supervisor.discovery.seal import Stamp
@@ -36,13 +40,18 @@ RUN_IN_FOLDERS = (
 """What launchers that are given a folder run or read there."""
 ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts")
 """What a word that names a program may leave out."""
+SCRIPTS = (
+    *ENDINGS, ".sh", ".bash", ".zsh", ".ksh", ".fish", ".rb", ".pl", ".php", ".lua", ".tcl", ".awk", ".jar", ".mts",
+    ".cts", ".tsx", ".jsx", ".wasm",
+)  # fmt: skip
+"""Endings of programs that need no right to be executed."""
 WORDS_LIMIT = 2000
 """Most parts of words that are looked up as paths."""
 FOLDERS_LIMIT = 8
 """Most folders in which each of them is looked up."""
 CHANGES = "changes while it is read; try again when nothing writes to it"
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+")
-_BETWEEN = re.compile(r"""[\s:;,="']+""")
+_BETWEEN = re.compile(r"""[\s:;,="'()<>|&{}`\\]+""")
 
 
 def hashing_entry(found: Found, allowance: Allowance | None = None) -> Steps[Content]:
@@ -62,21 +71,21 @@ def hashing_entry(found: Found, allowance: Allowance | None = None) -> Steps[Con
     for name, value in written.items():
         text = msgspec.json.encode(value, order="sorted")
         files.states.append((name, b"field " + hashlib.sha256(text).hexdigest().encode()))
-    folders = [str(found.folder)]
     if server.cwd is not None:
         yield from files.look_in(str(found.folder))
-    words = [part for word in (*found.command, *found.set_env.values()) for part in _parts(word)]
+    texts = texts_for_shells(found.command)
+    known = [words_for_sure(text) for text in texts]
+    if None in known or (texts and "CDPATH" in found.set_env):
+        yield from files.all_programs()
+    home = found.set_env.get("HOME", os.path.expanduser("~"))
+    told = [*map(with_known_folders, texts), *(word for words in known for word in words or ())]
+    parts = (part for word in (*found.command, *found.set_env.values(), *told) for part in _parts(word))
+    words = list(dict.fromkeys(_in_home(part, home) if told else part for part in parts))
     if len(words) > WORDS_LIMIT:
         raise ContentError(
             f"{found.where}: {found.manifest.name} has more than {WORDS_LIMIT} words; put them into a file"
         )
-    words = list(dict.fromkeys(words))
-    others = {_both(folders[0])}
-    for word in words:
-        path = os.path.join(folders[0], word)
-        if os.path.isdir(path) and (known := _both(path)) not in others:
-            others.add(known)
-            folders.append(path)
+    folders = _folders(str(found.folder), words, str(found.workspace) if texts else "")
     if len(folders) > FOLDERS_LIMIT:
         raise ContentError(
             f"{found.where}: {found.manifest.name} names more than {FOLDERS_LIMIT} folders; put them into a file"
@@ -90,6 +99,27 @@ def hashing_entry(found: Found, allowance: Allowance | None = None) -> Steps[Con
                 yield from files.look_in(os.path.join(folder, package))
         yield
     return files.content()
+
+
+def _folders(start: str, words: Sequence[str], project: str) -> list[str]:
+    """The folder in which a server starts, and those that its words name; up to one more than `FOLDERS_LIMIT`. A shell
+    may go from one of the project to another: with `project` also those that words name there."""
+    found, others, real = [start], {_both(start)}, os.path.realpath(project)
+    for folder in found:  # grows meanwhile
+        for word in words:
+            path = os.path.join(folder, word)
+            known = _both(path)
+            may_be = folder == start or _within(known[1], real)
+            if may_be and known not in others and os.path.isdir(path) and len(found) <= FOLDERS_LIMIT:
+                others.add(known)
+                found.append(path)
+        if not project:
+            break
+    return found
+
+
+def _in_home(part: str, home: str) -> str:
+    return home + part[1:] if part == "~" or part.startswith("~/") else part
 
 
 def _parts(word: str) -> Iterator[str]:
@@ -136,6 +166,34 @@ class _Files:
             yield from self._file(path)
         elif stat.S_ISDIR(found.st_mode):
             yield from self.look_in(path)
+
+    def all_programs(self) -> Steps[None]:
+        """Covers every file of the project that can be executed or is a script, and where its links lead to."""
+        pending, count = [self._project], 0
+        while pending:
+            for entry in self._entries(pending.pop()):
+                count += 1
+                if count > self._allowance.files:
+                    raise ContentError(
+                        "its shell command cannot be read for sure, so all programs of the project count, and it has"
+                        f" more than {self._allowance.files:,} files; name the program without a shell, or in a script"
+                    )
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name != HISTORY:
+                        pending.append(entry.path)
+                elif _is_program(entry):
+                    yield from self._file(entry.path)
+                elif entry.is_symlink():
+                    shown = _within(entry.path, self._project)
+                    self.states.append((f"./{shown} ->", link_state(os.readlink(entry.path))))
+            yield
+
+    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(folder) as entries:
+                return sorted(islice(entries, self._allowance.files + 1), key=lambda entry: entry.name)
+        except OSError as error:
+            raise ContentError(f"{folder} cannot be read: {error.strerror}; make it readable or remove it") from None
 
     def look_in(self, folder: str) -> Steps[None]:
         """Covers what a launcher runs in a folder."""
@@ -184,6 +242,23 @@ class _Files:
         self._sizes[shown] = found.st_size
         self._stamps.append((path, stamp_of(found)))
         return digest_state(digest.hexdigest(), found.st_mode)
+
+
+def _is_program(entry: os.DirEntry[str]) -> bool:
+    """Whether a file, or what a link leads to, is one that a shell can run. False if it cannot be read."""
+    try:
+        found = entry.stat()
+        if not stat.S_ISREG(found.st_mode):
+            return False
+        if found.st_mode & 0o111 or entry.name in RUN_IN_FOLDERS or entry.name.endswith(SCRIPTS):
+            return True
+        fd = os.open(entry.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            return os.read(fd, 2) == b"#!"
+        finally:
+            os.close(fd)
+    except OSError:
+        return False
 
 
 def _both(path: str) -> tuple[str, str]:

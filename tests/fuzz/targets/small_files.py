@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,8 +13,11 @@ from agent.options import RunRequest
 from agent.request_checks import UsageError
 from cli.duration import limit_from
 from supervisor.cleanup.host_record import HostRecord, open_record
+from supervisor.discovery.content_hash import ContentError
 from supervisor.discovery.discover import McpFiles, discover, read_manifest
 from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.mcp.entry_hash import hashing_entry
+from supervisor.discovery.steps import finish
 from supervisor.discovery.trust_store import TrustError, TrustStore
 from supervisor.discovery.withheld import untold
 from supervisor.harness.script import ScriptError, parse_script
@@ -44,6 +47,7 @@ MCP_FILES = (
     b' 1}, "cwd": "${workspaceFolder}", "timeout": 9000, "includeTools": ["a"], "limits": {"rss_mb": 5}}}}',
     b'{ // one\n"servers": {"a.b/c": {"type": "stdio", "command": "x", "disabled": true, "restart": {"max": 2},},\n'
     b' "h": {"type": "http", "url": "https://x"}},}',
+    b'{"mcpServers": {"one": {"command": "sh", "args": ["-lc", "cd $PWD/a&&(sh -c \'. ~/x\' \\"$@\\"|cat<b)"]}}}',
 )
 A_SIZE = {"extensions": [{"name": "x", "place": "/x", "tools": 2, "tokens": 700}]}
 DURATIONS = (b"30", b"1.5", b"500ms", b"90s", b"5m", b"2h", b"1h30m", b"1d", b"1d2h3m4s5ms", b".5", b"1e3")
@@ -67,13 +71,17 @@ def manifests(_folder: Path) -> Iterator[Callable[[bytes], None]]:
 
 @contextmanager
 def mcp_files(folder: Path) -> Iterator[Callable[[bytes], None]]:
-    """A project's file of MCP servers: each becomes an extension or a fault, and can be switched off and on."""
+    """A project's file of MCP servers: each becomes an extension or a fault, of which it is told what would be trusted,
+    and can be switched off and on."""
     file = folder / ".mcp.json"
 
     def take(data: bytes) -> None:
         file.write_bytes(data)
         found = discover((), folder, None, None, McpFiles(folder))
         assert all(skipped.line for skipped in found.skipped)
+        for each in found.found:
+            with suppress(ContentError):
+                assert finish(hashing_entry(each)).hash
         try:
             entries = parse_mcp(data).entries
         except McpFileError:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
 from supervisor.discovery.admission import Admission, Consent
-from supervisor.discovery.discover import discover
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.discover import discover, read_manifest
+from supervisor.discovery.found import Copy, Found, Scope
 from supervisor.discovery.skipped import Cause, Why
 from supervisor.discovery.steps import Allowance, finish, no_steps
 from supervisor.home.config import Config
+from tests.support.copilot_folders import copilot_extension
 from tests.support.project_extension import append, found, manifest, written
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from wire.manifest import Manifest
 
 
@@ -111,3 +115,51 @@ def test_extensions_in_a_home_that_is_also_the_project_are_the_users_own(folder)
         (), project, project / ".zot", lambda _: no_steps(Why("never seen", Cause.NEVER_SEEN))
     ).found
     assert found_there.scope is Scope.GLOBAL
+
+
+# --- a copy of the project ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copied(folder, tmp_path) -> Path:
+    """The same extension in a copy of its project."""
+    shutil.copytree(tmp_path / "project", tmp_path / "copy", symlinks=True)
+    return tmp_path / "copy" / folder.relative_to(tmp_path / "project")
+
+
+def in_copy(tmp_path) -> Admission:
+    return Admission(tmp_path / "home", Consent(copy=Copy.of(str(tmp_path / "copy"), str(tmp_path / "project"))))
+
+
+def test_what_equals_what_is_trusted_is_trusted_in_a_copy(folder, store, copied, tmp_path):
+    original, in_it = tmp_path / "project", found(copied)
+    assert admitted(in_copy(tmp_path), in_it) == f"never seen in {original}"
+    store.trust(folder, written(folder))
+    there = admitted(in_copy(tmp_path), in_it)
+    assert isinstance(there, Found)
+    assert there.is_hashed
+    assert admitted(Admission(tmp_path / "home", Consent()), in_it) == "never seen"
+    append(copied / "run.sh")
+    assert "run.sh has changed since it was checked" in there.change
+    assert admitted(in_copy(tmp_path), in_it) == f"it is not what was trusted in {original}"
+
+
+def test_a_copilot_extension_is_trusted_in_a_copy(store, tmp_path):
+    for name in ("project", "copy"):
+        copilot_extension(tmp_path / name / ".github" / "extensions", "notes")
+    here, there = (tmp_path / name / ".github" / "extensions" / "notes" for name in ("project", "copy"))
+    store.trust(here, read_manifest(here))
+    assert isinstance(admitted(in_copy(tmp_path), Found(there, read_manifest(there), Scope.PROJECT)), Found)
+    append(there / "extension.mjs")
+    assert not isinstance(admitted(in_copy(tmp_path), Found(there, read_manifest(there), Scope.PROJECT)), Found)
+
+
+@pytest.mark.parametrize(
+    ("path", "there"),
+    [("/r/copy/a", "/p/a"), ("/r/copy/.mcp.json/x", "/p/.mcp.json/x"), ("/r/copy", None), ("/r/copy2/a", None),
+     ("/elsewhere", None), ("/p/a", None)],
+)  # fmt: skip
+def test_only_what_lies_in_the_copy_has_a_place_in_the_original(path, there):
+    assert Copy("/r/copy", "/p").in_original(path) == there
+    if there is not None:
+        assert Copy("/r/copy", "/").in_original(path) == path.removeprefix("/r/copy")

@@ -247,3 +247,71 @@ def test_a_long_chain_of_links_leads_nowhere(folder):
 def test_a_folder_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(ContentError, match="nowhere cannot be read"):
         hash_content(tmp_path / "nowhere")
+
+
+# --- data -------------------------------------------------------------------------------------------------------
+
+DATA = {"data": ["*.json", "*.log", "lib/*.txt"]}
+STATE = {
+    "new data": lambda folder: (folder / "todos.json").write_text("[]"),
+    "data in a folder": lambda folder: (folder / "lib" / "x.txt").write_text(""),
+    "changed data": lambda folder: append(folder / "run.log"),
+    "removed data": lambda folder: (folder / "run.log").unlink(),
+}
+NO_STATE = {
+    "a link with a name of data": lambda folder: (folder / "x.json").symlink_to("run.sh"),
+    "a folder with a name of data": lambda folder: (folder / "x.json").mkdir(),
+    "a FIFO with a name of data": lambda folder: os.mkfifo(folder / "x.json"),
+    "a link in the place of data": lambda folder: ((folder / "run.log").unlink(), (folder / "run.log").symlink_to("x")),
+    "a package": lambda folder: (folder / "package.json").write_text("{}"),
+    "a package within": lambda folder: (folder / "lib" / "package.json").write_text("{}"),
+    "a setting of TypeScript": lambda folder: (folder / "tsconfig.build.json").write_text("{}"),
+    "another ending": lambda folder: (folder / "lib" / "x.py").write_text(""),
+    "another folder": lambda folder: (folder / "lib" / "x.log").write_text(""),
+    "what a word names": lambda folder: append(folder / "rules.json"),
+    "what a word names by a way around": lambda folder: append(folder / "conf.json"),
+    "what a link leads to": lambda folder: append(folder / "main.log"),
+}
+
+
+@pytest.fixture
+def with_data(folder):
+    for name in ("run.log", "rules.json", "conf.json", "main.log"):
+        (folder / name).write_text("1")
+    (folder / "main.py").symlink_to("main.log")
+    manifest = written(folder, args=["rules.json", f"--conf={folder}/lib/../conf.json"], **DATA)
+    return folder, manifest
+
+
+@pytest.mark.parametrize("change", STATE.values(), ids=STATE)
+def test_data_is_no_part_of_the_content(with_data, change):
+    folder, manifest = with_data
+    before = hash_content(folder, manifest)
+    change(folder)
+    assert hash_content(folder, manifest).hash == before.hash
+    assert "run.log" not in before.files
+
+
+@pytest.mark.parametrize("change", NO_STATE.values(), ids=NO_STATE)
+def test_what_only_has_a_name_of_data_is_content(with_data, change):
+    folder, manifest = with_data
+    before = hash_content(folder, manifest).hash
+    change(folder)
+    assert hash_content(folder, manifest).hash != before
+
+
+def test_a_hard_link_to_data_makes_it_no_data(with_data):
+    folder, manifest = with_data
+    os.link(folder / "run.log", folder / "again.sh")
+    before = hash_content(folder, manifest).hash
+    append(folder / "run.log")
+    assert hash_content(folder, manifest).hash != before
+
+
+def test_outside_of_the_folder_is_no_data(with_data):
+    folder, manifest = with_data
+    (folder.parent / "shared").mkdir()
+    (folder / "link.d").symlink_to("../shared")
+    before = hash_content(folder, manifest).hash
+    (folder.parent / "shared" / "x.json").write_text("")
+    assert hash_content(folder, manifest).hash != before

@@ -8,7 +8,7 @@ import pytest
 
 from supervisor.discovery.content_hash import hash_content
 from supervisor.discovery.seal import Seal
-from tests.support.project_extension import append, manifest
+from tests.support.project_extension import append, manifest, written
 
 
 def replaced(path) -> None:
@@ -80,3 +80,27 @@ def test_a_link_to_the_folder_that_led_elsewhere_for_a_moment_is_named(folder, t
         other.rename(link)
         (tmp_path / "third").rename(other)
     assert seal.first_change() == str(link)
+
+
+@pytest.mark.parametrize(
+    ("change", "is_seen", "is_seen_later"),
+    [
+        (lambda folder: (folder / "todos.json").write_text("[]"), False, False),
+        (lambda folder: (folder / "run.log").unlink(), False, False),
+        (lambda folder: (folder / "lib" / "x.py").write_text(""), True, False),
+        (lambda folder: (folder / "x.json").mkdir(), True, False),
+        (lambda folder: (folder / "lib" / "rules").unlink(), True, True),
+        (swapped, True, True),
+    ],
+    ids=["new data", "removed data", "a new file", "a new folder", "a file removed", "folder replaced"],
+)
+def test_data_may_change_at_any_time_and_a_file_come_only_once_it_has_begun(folder, change, is_seen, is_seen_later):
+    (folder / "run.log").write_text("")
+    made = written(folder, data=["*.json", "*.log"])
+    content = hash_content(folder, made)
+    seal = Seal(made, content.stamps, content.folders)
+    while os.stat(folder.parent).st_ctime_ns <= os.stat(folder).st_ctime_ns:  # until the file system's clock has ticked
+        os.utime(folder.parent)
+    change(folder)
+    assert bool(seal.first_change()) is is_seen
+    assert bool(seal.first_change(has_begun=True)) is is_seen_later

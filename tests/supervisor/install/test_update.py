@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 
 import msgspec
@@ -10,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from supervisor.discovery.steps import Allowance
 from supervisor.home.config import Config
 from supervisor.install import staging, tree
 from supervisor.install.errors import InstallError, MisuseError, NeedsConsentError
 from supervisor.install.install import install
 from supervisor.install.installed import installed, is_trusted, look_at
 from supervisor.install.manage import switch
+from supervisor.install.newer_source import newer_source
 from supervisor.install.record import write_record
 from supervisor.install.source import GitSource, LocalSource
 from supervisor.install.update import UpdateAction, asked_for_anew, update
@@ -45,6 +48,23 @@ def test_nothing_new(here, made, guard):
     (made / "__pycache__" / "x").write_text("")
     done = update(guard, here, CONFIG)
     assert (done.action, done.now, done.has_local_changes) == (UpdateAction.NOTHING, guard, False)
+
+
+def test_data_that_came_with_the_extension_is_the_user_s(here, made, guard):
+    (made / "extension.json").write_text(json.dumps({**manifest_in(made), "data": ["todos.json", "*.log"]}))
+    (made / "todos.json").write_text("[]")
+    guard = update(guard, here, CONFIG).now
+    (guard.folder / "todos.json").write_text("[1]")
+    (guard.folder / "run.log").write_text("1")
+    done = update(guard, here, CONFIG)
+    assert (done.action, done.has_local_changes) == (UpdateAction.NOTHING, False)
+    (made / "todos.json").write_text("[2]")
+    assert update(guard, here, CONFIG).action is UpdateAction.NOTHING
+    assert newer_source(guard.folder, Allowance()) is None
+    source(made, program="#!/bin/sh\nexit 1\n", version="1.1", data=["todos.json", "*.log"])
+    done = update(guard, here, CONFIG)
+    assert (done.action, done.warnings) == (UpdateAction.REPLACE, ())
+    assert [(guard.folder / name).read_text() for name in ("todos.json", "run.log")] == ["[1]", "1"]
 
 
 def test_a_new_version(here, made, guard):

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.found import Found
@@ -12,6 +16,7 @@ from supervisor.discovery.steps import Allowance, finish
 from supervisor.discovery.trust_rules import TrustState
 from supervisor.discovery.trust_store import TrustStore
 from tests.support.mcp_files import found_in, server_of, write_servers
+from tests.support.project_extension import append
 
 ENTRY = {
     "command": "node", "args": ["server.js", "--config=conf/a.json"], "env": {"LIB": "./lib.js", "KEY": "${KEY:-}"},
@@ -230,3 +235,107 @@ def test_a_record_survives_in_the_file(project, store):
     assert rows[f"{project}/.mcp.json/one"]["env"] == ["KEY"]
     assert store.revoke(server_of(project, "one").place)
     assert judged(store, project).standing is TrustState.NEVER_SEEN
+
+
+# --- commands of a shell ----------------------------------------------------------------------------------------------
+
+SPELLINGS = [
+    "./run.sh", "cd srv&&sh index.sh", "(./run.sh)", "true|./run.sh", "exec sh<run.sh", "$PWD/run.sh", '"$PWD"/run.sh',
+    "`./run.sh`", "$(./run.sh)", "{ ./run.sh; }", "./run.sh&", "./ru''n.sh", "./r\\un.sh", "./run.*", "sh ./run.s?",
+    "sh ./[r]un.sh", "sh ./{run,x}.sh", "F=run; sh $F.sh", ". ./run.sh", "eval './ru''n.sh'", "sh -c 'sh ./run.sh'",
+    "cat run.sh|sh", "sh 0<run.sh", "true;./run.sh", "true||./run.sh>/dev/null", "cd srv; (cd deep; sh index.sh)",
+    "cd srv\nsh index.sh", "echo nur|rev|xargs -I% sh %.sh", "for f in run; do sh $f.sh; done", "sh 'my run.sh'",
+    "sh my\\ run.sh", 'sh "my"\' run.sh\'', "printf ./r%s.sh un|sh", "$HOME/run.sh", "~/run.sh", 'sh r"u"n.sh',
+    "sh <<E\n. ./run.sh\nE", "exec 3<run.sh; sh <&3", "x() { ./run.sh; }; x", 'cd "$PWD/srv" && exec sh index.sh',
+    "command ./run.sh", "nohup ./run.sh 2>&1", 'sh -c "cd srv;sh index.sh"',
+]  # fmt: skip
+
+
+@pytest.fixture
+def scripts(tmp_path, monkeypatch):
+    """A project with scripts, in the home of the user."""
+    made = tmp_path / "home" / "project"
+    (made / "srv" / "deep").mkdir(parents=True)
+    for name in ("run.sh", "srv/index.sh", "srv/deep/index.sh", "my run.sh", "text.md", "srv/run.sh"):
+        (made / name).write_text(f'echo "{name}" >> "$RAN"\n')
+        (made / name).chmod(0o644 if name in ("text.md", "my run.sh") else 0o755)
+    monkeypatch.setenv("HOME", str(made))
+    return made
+
+
+def content_of(project, tmp_path, **entry):
+    write_servers(project / ".mcp.json", one=entry)
+    found = server_of(project, "one")
+    return TrustStore(tmp_path / "zot").examine(found.place, found.manifest, found).content
+
+
+@pytest.mark.parametrize("text", SPELLINGS)
+@pytest.mark.parametrize("shell", [["sh", "-c"], ["/bin/bash", "-o", "pipefail", "-lc"], ["env", "A=1", "sh", "-ec"]])
+def test_however_a_shell_is_told_to_run_a_script_its_change_ends_the_trust(scripts, tmp_path, text, shell):
+    write_servers(scripts / ".mcp.json", one={"command": shell[0], "args": [*shell[1:], text]})
+    store = TrustStore(tmp_path / "zot")
+    trust(store, scripts)
+    run = "my run.sh" if "my" in text else "srv/deep/index.sh" if "deep" in text else "srv/index.sh"
+    append(scripts / (run if "index" in text or "my" in text else "run.sh"))
+    assert judged(store, scripts).standing is TrustState.CHANGED
+
+
+@pytest.mark.parametrize(
+    ("text", "covered"),
+    [
+        ("exec ./run.sh --x", ["./run.sh"]),
+        ("cd srv && exec sh index.sh 2>/dev/null", ["./srv/index.sh"]),
+        (". ~/run.sh; nvm use 20 && npx -y server@1.2", ["./run.sh"]),
+        ("npx -y server-filesystem $HOME \"$PWD/srv\"", []),
+        ("exec \"$@\"", []),
+        ("sh -c 'cd srv; sh -c \"cd deep && sh index.sh\"'", ["./srv/deep/index.sh", "./srv/index.sh"]),
+        ("$X", ["./my run.sh", "./run.sh", "./srv/deep/index.sh", "./srv/index.sh", "./srv/run.sh"]),
+    ],
+)  # fmt: skip
+def test_all_programs_count_only_if_the_command_cannot_be_read(scripts, tmp_path, text, covered):
+    assert sorted(content_of(scripts, tmp_path, command="sh", args=["-c", text]).files) == covered
+
+
+def test_which_files_are_programs(scripts, tmp_path):
+    (scripts / "tool").write_text("#!/bin/sh\n")
+    (scripts / "data").write_text("#")
+    (scripts / "app.py").write_text("")
+    (scripts / "package.json").write_text("{}")
+    (scripts / ".git").mkdir()
+    (scripts / ".git" / "hook.sh").write_text("")
+    (scripts / "linked").symlink_to("run.sh")
+    (scripts / "more").symlink_to("srv/deep")
+    os.mkfifo(scripts / "pipe")
+    content = content_of(scripts, tmp_path, command="sh", args=["-c", "$X"])
+    more = {"./tool", "./app.py", "./package.json", "./linked"}
+    assert more <= set(content.files)
+    assert not {path for path in content.files if path.endswith(("data", "text.md", "hook.sh", "pipe"))}
+    assert "./more ->" in content.parts
+
+
+def test_a_project_with_too_many_files_is_refused_with_the_reason(scripts):
+    write_servers(scripts / ".mcp.json", one={"command": "sh", "args": ["-c", "$X"]})
+    found = server_of(scripts, "one")
+    store = TrustStore(scripts / "zot")
+    steps = store.judging(found.place, found.manifest, Allowance(files=7), is_shown=True, found=found)
+    assert "all programs of the project count, and it has more than 7 files; name the program" in finish(steps).reason
+
+
+PIECES = st.sampled_from(
+    ["./run.sh", "run.sh", "srv", "srv/run.sh", "my run.sh", "cd ", "sh ", "sh -c ", ". ", "exec ", "cat ", "eval ",
+     "x=", "$x", "$PWD", "$HOME/", "~/", "r", "un.sh", " ", " ", ";", "&&", "||", "|", "&", "(", ")", "{ ", "; }", "<",
+     "'", '"', "`", "$(", "\\", "*", "?", "\n", "./", "/", "..", "true", "printf ", "index.sh", "deep", "if ", "then ",
+     "fi"]
+)  # fmt: skip
+
+
+@given(st.lists(PIECES, min_size=1, max_size=9).map("".join))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_what_a_shell_really_runs_is_covered(scripts, tmp_path, text):
+    ran = tmp_path / "ran"
+    ran.write_text("")
+    run = ["sh", "-c", text]
+    env = {"PATH": os.environ["PATH"], "HOME": str(scripts), "RAN": str(ran)}
+    subprocess.run(run, cwd=scripts, env=env, check=False, capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+    content = content_of(scripts, tmp_path, command="sh", args=["-c", text])
+    assert {f"./{name}" for name in ran.read_text().splitlines()} <= set(content.files)

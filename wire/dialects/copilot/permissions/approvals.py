@@ -22,15 +22,15 @@ import re
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from wire.dialects.copilot.permissions.shell_words import plain_words
 from wire.dialects.jsonrpc import encode
+from wire.dialects.shell_words import plain_words
 from wire.suggest import some
 from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wire.dialects.copilot.permissions.shell_words import PlainWords
+    from wire.dialects.shell_words import PlainWords
 
 LIMIT = 1_000
 """Approvals that are remembered. Of what goes beyond it the handler is asked each time."""

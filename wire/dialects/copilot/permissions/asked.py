@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from wire.dialects.copilot.permissions.shell_words import plain_words, urls_in, words_of
 from wire.dialects.copilot.tool_names import told_args, told_name
 from wire.dialects.json_values import text_of
+from wire.dialects.shell_words import plain_words, urls_in, words_of
 
 if TYPE_CHECKING:
     from wire import frames

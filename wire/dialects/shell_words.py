@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 PARSED = 4096
 """Characters of a command that is divided into words as a shell does it. A longer one is not plain."""
@@ -24,6 +27,22 @@ _KEYWORDS = frozenset(
     }
 )  # fmt: skip
 """Words behind which another one is the name of the program."""
+
+SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "busybox", "npx", "npm", "su", "script"})
+"""Programs that hand the word behind `-c` to a shell."""
+_COMMAND_FLAG = re.compile(r"-[A-Za-z]*c[A-Za-z]*|--command|--call")
+_HERE = re.compile(r"\$(?:PWD(?![A-Za-z0-9_])|\{PWD\})")
+_HOME = re.compile(r"\$(?:HOME(?![A-Za-z0-9_])|\{HOME\})")
+_ARGUMENTS = re.compile(r'(?<!\S)(?:"\$@"|\$@)(?!\S)')
+"""The words behind the command in the command line of the shell."""
+_TURNS = re.compile(r"\b(?:PWD|HOME|CDPATH|IFS)=|[*?\[\]{}!#]")
+"""Variables and patterns by which words lead elsewhere than they say."""
+_OTHER_HOME = re.compile(r"~[^/]")
+_QUOTED = re.compile(r"[\s'\"();<>|&]")
+"""What is in a word only if it was quoted: the word may be a command itself."""
+_MAKES_COMMANDS = frozenset({"eval", "xargs", "parallel"})
+_READS_COMMANDS = SHELLS | {".", "source"}
+"""Programs that run what comes through a pipe."""
 
 
 class PlainWords(NamedTuple):
@@ -78,6 +97,42 @@ def plain_words(command: str) -> PlainWords | None:
         return None
     shown = [path for path in dict.fromkeys(paths) if path and not path.startswith("-")]
     return PlainWords([(name, rest[0] if rest else "") for name, *rest in programs], shown, options)
+
+
+def texts_for_shells(words: Sequence[str]) -> list[str]:
+    """The words of a command line that a shell in it may read as commands; [] if there is none."""
+    for number, word in enumerate(words):
+        rest = words[number + 1 :]
+        if word.rpartition("/")[2] in SHELLS and any(map(_COMMAND_FLAG.fullmatch, rest)):
+            return [each for each in rest if not each.startswith("-")]
+    return []
+
+
+def with_known_folders(text: str) -> str:
+    """The text with `.` for `$PWD`, and `~` for `$HOME`."""
+    return _HOME.sub("~", _HERE.sub(".", text))
+
+
+def words_for_sure(text: str) -> list[str] | None:
+    """All words of a text for a shell, and those of each word that is a command itself, `with_known_folders`. None if
+    the shell may name a file that is not among them: by other variables, substitutions, patterns or escapes, several
+    lines, or programs that make or read commands."""
+    found: list[str] = []
+    words = _split(_ARGUMENTS.sub("", with_known_folders(text)))
+    if not words and text.strip():
+        return None
+    for word in words:
+        if not word or word in _SEPARATORS or word in _REDIRECTIONS or word in ("{", "}"):
+            continue
+        if not word.strip(_PUNCTUATION) or word in _MAKES_COMMANDS or _TURNS.search(word) or _OTHER_HOME.match(word):
+            return None
+        inside = words_for_sure(word) if _QUOTED.search(word) else []
+        if inside is None:
+            return None
+        found += [word, *inside]
+    if "|" in words and any(word.rpartition("/")[2] in _READS_COMMANDS for word in found):
+        return None
+    return found
 
 
 def _split(command: str) -> list[str]:
