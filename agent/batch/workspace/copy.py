@@ -60,13 +60,13 @@ def make_workspace(cwd: str | Path, folder: Path, name: str) -> Workspace:
         tree = scan(source, {(here.st_dev, here.st_ino)})
         snapshot, skipped = _snapshot(tree, source, workspaces)
         path = workspaces / name
-        unfinished = workspaces / f".{name}{UNFINISHED}"
+        new = unfinished(path)
         _remove(path)
-        _remove(unfinished)
-        copy_tree(scan(str(snapshot)), str(snapshot), str(unfinished))
-        os.utime(unfinished)
-        made_ns = unfinished.stat().st_ctime_ns
-        unfinished.rename(path)
+        _remove(new)
+        copy_tree(scan(str(snapshot)), str(snapshot), str(new))
+        os.utime(new)
+        made_ns = new.stat().st_ctime_ns
+        new.rename(path)
     except OSError as error:
         failed = WorkspaceError(f"{cwd}: cannot be copied to {workspaces / name}: {error.strerror or error}")
         failed.has_no_room = error.errno in (errno.ENOSPC, errno.EDQUOT)
@@ -76,8 +76,14 @@ def make_workspace(cwd: str | Path, folder: Path, name: str) -> Workspace:
 
 def remove_workspace(folder: Path, name: str) -> str:
     """Deletes a workspace, whole or not. Returns what could not be deleted, and why, or ""."""
-    workspaces = folder / WORKSPACES
-    return delete(workspaces / name) or delete(workspaces / f".{name}{UNFINISHED}")
+    path = folder / WORKSPACES / name
+    return delete(path) or delete(unfinished(path))
+
+
+def unfinished(path: Path) -> Path:
+    """A folder beside the workspace `path` for what is not whole yet. What a killed run leaves there is deleted with
+    the workspace, before its next attempt, and with the snapshots."""
+    return path.with_name(f".{path.name}{UNFINISHED}")
 
 
 def remove_snapshots(folder: Path) -> str:
@@ -101,13 +107,13 @@ def _snapshot(tree: Tree, source: str, workspaces: Path) -> tuple[Path, list[str
     if snapshot.is_dir():
         return snapshot, tree.skipped
     snapshot.parent.mkdir(exist_ok=True)
-    unfinished = snapshot.parent / f".{state}.{os.getpid()}{UNFINISHED}"
-    _remove(unfinished)
+    new = unfinished(snapshot.with_name(f"{state}.{os.getpid()}"))
+    _remove(new)
     try:
-        skipped = copy_tree(tree, source, str(unfinished))
-        unfinished.rename(snapshot)
+        skipped = copy_tree(tree, source, str(new))
+        new.rename(snapshot)
     except OSError as error:
-        delete(unfinished)
+        delete(new)
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not snapshot.is_dir():
             raise
         return snapshot, tree.skipped

@@ -4,18 +4,18 @@ ignores are left out."""
 from __future__ import annotations
 
 import os
-import subprocess
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from agent.batch.workspace.copy import unfinished
+from agent.batch.workspace.ignored import RULES, ignored_files
 from agent.batch.workspace.patch import Side, file_patch, git_mode
 from agent.batch.workspace.tree import Entry, scan
 from supervisor.home.small_file import read_file, replace_file
 from wire.text import valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from agent.batch.workspace.copy import Workspace
@@ -26,8 +26,6 @@ SIZE_LIMIT = 16 * 1024 * 1024
 applies."""
 SLACK_NS = 1_000_000_000
 """Nanoseconds. A file that was changed so shortly after the copy was made may have the copy's time."""
-GIT_S = 60.0
-"""Seconds that git may take to say what is ignored."""
 NAMED = 50
 """Files left out that are named."""
 
@@ -87,7 +85,8 @@ def _changes(workspace: Workspace) -> list[_Change]:
         if path not in after or not _is_untouched(old, after[path], workspace.made_ns)
     ]
     made = sorted(after.keys() - before.keys())
-    ignored = _ignored(str(workspace.path), made)
+    rules = [path for path, entry in after.items() if os.path.basename(path) == RULES and entry.is_file]
+    ignored = ignored_files(workspace.path, made, rules, unfinished(workspace.path))
     found += [_Change(path, None, after[path]) for path in made if path not in ignored]
     return sorted(found, key=lambda change: (change.new is not None, change.path))
 
@@ -115,30 +114,3 @@ def _side(root: Path, entry: Entry) -> Side:
     if not entry.is_file:
         return Side(mode, os.fsencode(entry.target))
     return Side(mode, read_file(root / entry.path, SIZE_LIMIT))
-
-
-def _ignored(root: str, made: list[str]) -> frozenset[str]:
-    """Those of the new files that the workspace's repository ignores. None without a repository, or without git."""
-    if not made or not os.path.isdir(os.path.join(root, ".git")):
-        return frozenset()
-    try:
-        ended = subprocess.run(
-            ["git", "-C", root, "check-ignore", "-z", "--stdin"],
-            input=b"".join(os.fsencode(path) + b"\0" for path in made),
-            capture_output=True,
-            timeout=GIT_S,
-            check=False,
-            env=_git_environment(os.environ),
-        )
-    except (OSError, subprocess.SubprocessError):
-        return frozenset()
-    return frozenset(os.fsdecode(path) for path in ended.stdout.split(b"\0"))
-
-
-def _git_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    return dict(_without_git(environ))
-
-
-def _without_git(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """No variable of the caller must lead to another repository."""
-    return ((name, value) for name, value in environ.items() if not name.startswith("GIT_"))
