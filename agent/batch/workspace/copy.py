@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from agent.batch.workspace.copy_tree import copy_tree
+from agent.batch.workspace.patch import shown_name
 from agent.batch.workspace.tree import Tree, scan
 from supervisor.home.delete_tree import delete
 
@@ -102,7 +103,7 @@ def workspace_environment(folder: Path) -> dict[str, str]:
 def _snapshot(tree: Tree, source: str, workspaces: Path) -> tuple[Path, list[str]]:
     """The snapshot of this state, and what it lacks. Several runs may make it at the same time: the first whole one
     counts."""
-    state = hashlib.sha256(msgspec.json.encode([source, tree.entries])).hexdigest()[:32]
+    state = hashlib.sha256(repr((source, tree.entries)).encode()).hexdigest()[:32]
     snapshot = workspaces / SNAPSHOTS / state
     if snapshot.is_dir():
         return snapshot, tree.skipped
@@ -133,7 +134,7 @@ def _notes(cwd: str | Path, skipped: list[str]) -> list[str]:
 def _ways_out(source: str, tree: Tree) -> list[str]:
     """Lines about links, and a `.git`, by which a change in the copy would be one in the original."""
     links = [entry.path for entry in tree.entries if entry.target == source or entry.target.startswith(source + os.sep)]
-    found = [f"{source}: the link {path} leads to the original, also in the copy" for path in links[:NAMED]]
+    found = [f"{source}: the link {shown_name(path)} leads to the original, also in the copy" for path in links[:NAMED]]
     if any(entry.path == ".git" and entry.is_file for entry in tree.entries):
         found.append(f"{source}: it is a git worktree or submodule: commits in the copy go to its repository")
     return found

@@ -10,6 +10,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from agent.batch.workspace.patch import shown_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -47,7 +49,7 @@ def copy_tree(tree: Tree, source: str, target: str) -> list[str]:
                 _keep_times(here, entry)
         except OSError as error:
             if not isinstance(error, SpaceError) and error.errno in (errno.ENOENT, errno.EACCES, errno.ELOOP):
-                skipped.append(f"{entry.path}: {error.strerror}")
+                skipped.append(f"{shown_name(entry.path)}: {error.strerror}")
                 continue
             raise
     _finish_folders(target, reversed([entry for entry in tree.entries if entry.is_folder]))

@@ -10,10 +10,9 @@ import msgspec
 
 from agent.batch.workspace.copy import unfinished
 from agent.batch.workspace.ignored import RULES, ignored_files
-from agent.batch.workspace.patch import Side, file_patch, git_mode
+from agent.batch.workspace.patch import Side, file_patch, git_mode, shown_name
 from agent.batch.workspace.tree import Entry, scan
 from supervisor.home.small_file import read_file, replace_file
-from wire.text import valid_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,10 +58,10 @@ def diff_of(workspace: Workspace) -> bytes:
         try:
             part = _patch(workspace, change)
         except OSError as error:
-            left_out.append(f"{change.path}: {error.strerror}")
+            left_out.append(f"{shown_name(change.path)}: {error.strerror}")
             continue
         if size + len(part) > SIZE_LIMIT:
-            left_out.append(f"{change.path}: the patch would be larger than {SIZE_LIMIT >> 20} MiB")
+            left_out.append(f"{shown_name(change.path)}: the patch would be larger than {SIZE_LIMIT >> 20} MiB")
             continue
         size += len(part)
         parts.append(part)
@@ -72,8 +71,7 @@ def diff_of(workspace: Workspace) -> bytes:
 def _notes(left_out: list[str]) -> bytes:
     """Lines that readers of patches skip."""
     more = [f"{len(left_out) - NAMED} more"] if len(left_out) > NAMED else []
-    lines = (" ".join(valid_text(line).split()) for line in [*left_out[:NAMED], *more])
-    return "".join(f"# not in this patch: {line}\n" for line in lines).encode()
+    return "".join(f"# not in this patch: {line}\n" for line in [*left_out[:NAMED], *more]).encode()
 
 
 def _changes(workspace: Workspace) -> list[_Change]:

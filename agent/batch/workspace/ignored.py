@@ -1,8 +1,8 @@
 """Finds the new files that the repository of a workspace ignores.
 
 git decides, and never sees the workspace: it is started in a repository of our own, without configuration, whose work
-tree has copies of the workspace's `.gitignore` files and nothing else. So neither `.git/config` nor anything else that a
-run may have written can name a program, and pipes, devices and links in place of a file are not opened.
+tree has copies of the workspace's `.gitignore` files and nothing else. So neither `.git/config` nor anything else that
+a run may have written can name a program, and pipes, devices and links in place of a file are not opened.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import subprocess
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.environment import child_environment
@@ -19,6 +18,7 @@ from supervisor.home.small_file import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
 RULES = ".gitignore"
 RULES_LIMIT = 1024 * 1024

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from agent.batch.workspace.patch import shown_name
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -56,17 +58,17 @@ def scan(root: str, leave_out: Collection[tuple[int, int]] = ()) -> Tree:
         except OSError as error:
             if not folder:
                 raise
-            skipped.append(f"{folder}: {error.strerror}")
+            skipped.append(f"{shown_name(folder)}: {error.strerror}")
             continue
         for name in names:
             path = os.path.join(folder, name)
             try:
                 entry = _entry(root, path, leave_out)
             except OSError as error:
-                skipped.append(f"{path}: {error.strerror}")
+                skipped.append(f"{shown_name(path)}: {error.strerror}")
                 continue
             if isinstance(entry, str):
-                skipped.append(f"{path}: {entry}")
+                skipped.append(f"{shown_name(path)}: {entry}")
             elif entry is not None:
                 entries.append(entry)
                 if entry.is_folder:
