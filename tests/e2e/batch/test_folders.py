@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 from typing import TYPE_CHECKING, Any
@@ -288,3 +289,21 @@ def test_without_room_for_copies_no_task_counts_as_failed(zot: Zot, server: Mess
     assert batch.finals() == {}
     assert batch.run("-q", "--workspace", "copy").status == 0
     assert batch.finals() == ONCE
+
+
+def test_names_of_files_may_be_any_bytes(batch: Replayed) -> None:
+    """Of the project and of what a task makes: the patch, the results and the page of the task have them escaped."""
+    odd = os.fsdecode(b"\xff\n\x1b[31m.txt")
+    (batch.zot.cwd / odd).write_text("a\n")
+    os.mkfifo(batch.zot.cwd / f"pipe{odd}")
+    batch.tasks({"a": {"prompt": "go", "setup": "for f in *.txt; do [ -p \"$f\" ] || echo b >> \"$f\"; done"}})
+    found = batch.run("--workspace", "copy")
+    assert (found.status, found.leftovers) == (0, []), found
+    assert "\x1b" not in found.stderr
+    (outcome,) = batch.results().values()
+    escaped = r"\377\n\033[31m.txt"
+    assert f'+++ "b/{escaped}"' in (batch.rundir / outcome["diff"]).read_text()
+    assert f'not copied: "pipe{escaped}": a named pipe' in (batch.rundir / "runs/a/1.stderr").read_text()
+    assert batch.zot.run("report", "runs", "-o", "page.html").status == 0
+    (page,) = (batch.zot.cwd / "page-tasks").glob("*.html")
+    assert escaped in page.read_text()
