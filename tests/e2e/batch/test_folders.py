@@ -296,7 +296,7 @@ def test_names_of_files_may_be_any_bytes(batch: Replayed) -> None:
     odd = os.fsdecode(b"\xff\n\x1b[31m.txt")
     (batch.zot.cwd / odd).write_text("a\n")
     os.mkfifo(batch.zot.cwd / f"pipe{odd}")
-    batch.tasks({"a": {"prompt": "go", "setup": "for f in *.txt; do [ -p \"$f\" ] || echo b >> \"$f\"; done"}})
+    batch.tasks({"a": {"prompt": "go", "setup": 'for f in *.txt; do [ -p "$f" ] || echo b >> "$f"; done'}})
     found = batch.run("--workspace", "copy")
     assert (found.status, found.leftovers) == (0, []), found
     assert "\x1b" not in found.stderr
@@ -307,3 +307,14 @@ def test_names_of_files_may_be_any_bytes(batch: Replayed) -> None:
     assert batch.zot.run("report", "runs", "-o", "page.html").status == 0
     (page,) = (batch.zot.cwd / "page-tasks").glob("*.html")
     assert escaped in page.read_text()
+
+
+@pytest.mark.parametrize("flags", [["-o", "o\udcff", "--workspace", "copy"], ["--system-prompt", "\udcff"], []])
+def test_a_folder_or_a_flag_that_is_no_text_is_named(batch: Replayed, flags: list[str]) -> None:
+    odd = batch.zot.cwd / "\udcff"
+    odd.mkdir()
+    shutil.copy(batch.zot.cwd / "t.jsonl", odd)
+    found = batch.run(*flags, cwd=batch.zot.cwd if flags else odd)
+    assert (found.status, found.stdout, found.leftovers) == (Status.USAGE.exit_code, b"", []), found
+    (line,) = found.stderr.splitlines()
+    assert line.endswith("\ufffd' is not valid UTF-8, as folders and flags must be in a batch")
