@@ -318,3 +318,13 @@ def test_a_folder_or_a_flag_that_is_no_text_is_named(batch: Replayed, flags: lis
     assert (found.status, found.stdout, found.leftovers) == (Status.USAGE.exit_code, b"", []), found
     (line,) = found.stderr.splitlines()
     assert line.endswith("\ufffd' is not valid UTF-8, as folders and flags must be in a batch")
+
+
+@pytest.mark.parametrize(
+    ("flags", "warned"), [(["-j", "2"], 1), (["-j", "1"], 0), (["--workspace", "copy"], 0), (["--no-tools"], 0)]
+)
+def test_tasks_that_write_into_one_folder_are_warned_of_once(batch: Replayed, flags: list[str], warned: int) -> None:
+    found = batch.run("-q", *flags)
+    assert found.stderr.count(f"zot batch: 4 tasks may change {batch.zot.cwd}"[:60]) == warned
+    again = batch.run("-q", *flags, "--redo", "a")
+    assert "may change" not in again.stderr, "one task is alone"

@@ -210,7 +210,7 @@ def test_git_does_not_find_a_repository_around_the_batch(project, rundir):
     assert ended.returncode == 128
 
 
-ODD_NAMES = [b"\377.txt", b"new\nline", b"tab\t\"quote\"", b"\x1b[31mred", b"b\\ slash", b" space ", "\u2028é".encode()]
+ODD_NAMES = [b"\377.txt", b"new\nline", b'tab\t"quote"', b"\x1b[31mred", b"b\\ slash", b" space ", "\u2028é".encode()]
 
 
 def test_names_may_be_any_bytes(project, rundir, tmp_path):
