@@ -16,7 +16,7 @@ import msgspec
 
 from agent.batch.workspace.copy_tree import copy_tree
 from agent.batch.workspace.patch import shown_name
-from agent.batch.workspace.tree import Tree, scan
+from agent.batch.workspace.tree import Skipped, Tree, scan
 from supervisor.home.delete_tree import delete
 
 WORKSPACES = "workspaces"
@@ -61,13 +61,13 @@ def make_workspace(cwd: str | Path, folder: Path, name: str) -> Workspace:
         tree = scan(source, {(here.st_dev, here.st_ino)})
         snapshot, skipped = _snapshot(tree, source, workspaces)
         path = workspaces / name
-        new = unfinished(path)
+        unfinished = workspaces / f".{name}{UNFINISHED}"
         _remove(path)
-        _remove(new)
-        copy_tree(scan(str(snapshot)), str(snapshot), str(new))
-        os.utime(new)
-        made_ns = new.stat().st_ctime_ns
-        new.rename(path)
+        _remove(unfinished)
+        copy_tree(scan(str(snapshot)), str(snapshot), str(unfinished))
+        os.utime(unfinished)
+        made_ns = unfinished.stat().st_ctime_ns
+        unfinished.rename(path)
     except OSError as error:
         failed = WorkspaceError(f"{cwd}: cannot be copied to {workspaces / name}: {error.strerror or error}")
         failed.has_no_room = error.errno in (errno.ENOSPC, errno.EDQUOT)
@@ -77,14 +77,8 @@ def make_workspace(cwd: str | Path, folder: Path, name: str) -> Workspace:
 
 def remove_workspace(folder: Path, name: str) -> str:
     """Deletes a workspace, whole or not. Returns what could not be deleted, and why, or ""."""
-    path = folder / WORKSPACES / name
-    return delete(path) or delete(unfinished(path))
-
-
-def unfinished(path: Path) -> Path:
-    """A folder beside the workspace `path` for what is not whole yet. What a killed run leaves there is deleted with
-    the workspace, before its next attempt, and with the snapshots."""
-    return path.with_name(f".{path.name}{UNFINISHED}")
+    workspaces = folder / WORKSPACES
+    return delete(workspaces / name) or delete(workspaces / f".{name}{UNFINISHED}")
 
 
 def remove_snapshots(folder: Path) -> str:
@@ -100,7 +94,7 @@ def workspace_environment(folder: Path) -> dict[str, str]:
     return {"GIT_CEILING_DIRECTORIES": str(Path(os.path.realpath(folder), WORKSPACES))}
 
 
-def _snapshot(tree: Tree, source: str, workspaces: Path) -> tuple[Path, list[str]]:
+def _snapshot(tree: Tree, source: str, workspaces: Path) -> tuple[Path, Skipped]:
     """The snapshot of this state, and what it lacks. Several runs may make it at the same time: the first whole one
     counts."""
     state = hashlib.sha256(repr((source, tree.entries)).encode()).hexdigest()[:32]
@@ -108,17 +102,17 @@ def _snapshot(tree: Tree, source: str, workspaces: Path) -> tuple[Path, list[str
     if snapshot.is_dir():
         return snapshot, tree.skipped
     snapshot.parent.mkdir(exist_ok=True)
-    new = unfinished(snapshot.with_name(f"{state}.{os.getpid()}"))
-    _remove(new)
+    unfinished = snapshot.parent / f".{state}.{os.getpid()}{UNFINISHED}"
+    _remove(unfinished)
     try:
-        skipped = copy_tree(tree, source, str(new))
-        new.rename(snapshot)
+        skipped = copy_tree(tree, source, str(unfinished))
+        unfinished.rename(snapshot)
     except OSError as error:
-        delete(new)
+        delete(unfinished)
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not snapshot.is_dir():
             raise
         return snapshot, tree.skipped
-    return snapshot, [*tree.skipped, *skipped]
+    return snapshot, {**tree.skipped, **skipped}
 
 
 def _remove(path: Path) -> None:
@@ -126,8 +120,9 @@ def _remove(path: Path) -> None:
         raise OSError(errno.EBUSY, f"what an earlier attempt left cannot be deleted: {trouble}")
 
 
-def _notes(cwd: str | Path, skipped: list[str]) -> list[str]:
-    shown = [f"{cwd}: not copied: {line}" for line in skipped[:NAMED]]
+def _notes(cwd: str | Path, skipped: Skipped) -> list[str]:
+    named = list(skipped.items())[:NAMED]
+    shown = [f"{cwd}: not copied: {shown_name(path)}: {reason}" for path, reason in named]
     return shown + ([f"{cwd}: not copied: {len(skipped) - NAMED} more"] if len(skipped) > NAMED else [])
 
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.batch.workspace.copy import unfinished
 from agent.batch.workspace.ignored import RULES, ignored_files
 from agent.batch.workspace.patch import Side, file_patch, git_mode, shown_name
-from agent.batch.workspace.tree import Entry, scan
+from agent.batch.workspace.tree import SPECIAL, Entry, Skipped, scan
 from supervisor.home.small_file import read_file, replace_file
 
 if TYPE_CHECKING:
@@ -52,9 +51,10 @@ def save_diff(workspace: Workspace, folder: Path, name: str) -> str:
 def diff_of(workspace: Workspace) -> bytes:
     """The patch; empty without changes. Raises `OSError` if the workspace cannot be listed."""
     parts: list[bytes] = []
-    left_out: list[str] = []
     size = 0
-    for change in _changes(workspace):
+    changes, skipped = _changes(workspace)
+    left_out = [f"{shown_name(path)}: {reason}" for path, reason in skipped.items()]
+    for change in changes:
         try:
             part = _patch(workspace, change)
         except OSError as error:
@@ -74,24 +74,37 @@ def _notes(left_out: list[str]) -> bytes:
     return "".join(f"# not in this patch: {line}\n" for line in [*left_out[:NAMED], *more]).encode()
 
 
-def _changes(workspace: Workspace) -> list[_Change]:
-    """Deletions first: a folder may have taken the place of a file."""
-    before, after = _files(str(workspace.snapshot)), _files(str(workspace.path))
+def _changes(workspace: Workspace) -> tuple[list[_Change], Skipped]:
+    """The changes, deletions first: a folder may have taken the place of a file. And what cannot be listed any more:
+    files below it do not count as deleted."""
+    before, hidden_before = _files(str(workspace.snapshot))
+    after, skipped = _files(str(workspace.path))
+    hidden = tuple(f"{path}{os.sep}" for path in skipped)
     found = [
         _Change(path, old, after.get(path))
         for path, old in before.items()
-        if path not in after or not _is_untouched(old, after[path], workspace.made_ns)
+        if (not _is_untouched(old, after[path], workspace.made_ns) if path in after else not path.startswith(hidden))
     ]
     made = sorted(after.keys() - before.keys())
     rules = [path for path, entry in after.items() if os.path.basename(path) == RULES and entry.is_file]
-    ignored = ignored_files(workspace.path, made, rules, unfinished(workspace.path))
+    ignored = ignored_files(workspace.path, made, rules)
     found += [_Change(path, None, after[path]) for path in made if path not in ignored]
-    return sorted(found, key=lambda change: (change.new is not None, change.path))
+    return sorted(found, key=lambda change: (change.new is not None, change.path)), {
+        path: why for path, why in skipped.items() if path not in hidden_before
+    }
 
 
-def _files(root: str) -> dict[str, Entry]:
-    entries = scan(root).entries
-    return {entry.path: entry for entry in entries if not entry.is_folder and ".git" not in entry.path.split(os.sep)}
+def _files(root: str) -> tuple[dict[str, Entry], Skipped]:
+    """The files and links by their paths, and what cannot be listed, without `.git`. Pipes, sockets and devices are
+    neither."""
+    tree = scan(root)
+    files = {entry.path: entry for entry in tree.entries if not entry.is_folder and _counts(entry.path)}
+    failed = {path: why for path, why in tree.skipped.items() if _counts(path) and why not in SPECIAL.values()}
+    return files, failed
+
+
+def _counts(path: str) -> bool:
+    return ".git" not in path.split(os.sep)
 
 
 def _is_untouched(old: Entry, new: Entry, made_ns: int) -> bool:

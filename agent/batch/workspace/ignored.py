@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.environment import child_environment
-from supervisor.home.delete_tree import delete
+from supervisor.home.scratch import scratch_folder
 from supervisor.home.small_file import read_file
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 RULES = ".gitignore"
 RULES_LIMIT = 1024 * 1024
 """Maximum size of a file of rules in bytes. A larger one does not count."""
-INDEX_LIMIT = 256 * 1024 * 1024
+INDEX_LIMIT = 64 * 1024 * 1024
 """Maximum size of the index in bytes. A larger one does not count."""
 GIT_S = 60.0
 """Seconds that git may take."""
@@ -32,31 +32,38 @@ ANSWERS = (0, 1)
 """Exit statuses of `git check-ignore`: some files are ignored, none is."""
 
 
-def ignored_files(workspace: Path, made: Sequence[str], rules: Iterable[str], scratch: Path) -> frozenset[str]:
+def ignored_files(workspace: Path, made: Sequence[str], rules: Iterable[str]) -> frozenset[str]:
     """Returns those of the new files `made` that the rules of the workspace ignore and that its index does not have.
     The rules are its `.gitignore` files, of which `rules` has the paths, and `.git/info/exclude`. Paths are relative to
-    the workspace. `scratch` is the folder for the repository of our own; it is made, and deleted at the end. Returns an
-    empty set if the workspace is no repository, and if git is missing, fails or takes longer than `GIT_S`."""
+    the workspace. Returns an empty set if the workspace is no repository, and if git is missing, fails or takes longer
+    than `GIT_S`."""
     if not made or not (workspace / ".git").is_dir():
         return frozenset()
     try:
-        for name in ("git/objects", "git/refs", "tree"):
-            (scratch / name).mkdir(parents=True, exist_ok=True)
-        (scratch / "git" / "HEAD").write_text("ref: refs/heads/main\n")
-        for path in rules:
-            _copy(workspace / path, scratch / "tree" / path, RULES_LIMIT)
-        _copy(workspace / ".git" / "info" / "exclude", scratch / "git" / "info" / "exclude", RULES_LIMIT)
-        index = scratch / "git" / "index"
-        _copy(workspace / ".git" / "index", index, INDEX_LIMIT)
-        ended = _check_ignore(scratch, made)
-        if ended.returncode not in ANSWERS and index.exists():
-            index.unlink()  # it is damaged, or needs more of its repository than git has here
-            ended = _check_ignore(scratch, made)
+        with scratch_folder("git") as scratch:  # its name is new: what a run could foresee, it could write into
+            ended = _answer(scratch, workspace, made, rules)
     except (OSError, subprocess.SubprocessError):
         return frozenset()
-    finally:
-        delete(scratch)
     return frozenset(map(os.fsdecode, ended.stdout.split(b"\0"))) if ended.returncode in ANSWERS else frozenset()
+
+
+def _answer(
+    scratch: Path, workspace: Path, made: Sequence[str], rules: Iterable[str]
+) -> subprocess.CompletedProcess[bytes]:
+    """Makes the repository of our own in the folder `scratch`, and asks git in it."""
+    for name in ("git/objects", "git/refs", "tree"):
+        (scratch / name).mkdir(parents=True)
+    (scratch / "git" / "HEAD").write_text("ref: refs/heads/main\n")
+    for path in rules:
+        _copy(workspace / path, scratch / "tree" / path, RULES_LIMIT)
+    _copy(workspace / ".git" / "info" / "exclude", scratch / "git" / "info" / "exclude", RULES_LIMIT)
+    index = scratch / "git" / "index"
+    _copy(workspace / ".git" / "index", index, INDEX_LIMIT)
+    ended = _check_ignore(scratch, made)
+    if ended.returncode not in ANSWERS and index.exists():
+        index.unlink()  # it is damaged, or needs more of its repository than git has here
+        ended = _check_ignore(scratch, made)
+    return ended
 
 
 def _copy(source: Path, target: Path, limit: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import socket
@@ -348,6 +349,31 @@ def test_a_patch_is_bounded_and_what_is_in_it_applies(project, rundir, tmp_path,
         b'# not in this patch: a_large: Larger than 19 KiB\n# not in this patch: "b\\n\\377": the patch would'
     )
     assert applied(project, rundir, "a", tmp_path)["run.sh"][0] == b"small\n"
+
+
+def test_what_cannot_be_listed_is_named_and_does_not_count_as_deleted(project, rundir, monkeypatch):
+    """A pipe in place of a file, and a folder that may not be read."""
+    made = make_workspace(project, rundir, "a")
+    (made.path / "run.sh").unlink()
+    os.mkfifo(made.path / "run.sh")
+    os.mkfifo(made.path / ".git")
+    listed = os.scandir
+    refused = PermissionError(errno.EACCES, "Permission denied")
+    monkeypatch.setattr(os, "scandir", lambda path: raised(refused) if path == f"{made.path}/src" else listed(path))
+    save_diff(made, rundir, "a")
+    text = (rundir / "diffs" / "a.diff").read_text()
+    assert text.startswith(
+        "# not in this patch: src: Permission denied\ndiff --git a/run.sh b/run.sh\ndeleted file mode 100755\n"
+    )
+    assert text.count("diff --git") == 1
+    hidden = (f"{made.path}/src", f"{made.snapshot}/src")
+    monkeypatch.setattr(os, "scandir", lambda path: raised(refused) if path in hidden else listed(path))
+    save_diff(made, rundir, "a")
+    assert (rundir / "diffs" / "a.diff").read_text().startswith("diff --git"), "it could not be read before either"
+
+
+def raised(error):
+    raise error
 
 
 def test_what_a_run_leaves_can_be_deleted(project, rundir):
