@@ -20,6 +20,7 @@ from agent.batch.journal.results import write_results
 from agent.batch.journal.writer import Journal
 from agent.batch.log import BatchLog
 from agent.batch.opening.open_batch import Opening, open_batch
+from agent.batch.opening.writers import writers_of_one_folder
 from agent.batch.orders import Orders
 from agent.batch.pool.jobs import DESCRIPTORS, available_memory, cores, default_jobs, jobs_within
 from agent.batch.pool.processes import Processes
@@ -189,6 +190,9 @@ class Batch:
             self._notice(line)
         if self.jobs < self._wanted:
             self._notice(f"{self._wanted} jobs need more open files: {self.jobs} at the same time; {fd_limit.advice()}")
+        is_shared = self.jobs > 1 and self._request.workspace == "shared"
+        if is_shared and (line := writers_of_one_folder(opening.to_run, self._request.run)):
+            self._notice(line)
         self._digests = opening.digests
         self._waiting.extend(opening.to_run)
         self._tally.begin(journal.state, opening.done.values())

@@ -11,8 +11,10 @@ from msgspec.structs import replace
 from agent.batch.pool.run_order import RunOrder
 from agent.batch.pool.run_outcome import Attempt
 from agent.batch.run.begin import encode_request
+from agent.request_checks import UsageError
 from wire.batch import link
 from wire.batch.task import encode_task
+from wire.text import valid_text
 
 if TYPE_CHECKING:
     from agent.batch.journal.folder import RunFolder
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
 
 
 class Orders:
-    """Of one start of a batch. `token` is the batch's own."""
+    """Of one start of a batch. `token` is the batch's own. Raises `UsageError` for a folder or a flag that is not
+    UTF-8: runs get them as JSON."""
 
     def __init__(self, request: BatchRequest, folder: RunFolder, *, version: str, token: str) -> None:
         self._request = request
@@ -31,7 +34,13 @@ class Orders:
         self._count = 0
         flags = request.run
         most = request.task_max_cost_usd if request.task_max_cost_usd is not None else flags.max_cost_usd
-        self._flags = encode_request(replace(flags, cwd=flags.cwd or os.getcwd(), max_cost_usd=most))
+        try:
+            if request.workspace == "copy":
+                str(folder.path).encode()  # each workspace is in it
+            self._flags = encode_request(replace(flags, cwd=flags.cwd or os.getcwd(), max_cost_usd=most))
+        except UnicodeEncodeError as error:
+            shown = repr(valid_text(error.object))
+            raise UsageError(f"{shown} is not valid UTF-8, as folders and flags must be in a batch") from None
 
     def order(self, task: Task, attempt: int, digest: str) -> RunOrder:
         """Its run has an id and a token of its own."""

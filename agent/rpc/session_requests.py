@@ -6,7 +6,6 @@ Each is carried out at once: while a file is read or written, nothing else is an
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from agent.sessions.portable import export_portable, import_session, portable_te
 from agent.sessions.reading.history import read_history
 from agent.sessions.rows import Meta
 from agent.sessions.tree import tree
+from supervisor.home.scratch import scratch_folder
 from wire.rpc import requests, responses
 from wire.text import valid_text
 
@@ -116,8 +116,8 @@ class SessionRequests:
         return keep(home, meta, conversation.transcript, conversation.usage, at=at)
 
     def _export(self, request: requests.Export) -> responses.Exported:
-        with tempfile.TemporaryDirectory(prefix="zot-export-") as scratch:
-            source = self._source(request.session, Path(scratch))
+        with scratch_folder("export") as scratch:
+            source = self._source(request.session, scratch)
             if request.path is None:
                 return responses.Exported(None, self._text_of(source, request.format))
             path = self._path(request.path, "path")

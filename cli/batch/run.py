@@ -12,6 +12,7 @@ from agent.batch.tasks.check import check_tasks
 from agent.batch.tasks.faults import TasksError
 from agent.batch.tasks.filter import SelectionError
 from agent.batch.tasks.read import read_tasks
+from agent.request_checks import UsageError
 from cli.batch.output.outputs import INTERRUPTED, Outputs
 from cli.dialogue import say
 from cli.version import VERSION
@@ -67,18 +68,18 @@ def check_and_start(
     if (faults := check_tasks(tasks, lines, request)) is not None:
         return complain(str(faults))
     outputs = Outputs(show, folder, as_json=as_json)
-    batch = Batch(
-        request,
-        tasks,
-        version=VERSION,
-        tell=outputs.tell,
-        on_event=outputs.on_event if as_json and has_events else None,
-        say=outputs.say,
-        is_full=outputs.is_full,
-    )
     try:
+        batch = Batch(
+            request,
+            tasks,
+            version=VERSION,
+            tell=outputs.tell,
+            on_event=outputs.on_event if as_json and has_events else None,
+            say=outputs.say,
+            is_full=outputs.is_full,
+        )
         return outputs.run(batch)
-    except RedoError as error:
+    except (RedoError, UsageError) as error:
         return complain(str(error))
     except BatchError as error:
         complain(str(error))

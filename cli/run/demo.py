@@ -6,7 +6,6 @@ import os
 import shlex
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from agent.options import RunRequest
 from cli.version import VERSION
 from supervisor.discovery.environment import is_secret
 from supervisor.home.config import Config
+from supervisor.home.scratch import scratch_folder
 from supervisor.monitoring.stats_error import StatsFileError
 from wire.exit_codes import Status
 
@@ -31,15 +31,15 @@ def run_demo(*, as_json: bool, stats: str | None = None) -> int:
     """Returns the exit status of the run. All files but `stats` are in a temporary folder; the user's `$ZOT_HOME` is
     not used."""
     _forget_secrets()
-    with tempfile.TemporaryDirectory(prefix="zot-demo-") as folder:
-        project = Path(folder) / "project"
+    with scratch_folder("demo") as folder:
+        project = folder / "project"
         shutil.copytree(PROJECT, project)
         (project / "build").mkdir()
         prepared = prepare(
             RunRequest(
                 replay=str(CASSETTE),
                 cwd=str(project),
-                home=Path(folder) / "home",
+                home=folder / "home",
                 extensions=tuple(str(path) for path in _extensions()),
                 discover=False,
                 context_files=False,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
@@ -120,12 +119,11 @@ def _document(source: Path, form: Format) -> bytes:
 
 
 def _portable(source: Path) -> bytes:
-    from pathlib import Path
-
     from agent.sessions.portable import export_portable
+    from supervisor.home.scratch import scratch_folder
 
-    with tempfile.TemporaryDirectory(prefix="zot-export-") as made:
-        return export_portable(source, Path(made, "session.zotsession")).read_bytes()
+    with scratch_folder("export") as made:
+        return export_portable(source, made / "session.zotsession").read_bytes()
 
 
 def _write(target: str, document: bytes) -> None:

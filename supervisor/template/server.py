@@ -1,7 +1,8 @@
 """The template's own process: waits for requests, forks, collects the forks and reports how they ended.
 
 It has one thread, no loop and no handler, and waits in `poll` alone: for its socket and for a pidfd of each fork. The
-socket is its life line: at its end all forks get SIGTERM, then SIGKILL, and the template ends.
+socket is its life line: at its end all forks get SIGTERM, then SIGKILL, and the template ends. It adopts the orphans of
+its forks and ends them, too: one that has left its session and emptied its environment is told by its parents alone.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import signal
 import socket
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
+from supervisor.process.table import become_subreaper, children_of
 from supervisor.template import reset
 from supervisor.template.memory import anonymous, resident
 from supervisor.template.protocol import (
@@ -37,6 +40,9 @@ if TYPE_CHECKING:
 
 GRACE_S = 1.0
 """Seconds from SIGTERM until SIGKILL, once the parent has gone."""
+KILLED_S = 1.0
+"""Seconds for killed processes to be gone. One that is stuck in the kernel is not waited for."""
+KILLED_POLL_S = 0.005
 NOT_ENTERED = 127
 """Exit status of a fork that could not call its function."""
 
@@ -112,6 +118,8 @@ class _Server:
     def run(self) -> NoReturn:
         socket_fd = self._sock.fileno()
         self._poll.register(socket_fd, select.POLLIN)
+        if not self._detached:
+            become_subreaper()
         self._reply(Ready(resident(os.getpid()), anonymous(os.getpid())))
         while True:
             for fd, _ in self._poll.poll():
@@ -228,6 +236,9 @@ class _Server:
         self._poll.unregister(pidfd)
         os.close(pidfd)
         self._report(*self._forks.pop(pidfd))
+        # Orphans that have ended are collected on this occasion: the template waits for forks alone.
+        for pid in _children() - {pid for _, pid in self._forks.values()}:
+            _collect_ended(pid)
 
     def _report(self, request: int, pid: int) -> None:
         try:
@@ -237,17 +248,30 @@ class _Server:
         self._reply(Ended(request, pid, status, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024))
 
     def _end(self) -> NoReturn:
-        """Ends all forks with their groups. They are collected last: until then a group's number is not reused."""
+        """Ends all forks with their groups, then what they have left, which becomes orphans of this process. Forks are
+        not collected: until this process has ended a group's number is not reused."""
         self._poll.unregister(self._sock.fileno())
         groups = [pid for _, pid in self._forks.values()]
         _signal_groups(groups, signal.SIGTERM)
-        deadline = time.monotonic() + self._grace_s
+        self._await_forks(self._grace_s)
+        _signal_groups(groups, signal.SIGKILL)
+        self._await_forks(KILLED_S)
+        deadline = time.monotonic() + KILLED_S
+        while (orphans := _children() - set(groups)) and time.monotonic() < deadline:
+            for pid in orphans:
+                with suppress(OSError):  # it runs as another user by now
+                    os.kill(pid, signal.SIGKILL)
+                _collect_ended(pid)
+            time.sleep(KILLED_POLL_S)
+        os._exit(0)
+
+    def _await_forks(self, seconds: float) -> None:
+        """Returns when all forks have ended, or after so many seconds."""
+        deadline = time.monotonic() + seconds
         while self._forks and (left_s := deadline - time.monotonic()) > 0:
             for pidfd, _ in self._poll.poll(left_s * 1000):
                 self._poll.unregister(pidfd)
                 del self._forks[pidfd]
-        _signal_groups(groups, signal.SIGKILL)
-        os._exit(0)
 
 
 def _detach() -> None:
@@ -271,6 +295,15 @@ def _failed(request: int, error: Exception) -> Failed:
     if isinstance(error, OSError) and error.filename is not None:
         text = f"{os.fsdecode(error.filename)}: {error.strerror}"
     return Failed(request, number, text)
+
+
+def _children() -> set[int]:
+    return children_of(os.getpid()) or set()
+
+
+def _collect_ended(pid: int) -> None:
+    with suppress(ChildProcessError):  # something in this program has collected it
+        os.waitpid(pid, os.WNOHANG)
 
 
 def _signal_groups(groups: list[int], number: signal.Signals) -> None:

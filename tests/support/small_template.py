@@ -111,6 +111,17 @@ def forks(_argument: bytes) -> int:
     return status + 1
 
 
+def litters(_argument: bytes) -> None:
+    """Leaves a child that has ended and one that ends by a signal only, in a session of its own. Says its pid."""
+    if os.fork() == 0:
+        os._exit(0)
+    pid = os.fork()
+    if pid == 0:
+        os.setsid()
+        stubborn(b"")
+    os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+
+
 def closes_everything(_argument: bytes) -> int:
     os.closerange(0, 256)
     return 5
@@ -131,7 +142,19 @@ def uses(argument: bytes) -> int:
 
 ENTRIES = {
     function.__name__: function
-    for function in (facts, returns, waits, stubborn, copies, says_later, appends, forks, closes_everything, uses)
+    for function in (
+        facts,
+        returns,
+        waits,
+        stubborn,
+        copies,
+        says_later,
+        appends,
+        forks,
+        litters,
+        closes_everything,
+        uses,
+    )
 }
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 import socket
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,11 +19,14 @@ from agent.batch.run.link import Link
 from agent.batch.run.task_run import TaskRun
 from agent.cassette import CassetteRecorder
 from agent.options import RunRequest
+from supervisor.home.scratch import scratch_folder
 from wire.batch import link as messages
 from wire.batch.task import Task, encode_task
 from wire.framing import LineSplitter
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from supervisor.loop.loop import Loop
 
 TOKEN = "rehearsal"  # noqa: S105  (the mark of its processes)
@@ -41,10 +42,10 @@ class RehearsalError(Exception):
 def rehearse() -> None:
     """Raises `RehearsalError`."""
     environ = dict(os.environ)
-    with tempfile.TemporaryDirectory(prefix="zot-rehearsal-") as folder:
+    with scratch_folder("rehearsal") as folder:
         os.environ.pop("XDG_RUNTIME_DIR", None)  # no `zot ps` sees it
         try:
-            _rehearse(Path(folder))
+            _rehearse(folder)
         finally:
             os.environ.clear()
             os.environ.update(environ)

@@ -1,8 +1,7 @@
-"""Carries out `setup` and `check` of a task, and says which tasks would write into one folder."""
+"""Carries out `setup` and `check` of a task."""
 
 from __future__ import annotations
 
-import os
 import signal
 from typing import TYPE_CHECKING
 
@@ -11,16 +10,13 @@ from supervisor.discovery.environment import child_environment
 from supervisor.process.child import Child, SpawnError
 from supervisor.process.teardown import stop_all
 from wire.batch.outcome import CommandEnd
-from wire.suggest import some
 from wire.text import one_line, valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from agent.batch.request import BatchRequest
     from supervisor.loop.loop import Loop
     from supervisor.process.child import ExitStatus
-    from wire.batch.task import Task
 
 OUTPUT_KEPT = 4096
 """Bytes of the output: the last ones."""
@@ -28,8 +24,6 @@ TIMEOUT_S = 600.0
 """Seconds that a command may take, unless the caller says otherwise."""
 CANNOT_START = 127
 """The exit status of a command that could not be started, as a shell has it."""
-WRITING = frozenset({"write", "edit", "bash"})
-"""Tools that may change files."""
 SHOWN = 200
 """Characters of the last line of the output, in a reason."""
 
@@ -119,23 +113,3 @@ class _Command:
 
 def _nothing(_status: ExitStatus) -> None:
     """The exit status is read from the child."""
-
-
-def writers_of_one_folder(tasks: Sequence[Task], request: BatchRequest) -> list[str]:
-    """A line for the user about each folder that several tasks may change at the same time."""
-    if request.workspace == "copy" or request.jobs == 1:
-        return []
-    folders: dict[str, str] = {}
-    writers: dict[str, list[str]] = {}
-    for task in tasks:
-        if WRITING.isdisjoint(request.run.tools if task.tools is None else task.tools):
-            continue
-        given = task.cwd or request.run.cwd or os.curdir
-        real = folders.get(given) or folders.setdefault(given, os.path.realpath(given))
-        writers.setdefault(real, []).append(task.id)
-    return [
-        f"{len(ids)} tasks may change {valid_text(folder)} at the same time ({some(ids, 3)}): --workspace copy gives"
-        " each its own copy, --tools read lets none write, --jobs 1 runs one after another"
-        for folder, ids in writers.items()
-        if len(ids) > 1
-    ]

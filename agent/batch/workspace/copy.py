@@ -17,7 +17,8 @@ import msgspec
 from agent.batch.journal.errors import FolderError
 from agent.batch.journal.own_files import check_own, make_own_folder
 from agent.batch.workspace.copy_tree import copy_tree
-from agent.batch.workspace.tree import Tree, scan
+from agent.batch.workspace.patch import shown_name
+from agent.batch.workspace.tree import Skipped, Tree, scan
 from supervisor.home.delete_tree import delete
 
 WORKSPACES = "workspaces"
@@ -101,10 +102,10 @@ def workspace_environment(folder: Path) -> dict[str, str]:
     return {"GIT_CEILING_DIRECTORIES": str(Path(os.path.realpath(folder), WORKSPACES))}
 
 
-def _snapshot(tree: Tree, source: str, workspaces: Path) -> tuple[Path, list[str]]:
+def _snapshot(tree: Tree, source: str, workspaces: Path) -> tuple[Path, Skipped]:
     """The snapshot of this state, and what it lacks. Several runs may make it at the same time: the first whole one
     counts."""
-    state = hashlib.sha256(msgspec.json.encode([source, tree.entries])).hexdigest()[:32]
+    state = hashlib.sha256(repr((source, tree.entries)).encode()).hexdigest()[:32]
     snapshot = workspaces / SNAPSHOTS / state
     make_own_folder(snapshot.parent, own=2)
     check_own(snapshot, is_folder=True)
@@ -120,7 +121,7 @@ def _snapshot(tree: Tree, source: str, workspaces: Path) -> tuple[Path, list[str
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not snapshot.is_dir():
             raise
         return snapshot, tree.skipped
-    return snapshot, [*tree.skipped, *skipped]
+    return snapshot, {**tree.skipped, **skipped}
 
 
 def _not_own(workspaces: Path) -> str:
@@ -137,15 +138,16 @@ def _remove(path: Path) -> None:
         raise OSError(errno.EBUSY, f"what an earlier attempt left cannot be deleted: {trouble}")
 
 
-def _notes(cwd: str | Path, skipped: list[str]) -> list[str]:
-    shown = [f"{cwd}: not copied: {line}" for line in skipped[:NAMED]]
+def _notes(cwd: str | Path, skipped: Skipped) -> list[str]:
+    named = list(skipped.items())[:NAMED]
+    shown = [f"{cwd}: not copied: {shown_name(path)}: {reason}" for path, reason in named]
     return shown + ([f"{cwd}: not copied: {len(skipped) - NAMED} more"] if len(skipped) > NAMED else [])
 
 
 def _ways_out(source: str, tree: Tree) -> list[str]:
     """Lines about links, and a `.git`, by which a change in the copy would be one in the original."""
     links = [entry.path for entry in tree.entries if entry.target == source or entry.target.startswith(source + os.sep)]
-    found = [f"{source}: the link {path} leads to the original, also in the copy" for path in links[:NAMED]]
+    found = [f"{source}: the link {shown_name(path)} leads to the original, also in the copy" for path in links[:NAMED]]
     if any(entry.path == ".git" and entry.is_file for entry in tree.entries):
         found.append(f"{source}: it is a git worktree or submodule: commits in the copy go to its repository")
     return found

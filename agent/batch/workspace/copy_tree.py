@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agent.batch.workspace.tree import Entry, Tree
+    from agent.batch.workspace.tree import Entry, Skipped, Tree
 
 FREE_KEPT = 256 * 1024 * 1024
 """Bytes of the disk that a copy leaves free."""
@@ -29,10 +29,10 @@ class SpaceError(OSError):
     """The disk has too little space for the copy."""
 
 
-def copy_tree(tree: Tree, source: str, target: str) -> list[str]:
-    """Copies the entries of `source`, as they were scanned, into the new folder `target`. Returns what was skipped,
-    with the reasons. Raises `OSError`."""
-    skipped: list[str] = []
+def copy_tree(tree: Tree, source: str, target: str) -> Skipped:
+    """Copies the entries of `source`, as they were scanned, into the new folder `target`. Returns what was skipped.
+    Raises `OSError`."""
+    skipped: Skipped = {}
     os.mkdir(target, 0o700)
     files = _Files(target, sum(entry.disk for entry in tree.entries if entry.is_file))
     for entry in tree.entries:
@@ -47,7 +47,7 @@ def copy_tree(tree: Tree, source: str, target: str) -> list[str]:
                 _keep_times(here, entry)
         except OSError as error:
             if not isinstance(error, SpaceError) and error.errno in (errno.ENOENT, errno.EACCES, errno.ELOOP):
-                skipped.append(f"{entry.path}: {error.strerror}")
+                skipped[entry.path] = error.strerror or "cannot be copied"
                 continue
             raise
     _finish_folders(target, reversed([entry for entry in tree.entries if entry.is_folder]))

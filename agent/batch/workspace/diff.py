@@ -4,20 +4,18 @@ ignores are left out."""
 from __future__ import annotations
 
 import os
-import subprocess
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from agent.batch.journal.disk import replacing
 from agent.batch.journal.own_files import make_own_folder
-from agent.batch.workspace.patch import Side, file_patch, git_mode
-from agent.batch.workspace.tree import Entry, scan
+from agent.batch.workspace.ignored import RULES, ignored_files
+from agent.batch.workspace.patch import Side, file_patch, git_mode, shown_name
+from agent.batch.workspace.tree import SPECIAL, Entry, Skipped, scan
 from supervisor.home.small_file import read_file
-from wire.text import valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from agent.batch.workspace.copy import Workspace
@@ -28,8 +26,6 @@ SIZE_LIMIT = 16 * 1024 * 1024
 applies."""
 SLACK_NS = 1_000_000_000
 """Nanoseconds. A file that was changed so shortly after the copy was made may have the copy's time."""
-GIT_S = 60.0
-"""Seconds that git may take to say what is ignored."""
 NAMED = 50
 """Files left out that are named."""
 
@@ -58,16 +54,17 @@ def save_diff(workspace: Workspace, folder: Path, name: str) -> str:
 def diff_of(workspace: Workspace) -> bytes:
     """The patch; empty without changes. Raises `OSError` if the workspace cannot be listed."""
     parts: list[bytes] = []
-    left_out: list[str] = []
     size = 0
-    for change in _changes(workspace):
+    changes, skipped = _changes(workspace)
+    left_out = [f"{shown_name(path)}: {reason}" for path, reason in skipped.items()]
+    for change in changes:
         try:
             part = _patch(workspace, change)
         except OSError as error:
-            left_out.append(f"{change.path}: {error.strerror}")
+            left_out.append(f"{shown_name(change.path)}: {error.strerror}")
             continue
         if size + len(part) > SIZE_LIMIT:
-            left_out.append(f"{change.path}: the patch would be larger than {SIZE_LIMIT >> 20} MiB")
+            left_out.append(f"{shown_name(change.path)}: the patch would be larger than {SIZE_LIMIT >> 20} MiB")
             continue
         size += len(part)
         parts.append(part)
@@ -77,27 +74,40 @@ def diff_of(workspace: Workspace) -> bytes:
 def _notes(left_out: list[str]) -> bytes:
     """Lines that readers of patches skip."""
     more = [f"{len(left_out) - NAMED} more"] if len(left_out) > NAMED else []
-    lines = (" ".join(valid_text(line).split()) for line in [*left_out[:NAMED], *more])
-    return "".join(f"# not in this patch: {line}\n" for line in lines).encode()
+    return "".join(f"# not in this patch: {line}\n" for line in [*left_out[:NAMED], *more]).encode()
 
 
-def _changes(workspace: Workspace) -> list[_Change]:
-    """Deletions first: a folder may have taken the place of a file."""
-    before, after = _files(str(workspace.snapshot)), _files(str(workspace.path))
+def _changes(workspace: Workspace) -> tuple[list[_Change], Skipped]:
+    """The changes, deletions first: a folder may have taken the place of a file. And what cannot be listed any more:
+    files below it do not count as deleted."""
+    before, hidden_before = _files(str(workspace.snapshot))
+    after, skipped = _files(str(workspace.path))
+    hidden = tuple(f"{path}{os.sep}" for path in skipped)
     found = [
         _Change(path, old, after.get(path))
         for path, old in before.items()
-        if path not in after or not _is_untouched(old, after[path], workspace.made_ns)
+        if (not _is_untouched(old, after[path], workspace.made_ns) if path in after else not path.startswith(hidden))
     ]
     made = sorted(after.keys() - before.keys())
-    ignored = _ignored(str(workspace.path), made)
+    rules = [path for path, entry in after.items() if os.path.basename(path) == RULES and entry.is_file]
+    ignored = ignored_files(workspace.path, made, rules)
     found += [_Change(path, None, after[path]) for path in made if path not in ignored]
-    return sorted(found, key=lambda change: (change.new is not None, change.path))
+    return sorted(found, key=lambda change: (change.new is not None, change.path)), {
+        path: why for path, why in skipped.items() if path not in hidden_before
+    }
 
 
-def _files(root: str) -> dict[str, Entry]:
-    entries = scan(root).entries
-    return {entry.path: entry for entry in entries if not entry.is_folder and ".git" not in entry.path.split(os.sep)}
+def _files(root: str) -> tuple[dict[str, Entry], Skipped]:
+    """The files and links by their paths, and what cannot be listed, without `.git`. Pipes, sockets and devices are
+    neither."""
+    tree = scan(root)
+    files = {entry.path: entry for entry in tree.entries if not entry.is_folder and _counts(entry.path)}
+    failed = {path: why for path, why in tree.skipped.items() if _counts(path) and why not in SPECIAL.values()}
+    return files, failed
+
+
+def _counts(path: str) -> bool:
+    return ".git" not in path.split(os.sep)
 
 
 def _is_untouched(old: Entry, new: Entry, made_ns: int) -> bool:
@@ -118,30 +128,3 @@ def _side(root: Path, entry: Entry) -> Side:
     if not entry.is_file:
         return Side(mode, os.fsencode(entry.target))
     return Side(mode, read_file(root / entry.path, SIZE_LIMIT))
-
-
-def _ignored(root: str, made: list[str]) -> frozenset[str]:
-    """Those of the new files that the workspace's repository ignores. None without a repository, or without git."""
-    if not made or not os.path.isdir(os.path.join(root, ".git")):
-        return frozenset()
-    try:
-        ended = subprocess.run(
-            ["git", "-C", root, "check-ignore", "-z", "--stdin"],
-            input=b"".join(os.fsencode(path) + b"\0" for path in made),
-            capture_output=True,
-            timeout=GIT_S,
-            check=False,
-            env=_git_environment(os.environ),
-        )
-    except (OSError, subprocess.SubprocessError):
-        return frozenset()
-    return frozenset(os.fsdecode(path) for path in ended.stdout.split(b"\0"))
-
-
-def _git_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    return dict(_without_git(environ))
-
-
-def _without_git(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """No variable of the caller must lead to another repository."""
-    return ((name, value) for name, value in environ.items() if not name.startswith("GIT_"))

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
+SPECIAL = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device"}
+"""The kinds that git does not know, for people."""
+Skipped = dict[str, str]
+"""Paths relative to the folder, with the reason for each."""
+
+
 class Entry(NamedTuple):
     path: str
     """Relative to the folder."""
@@ -38,15 +44,15 @@ class Entry(NamedTuple):
 class Tree(msgspec.Struct, frozen=True):
     entries: list[Entry]
     """Each folder before what is in it; the folder itself is not among them."""
-    skipped: list[str]
-    """What cannot be listed or copied, each with its path and the reason."""
+    skipped: Skipped
+    """What cannot be listed or copied."""
 
 
 def scan(root: str, leave_out: Collection[tuple[int, int]] = ()) -> Tree:
     """All that is in the folder. `leave_out` has folders, by device and inode, that do not count. Raises `OSError` if
     the folder itself cannot be listed."""
     entries: list[Entry] = []
-    skipped: list[str] = []
+    skipped: Skipped = {}
     waiting = [""]
     while waiting:
         folder = waiting.pop()
@@ -56,17 +62,17 @@ def scan(root: str, leave_out: Collection[tuple[int, int]] = ()) -> Tree:
         except OSError as error:
             if not folder:
                 raise
-            skipped.append(f"{folder}: {error.strerror}")
+            skipped[folder] = error.strerror or "cannot be listed"
             continue
         for name in names:
             path = os.path.join(folder, name)
             try:
                 entry = _entry(root, path, leave_out)
             except OSError as error:
-                skipped.append(f"{path}: {error.strerror}")
+                skipped[path] = error.strerror or "cannot be read"
                 continue
             if isinstance(entry, str):
-                skipped.append(f"{path}: {entry}")
+                skipped[path] = entry
             elif entry is not None:
                 entries.append(entry)
                 if entry.is_folder:
@@ -82,7 +88,7 @@ def _entry(root: str, path: str, leave_out: Collection[tuple[int, int]]) -> Entr
         return None
     kind = stat.S_IFMT(found.st_mode)
     if kind not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
-        return {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}.get(kind, "a device")
+        return SPECIAL.get(kind, "a device")
     target = os.readlink(whole) if kind == stat.S_IFLNK else ""
     return Entry(
         path, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino,

@@ -29,7 +29,8 @@ def test_a_killed_batch_leaves_nothing_and_goes_on(tmp_path: Path) -> None:
     assert batch.stdout is not None
     with batch:
         token = batch.stdout.readline().decode().strip()
-        said = [batch.stdout.readline().split() for _ in range(5)]  # a, b and, after the end of a, c are started
+        # The warning of one folder, the start, a, b and, after the end of a, c.
+        said = [batch.stdout.readline().split() for _ in range(6)]
         assert [b"TaskStart", b"c"] in said
         place = BatchPlace(tmp_path)
         events = place.rundir / "runs" / "b" / "1.events.jsonl"

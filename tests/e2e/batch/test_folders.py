@@ -183,7 +183,7 @@ def test_a_full_folder_stops_the_batch_which_goes_on_with_more_room(zot: Zot, se
     assert program == "PROGRAM"
     found = batch.run("-j", "4", "-q", command=[*mounted, "/bin/sh", "-c", script, "sh", *zot.command])
     assert found.status == 0, found.stderr
-    first, status, again, *_ = found.stderr.splitlines()
+    _, first, status, again, *_ = found.stderr.splitlines()
     assert "No space left on device" in first
     assert "all runs are stopped: make room, and start the batch again to go on" in first
     assert status == "first: 1"
@@ -229,7 +229,8 @@ def test_a_second_batch_on_one_folder_is_refused_and_the_first_goes_on(zot: Zot,
             assert f"RUNDIR: process {running.pid} runs this batch; wait for it" in refused(again, batch)
         (zot.cwd / "go").touch()
         found = running.finish()
-    assert (found.status, found.stderr, found.leftovers) == (0, "", [])
+    assert (found.status, found.stderr.count("\n"), found.leftovers) == (0, 1, [])
+    assert "2 tasks may change" in found.stderr
     assert batch.finals() == {"a": 1, "b": 1}
 
 
@@ -333,3 +334,49 @@ def test_the_password_of_an_address_is_not_kept_and_asked_for_again(zot: Zot, se
     found = zot.run(*retry, "--base-url", address)
     assert (found.status, batch.finals()["d"]) == (0, 1), found.stderr
     assert "changed since" not in found.stderr
+
+
+def test_names_of_files_may_be_any_bytes(batch: Replayed) -> None:
+    """Of the project and of what a task makes: the patch, the results and the page of the task have them escaped."""
+    odd = os.fsdecode(b"\xff\n\x1b[31m.txt")
+    (batch.zot.cwd / odd).write_text("a\n")
+    os.mkfifo(batch.zot.cwd / f"pipe{odd}")
+    batch.tasks({"a": {"prompt": "go", "setup": 'for f in *.txt; do [ -p "$f" ] || echo b >> "$f"; done'}})
+    found = batch.run("--workspace", "copy")
+    assert (found.status, found.leftovers) == (0, []), found
+    assert "\x1b" not in found.stderr
+    (outcome,) = batch.results().values()
+    escaped = r"\377\n\033[31m.txt"
+    assert f'+++ "b/{escaped}"' in (batch.rundir / outcome["diff"]).read_text()
+    assert f'not copied: "pipe{escaped}": a named pipe' in (batch.rundir / "runs/a/1.stderr").read_text()
+    assert batch.zot.run("report", "runs", "-o", "page.html").status == 0
+    (page,) = (batch.zot.cwd / "page-tasks").glob("*.html")
+    assert escaped in page.read_text()
+
+
+@pytest.mark.parametrize("flags", [["-o", "o\udcff", "--workspace", "copy"], ["--system-prompt", "\udcff"], []])
+def test_a_folder_or_a_flag_that_is_no_text_is_named(batch: Replayed, flags: list[str]) -> None:
+    odd = batch.zot.cwd / "\udcff"
+    odd.mkdir()
+    shutil.copy(batch.zot.cwd / "t.jsonl", odd)
+    found = batch.run(*flags, cwd=batch.zot.cwd if flags else odd)
+    assert (found.status, found.stdout, found.leftovers) == (Status.USAGE.exit_code, b"", []), found
+    (line,) = found.stderr.splitlines()
+    assert line.endswith("\ufffd' is not valid UTF-8, as folders and flags must be in a batch")
+
+
+def test_the_folder_of_a_template_that_was_killed_in_its_rehearsal_is_deleted(batch: Replayed, tmp_path: Path) -> None:
+    folder = tmp_path / "zot-rehearsal-abcd_123" / "home"
+    folder.mkdir(parents=True)
+    assert batch.run("-q", cold=True, env={"TMPDIR": str(tmp_path)}).status == 0
+    assert not folder.parent.exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "warned"), [(["-j", "2"], 1), (["-j", "1"], 0), (["--workspace", "copy"], 0), (["--no-tools"], 0)]
+)
+def test_tasks_that_write_into_one_folder_are_warned_of_once(batch: Replayed, flags: list[str], warned: int) -> None:
+    found = batch.run("-q", *flags)
+    assert found.stderr.count(f"zot batch: 4 tasks may change {batch.zot.cwd}"[:60]) == warned
+    again = batch.run("-q", *flags, "--redo", "a")
+    assert "may change" not in again.stderr, "one task is alone"

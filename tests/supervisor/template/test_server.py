@@ -10,10 +10,11 @@ import signal
 import msgspec
 import pytest
 
-from supervisor.process.table import become_subreaper
+from supervisor.process.table import become_subreaper, children_of
 from supervisor.template import protocol
 from supervisor.template.protocol import Ended, Failed, Started
 from tests.support.templates import Raw
+from tests.support.zot_process import wait_until
 
 pytestmark = pytest.mark.skipif(not protocol.is_available(), reason="no templates on this system")
 
@@ -81,6 +82,20 @@ def test_at_the_end_of_its_socket_all_forks_end_also_those_that_ignore_it():
     for pid in pids:
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         assert status in (-signal.SIGKILL, -signal.SIGTERM)
+
+
+def test_what_forks_leave_is_collected_and_ended():
+    with Raw() as raw:
+        reader, writer = os.pipe()
+        raw.ask(1, "litters", fds=[reader, writer, writer])
+        assert isinstance(raw.next(), Started)
+        assert isinstance(raw.next(), Ended)
+        left = int(os.read(reader, 100))
+        wait_until(lambda: children_of(raw.process.pid) == {left})
+        works(raw, 2)
+        os.close(writer)
+    assert os.read(reader, 1) == b"", "nobody has the other end any more"
+    os.close(reader)
 
 
 def test_a_fork_that_cannot_be_announced_does_not_run(tmp_path):

@@ -3,7 +3,9 @@ outcome, and no process is left."""
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -119,6 +121,25 @@ def test_a_run_in_its_own_copy(zot: Zot) -> None:
     assert (ended.status, ended.diff) == (TaskStatus.OK, "diffs/a.diff")
     assert "\n+b\n" in (zot.folder / "rundir/diffs/a.diff").read_text()
     assert (zot.cwd / "old").read_text() == "a\n"
+
+
+def test_nothing_is_started_by_what_a_run_has_written_into_its_copy(zot: Zot) -> None:
+    """Not even by the git that says which new files are ignored."""
+    subprocess.run(["git", "init", "-q", str(zot.cwd)], check=True)
+    (zot.cwd / ".gitignore").write_text("*.o\n")
+    workspace = zot.folder / "rundir/workspaces/a"
+    subprocess.run(["git", "-C", str(zot.cwd), "add", ".gitignore"], check=True)
+    command = "touch a.o a.c; printf '[core]\\nfsmonitor = \"touch ../../ran; false\"\\n' >> .git/config"
+    results = [ok(f"$ {command}\n\n[exit 0]  Took 0.0s")]
+    script = Script(workspace).call(("bash", {"command": command}), results=results).answer("done")
+    (zot.folder / "rundir").mkdir()
+    with BatchRun(zot, replayed(zot, script), workspace=str(workspace)) as run:
+        outcome, ended = run.end()
+    outcome.check(Status.OK)
+    patch = (zot.folder / "rundir" / ended.diff).read_text()
+    assert ("a.c" in patch, "a.o" in patch) == (True, False)
+    assert sorted(os.listdir(zot.folder / "rundir/workspaces")) == [".snapshots", "a"]
+    assert not (zot.folder / "rundir/ran").exists()
 
 
 def test_a_run_is_a_host_that_its_batch_keeps(zot: Zot) -> None:

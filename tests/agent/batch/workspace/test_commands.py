@@ -1,17 +1,9 @@
-"""`setup` and `check`: their ends, their output, their bounds; and who writes into one folder."""
+"""`setup` and `check`: their ends, their output, their bounds."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
-import pytest
-
-from agent.batch.request import BatchRequest
-from agent.batch.workspace.commands import failure, run_command, writers_of_one_folder
-from agent.options import RunRequest
+from agent.batch.workspace.commands import failure, run_command
 from wire.batch.outcome import CommandEnd
-from wire.batch.task import Task
 
 
 def run(loop, command, cwd, **settings):
@@ -71,44 +63,3 @@ def test_a_command_that_cannot_be_started_is_a_failure(loop, tmp_path):
 
 def test_a_failure_without_output_is_its_status():
     assert failure("check", CommandEnd(1, 5, " \n\n")) == "check: exit 1"
-
-
-# --- several writers ----------------------------------------------------------------------------------------
-
-
-def warnings(tasks, run=None, **batch):
-    return writers_of_one_folder(tasks, BatchRequest(folder=Path("out"), run=RunRequest(**(run or {})), **batch))
-
-
-@pytest.fixture
-def tasks(tmp_path):
-    (tmp_path / "same").symlink_to(tmp_path)
-    here = [Task(id=name, prompt="x", cwd=str(tmp_path)) for name in "abcd"]
-    return [*here, Task(id="e", prompt="x", cwd=f"{tmp_path}/same"), Task(id="f", prompt="x", cwd="/")]
-
-
-def test_several_writers_of_one_folder_are_warned_of(tasks, tmp_path):
-    assert warnings(tasks) == [
-        f"5 tasks may change {tmp_path} at the same time (a, b, c and 2 more): --workspace copy gives each its own"
-        " copy, --tools read lets none write, --jobs 1 runs one after another"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("run", "batch"),
-    [
-        ({}, {"workspace": "copy"}),
-        ({}, {"jobs": 1}),
-        ({"tools": frozenset({"read"})}, {}),
-        ({"tools": frozenset()}, {}),
-    ],
-)
-def test_nobody_is_warned_who_has_no_need_of_it(tasks, run, batch):
-    assert warnings(tasks, run, **batch) == []
-
-
-def test_the_tools_of_a_task_count_more_than_the_flags(tasks):
-    readers = [Task(id=str(n), prompt="x", tools=("read",)) for n in range(3)]
-    assert warnings(readers) == []
-    writers = [Task(id=str(n), prompt="x", tools=("edit",)) for n in range(2)]
-    assert warnings(writers, {"tools": frozenset()})[0].startswith(f"2 tasks may change {os.getcwd()} at")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -245,6 +246,35 @@ def test_git_does_not_find_a_repository_around_the_batch(project, rundir):
     assert ended.returncode == 128
 
 
+ODD_NAMES = [b"\377.txt", b"new\nline", b'tab\t"quote"', b"\x1b[31mred", b"b\\ slash", b" space ", "\u2028é".encode()]
+
+
+def test_names_may_be_any_bytes(project, rundir, tmp_path):
+    root = os.fsencode(project)
+    for name in ODD_NAMES:
+        os.mkdir(os.path.join(root, b"in " + name))
+        with open(os.path.join(root, b"in " + name, name), "w") as file:
+            file.write("a\n")
+        os.symlink(b"to " + name, os.path.join(root, b"link " + name))
+    os.mkfifo(os.path.join(root, b"pipe\n\377"))
+    made = make_workspace(project, rundir, "a")
+    assert made.notes == (f'{project}: not copied: "pipe\\n\\377": a named pipe',)
+    assert make_workspace(project, rundir, "b").snapshot == made.snapshot
+    for name in ODD_NAMES:
+        path = os.path.join(os.fsencode(made.path), b"in " + name, name)
+        with open(path, "a") as file:
+            file.write("b\n")
+        os.rename(path, path + b" moved")
+        with open(path + b" new", "wb") as binary:
+            binary.write(b"\0")
+    save_diff(made, rundir, "a")
+    (project / os.fsdecode(b"pipe\n\377")).unlink()
+    assert applied(project, rundir, "a", tmp_path) == contents(made.path)
+    text = (rundir / "diffs" / "a.diff").read_bytes()
+    assert b"\x1b" not in text
+    assert b'+++ "b/in \\377.txt/\\377.txt moved"\n' in text
+
+
 # --- the patch ----------------------------------------------------------------------------------------------
 
 
@@ -345,15 +375,40 @@ def test_a_patch_is_bounded_and_what_is_in_it_applies(project, rundir, tmp_path,
     monkeypatch.setattr(diff, "SIZE_LIMIT", 20_000)
     made = make_workspace(project, rundir, "a")
     (made.path / "a_large").write_text("x\n" * 30_000)
-    (made.path / "b_random").write_bytes(os.urandom(19_000))
+    (made.path / "b\n\udcff").write_bytes(os.urandom(19_000))
     (made.path / "run.sh").write_text("small\n")
     save_diff(made, rundir, "a")
     text = (rundir / "diffs" / "a.diff").read_bytes()
     assert len(text) < 21_000
     assert text.startswith(
-        b"# not in this patch: a_large: Larger than 19 KiB\n# not in this patch: b_random: the patch would"
+        b'# not in this patch: a_large: Larger than 19 KiB\n# not in this patch: "b\\n\\377": the patch would'
     )
     assert applied(project, rundir, "a", tmp_path)["run.sh"][0] == b"small\n"
+
+
+def test_what_cannot_be_listed_is_named_and_does_not_count_as_deleted(project, rundir, monkeypatch):
+    """A pipe in place of a file, and a folder that may not be read."""
+    made = make_workspace(project, rundir, "a")
+    (made.path / "run.sh").unlink()
+    os.mkfifo(made.path / "run.sh")
+    os.mkfifo(made.path / ".git")
+    listed = os.scandir
+    refused = PermissionError(errno.EACCES, "Permission denied")
+    monkeypatch.setattr(os, "scandir", lambda path: raised(refused) if path == f"{made.path}/src" else listed(path))
+    save_diff(made, rundir, "a")
+    text = (rundir / "diffs" / "a.diff").read_text()
+    assert text.startswith(
+        "# not in this patch: src: Permission denied\ndiff --git a/run.sh b/run.sh\ndeleted file mode 100755\n"
+    )
+    assert text.count("diff --git") == 1
+    hidden = (f"{made.path}/src", f"{made.snapshot}/src")
+    monkeypatch.setattr(os, "scandir", lambda path: raised(refused) if path in hidden else listed(path))
+    save_diff(made, rundir, "a")
+    assert (rundir / "diffs" / "a.diff").read_text().startswith("diff --git"), "it could not be read before either"
+
+
+def raised(error):
+    raise error
 
 
 def test_what_a_run_leaves_can_be_deleted(project, rundir):
