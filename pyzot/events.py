@@ -70,6 +70,9 @@ class Usage(Event):
     """Of this request and all before it; one of unknown cost makes the sum unknown."""
     cost_usd: float | None = None
     """None as in `Totals`."""
+    is_partial: bool = False
+    """As in `Totals`. `output` is then estimated by the length of what has arrived, unless the server has told
+    more."""
 
 
 class AssistantMessage(Event):

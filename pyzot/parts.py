@@ -49,6 +49,8 @@ class Totals(Part):
     cache_write: int
     cost_usd: float | None = None
     """None when the model's prices are not known: unknown is not zero."""
+    is_partial: bool = False
+    """Whether a reply broke off or was aborted. All figures are then at least as high as here. Absent if not."""
 
 
 class Cost(Part):

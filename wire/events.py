@@ -96,6 +96,8 @@ class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
     cache_write: int
     cost_usd: float | None = None
     """Absent when the model's prices are not known: unknown is not zero."""
+    is_partial: bool = False
+    """Ours: whether a reply broke off or was aborted. All figures are then at least as high as here. Absent if not."""
 
 
 class Usage(Record, frozen=True, tag="usage", kw_only=True, omit_defaults=True):
@@ -109,6 +111,9 @@ class Usage(Record, frozen=True, tag="usage", kw_only=True, omit_defaults=True):
     """Absent as in `Totals`."""
     cumulative: Totals
     """Of this request and all before it; one of unknown cost makes the sum unknown."""
+    is_partial: bool = False
+    """Ours: as in `Totals`. `output` is then estimated by the length of what has arrived, unless the server has told
+    more."""
 
 
 class AssistantMessage(Record, frozen=True, tag="assistant_message"):

@@ -370,7 +370,7 @@ def _read_arguments(raw: bytes) -> bytes:
 
 def _read_totals(given: Mapping[str, Any]) -> Totals:
     """The totals. zot says 0 for a price that it does not know: a 0 beside tokens is unknown, too."""
-    counts = {field: _count(given.get(name)) for field, name in TOKENS.items()}
+    counts: dict[str, Any] = {field: _count(given.get(name)) for field, name in TOKENS.items()}
     cost = given.get("cost_usd")
     is_known = isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost < 1e15
     if not is_known or (not cost and any(counts.values())):
