@@ -69,7 +69,7 @@ def used_up(request: BatchRequest, spent: Spent, failures: int, elapsed_s: float
         words = f"${dollars(spent.known_usd, 4)} of {limit} is used"
         if not spent.is_known:
             reserved = f"${dollars(round(spent.reserved_usd, 4), 4)}"
-            words += f", and {reserved} is reserved for requests of unknown cost (--reserve {request.reserve})"
+            words += f", and {reserved} is reserved for unknown costs (--reserve {request.reserve})"
         return Stop("budget", "--max-cost-usd", words)
     if request.max_tokens is not None and spent.usage.total >= request.max_tokens:
         words = f"{spent.usage.total:,} of {request.max_tokens:,} tokens (--max-tokens) are used"

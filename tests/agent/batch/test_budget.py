@@ -46,7 +46,7 @@ def test_a_cost_that_is_not_known_counts_as_it_is_reserved() -> None:
     assert stop is not None
     assert stop.reason == "budget"
     assert "$0.4000 of $1.00 (--max-cost-usd) is used" in stop.words
-    assert "$0.7000 is reserved for requests of unknown cost (--reserve seen)" in stop.words
+    assert "$0.7000 is reserved for unknown costs (--reserve seen)" in stop.words
     assert stop.limit == "--max-cost-usd"
     assert spent.cost_usd is None
     assert used_up(asked(max_cost_usd=1.2), spent, 0, 0.0) is None

@@ -81,7 +81,7 @@ def test_a_request_that_was_cut_off_counts_with_the_most_that_it_can_have_cost(t
     assert outcome.status is TaskStatus(end)
     assert outcome.reserved_usd == pytest.approx(lost_request(MODEL, 20, 1000).at_most_usd, rel=0.01)
     assert found.reserved_usd == outcome.reserved_usd
-    assert any("is reserved for requests of unknown cost (--reserve seen)" in line for line in place.said)
+    assert any("is reserved for unknown costs (--reserve seen)" in line for line in place.said)
 
 
 @pytest.mark.skipif(not is_available(), reason="this system has no templates")
@@ -101,7 +101,7 @@ def test_timeouts_use_up_no_budget_once_the_answers_of_the_batch_are_known(zot: 
     assert "(--reserve seen)" in zot.run("batch", "status", "runs").stdout.decode()
     place.tasks({"hang": "hang", **last})
     worst = place.run(*flags, "--reserve", "worst")
-    assert "is reserved for requests of unknown cost (--reserve worst): 1 task is not started" in worst.stderr
+    assert "is reserved for unknown costs (--reserve worst): 1 task is not started" in worst.stderr
     assert "after" not in place.results()
     assert place.run(*flags).status == 10
     assert place.results()["after"]["status"] == "ok"
