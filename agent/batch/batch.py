@@ -183,14 +183,6 @@ class Batch:
         journal = self._opened()
         for line in opening.notices:
             self._notice(line)
-        if not opening.to_run:
-            failed = sum(status is not TaskStatus.OK for status in opening.done.values())
-            kept = (
-                f"; {failed} failed {'is' if failed == 1 else 'are'} kept, --redo failed runs them again"
-                if failed
-                else ""
-            )
-            self._notice(f"nothing to do: all {len(self._tasks)} tasks are done{kept}")
         if self.jobs < self._wanted:
             self._notice(f"{self._wanted} jobs need more open files: {self.jobs} at the same time; {fd_limit.advice()}")
         self._digests = opening.digests

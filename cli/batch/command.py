@@ -98,8 +98,8 @@ MaxTokens = Annotated[
 Reserve = Annotated[
     ReserveRule | None,
     typer.Option(
-        help="Count requests of unknown cost for --max-cost-usd: none: not at all; seen (default): their input, and at"
-        " most three times the largest answer once ten are known; worst: their input and max_tokens.",
+        help="Count requests of unknown cost as nothing (none), as their input and at most three times the largest"
+        " answer once ten are known (seen, the default), or as their input and max_tokens (worst).",
         rich_help_panel=LIMITS,
     ),
 ]

@@ -95,6 +95,10 @@ def summary(end: BatchEnd, folder: str, failures: Failures, width: int | None = 
     took = elapsed(round(end.duration_ms / 1000, 1))
     tokens = plural(end.usage.total, "token")
     lines = [f"{count_text(ok)} of {plural(end.tasks, 'task')} ok in {took}; {tokens}, {cost}"]
+    if end.reason == "done" and not failures.example:
+        failed = sum(end.statuses.values()) - ok
+        kept = f"; {count_text(failed)} failed {'is' if failed == 1 else 'are'} kept" if failed else ""
+        lines.insert(0, f"nothing to do: every task is done{kept}")
     others = statuses_text(end.statuses)
     if others:
         lines.append(others)

@@ -120,6 +120,14 @@ def test_when_a_budget_is_used_up_the_summary_names_it_and_offers_a_higher_one(l
     assert any(line.startswith(f"zot batch retry runs {more} ") for line in shown)
 
 
+def test_the_summary_of_a_batch_that_was_done_before_says_so():
+    done = batch_end(statuses={"ok": 950, "error": 49, "timeout": 1}, exit_code=10)
+    shown = summary(done, "runs", failures())
+    assert shown[0] == "nothing to do: every task is done; 50 failed are kept"
+    assert any(line.startswith("zot batch retry runs ") for line in shown)
+    assert summary(batch_end(), "runs", failures())[0] == "nothing to do: every task is done"
+
+
 def test_the_summary_shows_the_reserve():
     shown = summary(batch_end(cost_usd=None, reserved_usd=0.32), "runs", failures(outcome()))
     assert shown[0].endswith("at least $12.3, as not all costs are known; $0.32 is reserved")
