@@ -71,8 +71,7 @@ class Usage(Event):
     cost_usd: float | None = None
     """None as in `Totals`."""
     is_partial: bool = False
-    """As in `Totals`. `output` is then estimated by the length of what has arrived, unless the server has told
-    more."""
+    """As in `Totals`. `output` is then at least about as much as has arrived."""
 
 
 class AssistantMessage(Event):

@@ -85,8 +85,7 @@ class Cost(Part):
     """Of the worker that ended last: `exit 1`, `signal SIGKILL`; null if none has ended."""
     restarts: int = 0
     unexpected_exits: int | None = None
-    """Of `exits`, those that nobody had asked for: crashes, ends by itself, hangs and limits; null in streams of older
-    versions."""
+    """Of `exits`, crashes, ends by itself, hangs and limits; null in streams of older versions."""
 
 
 class SentPrompt(Part):

@@ -112,8 +112,7 @@ class Usage(Record, frozen=True, tag="usage", kw_only=True, omit_defaults=True):
     cumulative: Totals
     """Of this request and all before it; one of unknown cost makes the sum unknown."""
     is_partial: bool = False
-    """Ours: as in `Totals`. `output` is then estimated by the length of what has arrived, unless the server has told
-    more."""
+    """Ours: as in `Totals`. `output` is then at least about as much as has arrived."""
 
 
 class AssistantMessage(Record, frozen=True, tag="assistant_message"):
@@ -334,8 +333,7 @@ class Cost(msgspec.Struct, frozen=True):
     """Of the worker that ended last: `exit 1`, `signal SIGKILL`; null if none has ended."""
     restarts: int = 0
     unexpected_exits: int | None = None
-    """Of `exits`, those that nobody had asked for: crashes, ends by itself, hangs and limits; null in streams of older
-    versions."""
+    """Of `exits`, crashes, ends by itself, hangs and limits; null in streams of older versions."""
 
 
 class SentPrompt(msgspec.Struct, frozen=True):
