@@ -96,8 +96,8 @@ def summary(end: BatchEnd, folder: str, failures: Failures, width: int | None = 
     tokens = plural(end.usage.total, "token")
     lines = [f"{count_text(ok)} of {plural(end.tasks, 'task')} ok in {took}; {tokens}, {cost}"]
     if end.reason == "done" and not failures.example:
-        failed = sum(end.statuses.values()) - ok
-        kept = f"; {count_text(failed)} failed {'is' if failed == 1 else 'are'} kept" if failed else ""
+        bad = sum(end.statuses.values()) - ok
+        kept = f"; {count_text(bad)} failed {'is' if bad == 1 else 'are'} kept" if bad else ""
         lines.insert(0, f"nothing to do: every task is done{kept}")
     others = statuses_text(end.statuses)
     if others:
