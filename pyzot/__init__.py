@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .async_runtime import AsyncEventStream, AsyncRuntime
     from .batches.async_batch import AsyncBatch
     from .batches.batch import Batch
-    from .batches.results import BatchSummary, CommandEnd, TaskResult, TaskUsage
+    from .batches.results import BatchSummary, CommandEnd, LostRequests, TaskResult, TaskUsage
     from .errors import (
         BatchError,
         BusyError,
@@ -161,6 +161,7 @@ __all__ = [
     "HostStats",
     "ImageContent",
     "LimitUse",
+    "LostRequests",
     "ModelInfo",
     "ModifiedResult",
     "NoHostError",

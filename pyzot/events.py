@@ -70,6 +70,8 @@ class Usage(Event):
     """Of this request and all before it; one of unknown cost makes the sum unknown."""
     cost_usd: float | None = None
     """None as in `Totals`."""
+    is_partial: bool = False
+    """As in `Totals`. `output` is then at least about as much as has arrived."""
 
 
 class AssistantMessage(Event):

@@ -49,6 +49,8 @@ class Totals(Part):
     cache_write: int
     cost_usd: float | None = None
     """None when the model's prices are not known: unknown is not zero."""
+    is_partial: bool = False
+    """Whether a reply broke off or was aborted. All figures are then at least as high as here. Absent if not."""
 
 
 class Cost(Part):
@@ -83,8 +85,7 @@ class Cost(Part):
     """Of the worker that ended last: `exit 1`, `signal SIGKILL`; null if none has ended."""
     restarts: int = 0
     unexpected_exits: int | None = None
-    """Of `exits`, those that nobody had asked for: crashes, ends by itself, hangs and limits; null in streams of older
-    versions."""
+    """Of `exits`, crashes, ends by itself, hangs and limits; null in streams of older versions."""
     exits_by_host: int | None = None
     """Of `unexpected_exits`, those that the host decided on: it was over a limit, hung, or broke its protocol; null in
     streams of older versions."""

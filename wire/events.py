@@ -96,6 +96,8 @@ class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
     cache_write: int
     cost_usd: float | None = None
     """Absent when the model's prices are not known: unknown is not zero."""
+    is_partial: bool = False
+    """Ours: whether a reply broke off or was aborted. All figures are then at least as high as here. Absent if not."""
 
 
 class Usage(Record, frozen=True, tag="usage", kw_only=True, omit_defaults=True):
@@ -109,6 +111,8 @@ class Usage(Record, frozen=True, tag="usage", kw_only=True, omit_defaults=True):
     """Absent as in `Totals`."""
     cumulative: Totals
     """Of this request and all before it; one of unknown cost makes the sum unknown."""
+    is_partial: bool = False
+    """Ours: as in `Totals`. `output` is then at least about as much as has arrived."""
 
 
 class AssistantMessage(Record, frozen=True, tag="assistant_message"):
@@ -329,8 +333,7 @@ class Cost(msgspec.Struct, frozen=True):
     """Of the worker that ended last: `exit 1`, `signal SIGKILL`; null if none has ended."""
     restarts: int = 0
     unexpected_exits: int | None = None
-    """Of `exits`, those that nobody had asked for: crashes, ends by itself, hangs and limits; null in streams of older
-    versions."""
+    """Of `exits`, crashes, ends by itself, hangs and limits; null in streams of older versions."""
     exits_by_host: int | None = None
     """Of `unexpected_exits`, those that the host decided on: it was over a limit, hung, or broke its protocol; null in
     streams of older versions."""

@@ -82,7 +82,7 @@ class Attempts:
     ) -> None:
         self.models = ModelPool(
             loop, processes.start_worker, jobs=jobs,
-            on_line=self._worker_said, on_paused=self._on_paused, on_resumed=self._on_resumed,
+            on_line=self._worker_said, on_paused=self._on_paused, on_resumed=self._on_resumed, on_free=self._on_free,
         )  # fmt: skip
         self.was_interrupted = False
         """Whether an attempt was cut short."""
@@ -179,7 +179,7 @@ class Attempts:
     def run_asked(self, run: RunProcess, request: link.Request) -> None:
         self.models.request(run.name, request)
 
-    def run_cancelled(self, run: RunProcess, cancel: link.Cancel) -> None:  # noqa: ARG002  (it has one request)
+    def run_cancelled(self, run: RunProcess) -> None:
         self.models.cancel(run.name)
         self._on_resumed(run.name)
 
@@ -194,6 +194,10 @@ class Attempts:
     def _worker_said(self, name: str, line: bytes | bytearray) -> None:
         if (run := self._runs.get(name)) is not None:
             run.send(bytes(line) + b"\n")
+
+    def _on_free(self, name: str) -> None:
+        if (run := self._runs.get(name)) is not None:
+            run.request_was_free()
 
     def _on_paused(self, name: str, reason: str) -> None:
         run = self._runs.get(name)

@@ -26,7 +26,7 @@ from agent.batch.pool.jobs import DESCRIPTORS, available_memory, cores, default_
 from agent.batch.pool.processes import Processes
 from agent.batch.request import BatchControls
 from agent.batch.retry import wait_s
-from agent.batch.tally import Tally, batch_end, spent_by, spent_in
+from agent.batch.tally import Tally, batch_end, spent_in
 from agent.batch.time_text import utc_now
 from agent.batch.workspace.copy import remove_snapshots
 from supervisor.home.runtime_dir import runtime_dir
@@ -142,8 +142,9 @@ class Batch:
         )
 
     def _spent(self) -> Spent:
-        ended = Spent() if self._journal is None else spent_in(self._journal.state)
-        return ended + spent_by(self._attempts.runs)
+        if self._journal is None:
+            return Spent()
+        return spent_in(self._journal.state, self._request.reserve, self._attempts.runs)
 
     # --- from the beginning to the end ------------------------------------------------------------------------
 
@@ -195,7 +196,7 @@ class Batch:
             self._notice(line)
         self._digests = opening.digests
         self._waiting.extend(opening.to_run)
-        self._tally.begin(journal.state, opening.done.values())
+        self._tally.begin(spent_in(journal.state, self._request.reserve), opening.done.values())
         journal.opened(version=self._version, tasks=len(self._tasks), jobs=self.jobs)
         self._log.info(
             "batch started", version=self._version, tasks=len(self._tasks), done=len(opening.done), jobs=self.jobs
@@ -203,7 +204,7 @@ class Batch:
         self._tell(
             records.BatchStart(
                 zot_version=self._version, folder=str(self._folder.path), tasks=len(self._tasks),
-                done=len(opening.done), jobs=self.jobs, time=utc_now(),
+                done=len(opening.done), again=opening.again, jobs=self.jobs, time=utc_now(),
             )
         )  # fmt: skip
         if self._request.deadline is not None:
@@ -217,19 +218,21 @@ class Batch:
         reason: StopReason = schedule.stop_reason(self._situation(), was_interrupted=self._attempts.was_interrupted)
         if self._failure:
             reason = "failed"
-        spent = spent_in(journal.state)
+        limit = self._limit.limit if self._limit is not None and reason == self._limit.reason else ""
         end = batch_end(
             reason,
             self._halt,
             tally,
             tasks=len(self._tasks),
-            spent=spent,
+            results=(journal.state.history(task.id).status for task in self._tasks),
+            spent=spent_in(journal.state, self._request.reserve),
+            limit=limit,
             duration_s=self.loop.clock() - tally.began,
         )
         if self._request.workspace == "copy" and (left := remove_snapshots(self._folder.path)):
             self._say(f"zot batch: the copies to compare with cannot be removed: {left}")
         if reason != "failed":
-            journal.closed(reason)
+            journal.closed(reason, limit)
             journal.sync()
             try:
                 write_results(self._folder, journal.state)

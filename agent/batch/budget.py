@@ -1,7 +1,7 @@
 """Decides whether a batch may start more runs: dollars, tokens, failures, and a deadline. Pure.
 
-A run that is over its limit ends by itself; the limits here only keep new ones from starting. A cost that is not known
-is never zero: of a request whose use nobody has told, the most that it can have cost is counted.
+A run that is over its limit ends by itself; the limits here only keep new ones from starting. An unknown cost is never
+known as zero: lost requests count as `agent.batch.reserve` says.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 
 from agent.model import catalogue
 from agent.run.budget import dollars
-from wire.batch.outcome import Usage
+from wire.batch.outcome import Lost, Usage
 
 if TYPE_CHECKING:
     from agent.batch.request import BatchRequest, StopReason
@@ -28,17 +28,9 @@ class Spent(msgspec.Struct, frozen=True):
     known_usd: float = 0.0
     """Of the requests whose cost is known."""
     reserved_usd: float = 0.0
-    """The most that the others can have cost, as far as that can be said."""
+    """As much as the others count by the rule of `--reserve`."""
     is_known: bool = True
     """False if the cost of a request is not known."""
-
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(
-            add(self.usage, other.usage),
-            round(self.known_usd + other.known_usd, 6),
-            round(self.reserved_usd + other.reserved_usd, 6),
-            self.is_known and other.is_known,
-        )
 
     @property
     def cost_usd(self) -> float | None:
@@ -64,6 +56,8 @@ class Stop(NamedTuple):
     """Why nothing more is started."""
 
     reason: StopReason
+    limit: str
+    """The flag of the limit."""
     words: str
 
 
@@ -74,28 +68,33 @@ def used_up(request: BatchRequest, spent: Spent, failures: int, elapsed_s: float
         limit = f"${dollars(request.max_cost_usd, 2)} (--max-cost-usd)"
         words = f"${dollars(spent.known_usd, 4)} of {limit} is used"
         if not spent.is_known:
-            words += f", and up to ${dollars(spent.reserved_usd, 4)} by requests whose cost nobody has told"
-        return Stop("budget", words)
+            reserved = f"${dollars(round(spent.reserved_usd, 4), 4)}"
+            words += f", and {reserved} is reserved for unknown costs (--reserve {request.reserve})"
+        return Stop("budget", "--max-cost-usd", words)
     if request.max_tokens is not None and spent.usage.total >= request.max_tokens:
-        return Stop("budget", f"{spent.usage.total:,} of {request.max_tokens:,} tokens (--max-tokens) are used")
+        words = f"{spent.usage.total:,} of {request.max_tokens:,} tokens (--max-tokens) are used"
+        return Stop("budget", "--max-tokens", words)
     if request.max_failures is not None and failures >= request.max_failures:
         tasks = "task has" if failures == 1 else "tasks have"
-        return Stop("failures", f"{failures} {tasks} failed (--max-failures {request.max_failures})")
+        return Stop("failures", "--max-failures", f"{failures} {tasks} failed (--max-failures {request.max_failures})")
     if request.deadline is not None and elapsed_s >= request.deadline:
-        return Stop("deadline", f"{request.deadline:g} s (--deadline) are over")
+        return Stop("deadline", "--deadline", f"{request.deadline:g} s (--deadline) are over")
     return None
 
 
-def reserve_usd(model: str, request_bytes: int, max_tokens: int | None) -> float | None:
-    """The most US dollars that one request can cost; None if the prices of its model are not known. Every token may be
-    written to the provider's cache, which costs most."""
+def lost_request(model: str, read: Usage | int, max_tokens: int, received: int = 0) -> Lost:
+    """One request of unknown cost. `read` has its tokens as the server has counted them, or their number as estimated:
+    then each may be written to the provider's cache, which costs most. `received` are the tokens of its reply that have
+    arrived. Without known prices it costs 0: nobody can say how much."""
     info = catalogue.find(model)
-    if max_tokens is None:
-        max_tokens = catalogue.MAX_TOKENS if info is None else info.max_output or catalogue.MAX_TOKENS
-    read = request_bytes // BYTES_PER_TOKEN + 1
-    most = [
-        cost
-        for kind in ("input", "cache_write")
-        if (cost := catalogue.cost_usd(info, {kind: read, "output": max_tokens})) is not None
-    ]
-    return max(most, default=None)
+    if isinstance(read, Usage):
+        kinds = [{"input": read.input, "cache_read": read.cache_read, "cache_write": read.cache_write}]
+    else:
+        kinds = [{"input": read}, {"cache_write": read}]
+
+    def most(output: int) -> float:
+        costs = [catalogue.cost_usd(info, {**counts, "output": output}) for counts in kinds]
+        return round(max([cost for cost in costs if cost is not None], default=0.0), 6)
+
+    input_usd = most(0)
+    return Lost(1, input_usd, round(most(max_tokens) - input_usd, 6), max_tokens, received)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from agent.batch.reserve import DEFAULT, Rule
 from wire.batch.outcome import Usage  # noqa: TC001  (msgspec reads the annotations)
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class BatchRequest(msgspec.Struct, frozen=True, kw_only=True):
     max_cost_usd: float | None = None
     max_tokens: int | None = None
     """Input, output and cache together, of all runs."""
+    reserve: Rule = DEFAULT
+    """How much requests of unknown cost count for `max_cost_usd`."""
     max_failures: int | None = None
     """Tasks that end finally with another status than `ok`, in this start of the batch."""
     deadline: float | None = None
@@ -95,6 +98,8 @@ class BatchView(msgspec.Struct, frozen=True):
     """Of all attempts of this start, those that run included."""
     known_cost_usd: float
     has_unknown_cost: bool
+    reserved_usd: float
+    """Of all starts, by the rule of `--reserve`."""
     tokens_per_minute: float
     """Over the last minute."""
     elapsed_s: float

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from typing import TYPE_CHECKING
 
-from agent.batch.budget import Spent
+from agent.batch.budget import Spent, add
 from agent.batch.request import BatchView
 from agent.batch.time_text import utc_now
 from wire.batch import records
-from wire.batch.outcome import TaskStatus, Usage
+from wire.batch.outcome import Lost, TaskStatus, Usage
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agent.batch.journal.state import BatchState
     from agent.batch.pool.run_process import RunProcess
     from agent.batch.request import BatchControls, RunView, StopReason
+    from agent.batch.reserve import Rule
     from agent.batch.schedule import Halt
 
 RATE_S = 60.0
@@ -43,9 +44,9 @@ class Tally:
         self._tokens: deque[tuple[float, int]] = deque()
         self._before = Spent()
 
-    def begin(self, state: BatchState, done: Iterable[TaskStatus]) -> None:
-        """What earlier starts have left."""
-        self._before = spent_in(state)
+    def begin(self, before: Spent, done: Iterable[TaskStatus]) -> None:
+        """Earlier starts have used `before`, and have left these tasks done."""
+        self._before = before
         for status in done:
             self._count(status)
 
@@ -120,6 +121,7 @@ class Tally:
             ),
             known_cost_usd=round(spent.known_usd - before.known_usd, 6),
             has_unknown_cost=not spent.is_known,
+            reserved_usd=spent.reserved_usd,
             tokens_per_minute=self.tokens_per_minute(),
             elapsed_s=now - self.began,
             eta_s=self.eta_s(now, tasks - self.done),
@@ -128,35 +130,41 @@ class Tally:
         )
 
 
-def spent_in(state: BatchState) -> Spent:
-    """By all attempts that have ended, earlier starts included."""
-    return Spent(state.usage, round(state.known_cost_usd, 6), state.reserved_usd, not state.unknown_costs)
-
-
-def spent_by(runs: Iterable[RunProcess]) -> Spent:
-    """By the runs that go on."""
-    total = Spent()
+def spent_in(state: BatchState, rule: Rule, runs: Iterable[RunProcess] = ()) -> Spent:
+    """By all attempts that have ended, earlier starts included, and by the `runs` that go on."""
+    usage, known_usd, lost, is_known = state.usage, state.known_cost_usd, Lost(), not state.unknown_costs
     for run in runs:
         facts = run.facts
-        total += Spent(facts.usage, facts.known_usd, 0.0, not facts.has_unknown_cost)
-    return total
+        usage, known_usd, lost = add(usage, facts.usage), known_usd + facts.known_usd, lost + facts.lost
+        is_known = is_known and not facts.has_unknown_cost
+    return Spent(usage, round(known_usd, 6), state.reserve.usd(rule, lost), is_known)
 
 
 def batch_end(
-    reason: StopReason, halt: Halt, tally: Tally, *, tasks: int, spent: Spent, duration_s: float
+    reason: StopReason,
+    halt: Halt,
+    tally: Tally,
+    *,
+    tasks: int,
+    results: Iterable[TaskStatus | None],
+    spent: Spent,
+    limit: str,
+    duration_s: float,
 ) -> records.BatchEnd:
-    left = tasks - tally.done
-    statuses = dict(tally.statuses)
-    if left:
-        statuses[NOT_RUN] = left
+    """`results` has for each task the status of the result that it has now, which may be that of an earlier start: its
+    task was to be run again and has not begun. `limit` is the flag of the limit that was used up, or empty."""
+    statuses = Counter(NOT_RUN if status is None else status.value for status in results)
+    is_all_ok = tally.is_all_ok and tally.done == tasks
     return records.BatchEnd(
         reason=reason,
-        exit_code=exit_code(reason, is_signalled=bool(halt), is_all_ok=tally.is_all_ok and not left),
+        limit=limit,
+        exit_code=exit_code(reason, is_signalled=bool(halt), is_all_ok=is_all_ok),
         tasks=tasks,
-        statuses=statuses,
+        statuses=dict(statuses),
         usage=spent.usage,
         cost_usd=spent.cost_usd,
         known_cost_usd=spent.known_usd,
+        reserved_usd=spent.reserved_usd,
         duration_ms=round(duration_s * 1000),
         time=utc_now(),
     )

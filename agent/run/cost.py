@@ -16,11 +16,11 @@ NOTHING = Totals(0, 0, 0, 0, 0.0)
 """The use of no request, which costs nothing."""
 
 
-def totals(model: str, usage: Mapping[str, int]) -> Totals:
-    """The tokens and the dollars of one request."""
+def totals(model: str, usage: Mapping[str, int], *, is_partial: bool = False) -> Totals:
+    """The tokens and the dollars of one request; `is_partial` says that its reply broke off."""
     counts = {name: usage.get(name, 0) for name in ("input", "output", "cache_read", "cache_write")}
     cost = catalogue.cost_usd(catalogue.find(model), counts)
-    return Totals(**counts, cost_usd=None if cost is None else round(cost, 6))
+    return Totals(**counts, cost_usd=None if cost is None else round(cost, 6), is_partial=is_partial)
 
 
 def is_known(model: str) -> bool:
@@ -37,6 +37,7 @@ def add(left: Totals, right: Totals) -> Totals:
         cache_read=left.cache_read + right.cache_read,
         cache_write=left.cache_write + right.cache_write,
         cost_usd=None if unknown else round((left.cost_usd or 0.0) + (right.cost_usd or 0.0), 6),
+        is_partial=left.is_partial or right.is_partial,
     )
 
 

@@ -99,7 +99,7 @@ class Summarizer:
             builder.take(line)
         assert builder.reply is not None
         if has_begun:
-            self._model_calls.count(self._model, builder.reply.usage)
+            self._model_calls.count(self._model, builder.reply)
         return builder.reply
 
 

@@ -105,6 +105,8 @@ def usage_line(cumulative: Totals) -> bytes:
     totals: Json = {name: getattr(cumulative, field) for field, name in TOKENS.items()}
     if cumulative.cost_usd is not None:
         totals["cost_usd"] = cumulative.cost_usd
+    if cumulative.is_partial:
+        totals["is_partial"] = True
     return _line({"type": "usage", "usage": totals, "cumulative": totals})
 
 
@@ -370,12 +372,13 @@ def _read_arguments(raw: bytes) -> bytes:
 
 def _read_totals(given: Mapping[str, Any]) -> Totals:
     """The totals. zot says 0 for a price that it does not know: a 0 beside tokens is unknown, too."""
-    counts = {field: _count(given.get(name)) for field, name in TOKENS.items()}
+    counts: dict[str, Any] = {field: _count(given.get(name)) for field, name in TOKENS.items()}
+    is_partial = given.get("is_partial") is True
     cost = given.get("cost_usd")
     is_known = isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost < 1e15
     if not is_known or (not cost and any(counts.values())):
-        return Totals(**counts, cost_usd=0.0 if not any(counts.values()) else None)
-    return Totals(**counts, cost_usd=float(cost or 0))
+        return Totals(**counts, cost_usd=0.0 if not any(counts.values()) else None, is_partial=is_partial)
+    return Totals(**counts, cost_usd=float(cost or 0), is_partial=is_partial)
 
 
 def _count(value: Any) -> int:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.batch.request import BatchRequest
+from agent.batch.reserve import DEFAULT
 from agent.batch.tasks.filter import SelectionError, filter_from
 from agent.batch.tasks.select import Selection, shard_from, slice_from
 from agent.providers.key_file import KeyFileError, read_key
@@ -48,6 +49,8 @@ class AskedBatch(msgspec.Struct, frozen=True, kw_only=True):
     as_json: bool = False
     has_events: bool = True
     """Whether `as_json` includes the events of the runs."""
+    resumes: bool = False
+    """Whether the folder must have a batch to go on with."""
 
 
 def asked_from(given: Mapping[str, Any]) -> AskedBatch:
@@ -73,6 +76,7 @@ def asked_from(given: Mapping[str, Any]) -> AskedBatch:
         run_memory=given["run_memory"],
         max_cost_usd=given["max_cost_usd"],
         max_tokens=given["max_tokens"],
+        reserve=getattr(given["reserve"], "value", given["reserve"]) or DEFAULT,
         max_failures=given["max_failures"],
         deadline=given["deadline"],
     )
@@ -85,6 +89,7 @@ def asked_from(given: Mapping[str, Any]) -> AskedBatch:
         show=show_from(no_progress=given["no_progress"], quiet=given["quiet"]),
         as_json=given["as_json"],
         has_events=not given["no_events"],
+        resumes=given["resume"],
     )
 
 

@@ -52,6 +52,12 @@ class WorkspaceKind(Enum):
     copy = "copy"
 
 
+class ReserveRule(Enum):
+    none = "none"
+    seen = "seen"
+    worst = "worst"
+
+
 def size(text: str) -> int:
     try:
         return bytes_from(text)
@@ -69,6 +75,32 @@ Jobs = Annotated[
         min=1,
         show_default=False,
         rich_help_panel=POOL,
+    ),
+]
+MaxCostUsd = Annotated[
+    float | None,
+    typer.Option(
+        help="Start no task any more once all have cost so many dollars, earlier starts included.",
+        metavar="USD",
+        parser=dollars,
+        rich_help_panel=LIMITS,
+    ),
+]
+MaxTokens = Annotated[
+    int | None,
+    typer.Option(
+        help="Start no task any more after so many tokens, those from the cache and of earlier starts included.",
+        metavar="N",
+        min=1,
+        rich_help_panel=LIMITS,
+    ),
+]
+Reserve = Annotated[
+    ReserveRule | None,
+    typer.Option(
+        help="Count requests of unknown cost as nothing (none), as their input and at most three times the largest"
+        " answer once ten are known (seen, the default), or as their input and max_tokens (worst).",
+        rich_help_panel=LIMITS,
     ),
 ]
 AsJson = Annotated[
@@ -169,6 +201,14 @@ def batch(
             rich_help_panel=TASKS,
         ),
     ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on with the batch in RUNDIR, as without this flag, but refuse to begin one.",
+            rich_help_panel=TASKS,
+        ),
+    ] = False,
     provider: Provider = None,
     model: Model = None,
     api_key: ApiKey = None,
@@ -248,24 +288,9 @@ def batch(
             rich_help_panel=POOL,
         ),
     ] = WorkspaceKind.shared,
-    max_cost_usd: Annotated[
-        float | None,
-        typer.Option(
-            help="Start no task any more once all have cost so many dollars, earlier starts included.",
-            metavar="USD",
-            parser=dollars,
-            rich_help_panel=LIMITS,
-        ),
-    ] = None,
-    max_tokens: Annotated[
-        int | None,
-        typer.Option(
-            help="Start no task any more after so many tokens, those from the cache and of earlier starts included.",
-            metavar="N",
-            min=1,
-            rich_help_panel=LIMITS,
-        ),
-    ] = None,
+    max_cost_usd: MaxCostUsd = None,
+    reserve: Reserve = None,
+    max_tokens: MaxTokens = None,
     max_failures: Annotated[
         int | None,
         typer.Option(

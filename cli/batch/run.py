@@ -31,11 +31,13 @@ if TYPE_CHECKING:
 def run_batch(asked: AskedBatch) -> int:
     """Returns the exit status. Raises `OSError`."""
     try:
+        if asked.resumes:
+            RunFolder.existing(asked.request.folder)
         found = read_tasks(asked.tasks, template=asked.template, base=Path.cwd())
         tasks = asked.selection.apply(found.tasks)
         if not tasks:
             raise SelectionError("--slice, --filter, --limit and --shard leave no task")
-    except (TasksError, SelectionError) as error:
+    except (TasksError, SelectionError, FolderError) as error:
         return complain(str(error))
     except KeyboardInterrupt:
         return INTERRUPTED

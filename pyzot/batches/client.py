@@ -101,10 +101,11 @@ class BatchClient:
     def inboxes(self) -> Iterator[ResultInbox]:
         """Where the results are, one after the other. The batch has begun; each is to be empty and over before the one
         after it."""
-        if self._begun.read().get("done"):
-            yield self._folder("earlier")
+        begun = self._begun.read()
+        if begun.get("done"):
+            yield self._folder("earlier", without=begun["again"])
         yield self._live
-        if self._live.has_left:
+        if self._live.has_left or begun.get("again"):
             yield self._folder("left")
 
     def on_begun(self, callback: Callable[[], None]) -> None:
@@ -135,14 +136,16 @@ class BatchClient:
             raise ProtocolError("the batch has ended without a summary")
         return self.summary
 
-    def _folder(self, which: str) -> FolderResults:
-        """Begins to read the folder, once."""
+    def _folder(self, which: str, without: frozenset[str] = frozenset()) -> FolderResults:
+        """Begins to read the folder, once; `without` the results of these tasks."""
         with self._folder_lock:
             if (found := self._folders.get(which)) is None:
                 if self._is_closed:
                     raise ClosedError(CLOSED)
                 folder = str(self._begun.read()["folder"])
-                found = self._folders[which] = FolderResults(self._given, self._program, folder, self._env, self._cwd)
+                found = self._folders[which] = FolderResults(
+                    self._given, self._program, folder, self._env, self._cwd, without=without
+                )
             return found
 
     # --- what it is told to do ------------------------------------------------------------------------------
@@ -215,7 +218,8 @@ class BatchClient:
             for text in self._early:
                 tell(_print, text)
             self._early = []
-            self._begun.give({"folder": str(members["folder"]), "done": int(members["done"])})
+            again = frozenset(map(str, members.get("again", ())))
+            self._begun.give({"folder": str(members["folder"]), "done": int(members["done"]), "again": again})
         elif not self._begun.is_come:
             raise ProtocolError(f"not a batch: its first line is {line[:200]!r}")
         elif kind == "task_end":

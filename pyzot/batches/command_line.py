@@ -67,6 +67,8 @@ if TYPE_CHECKING:
         run_memory: int
         """Bytes."""
         max_cost_usd: float
+        reserve: Literal["none", "seen", "worst"]
+        """How much requests of unknown cost count for `max_cost_usd`."""
         max_tokens: int
         max_failures: int
         deadline: float
@@ -104,6 +106,7 @@ FLAGS = {
     "task_max_cost": DOLLARS,
     "run_memory": COUNT,
     "max_cost_usd": DOLLARS,
+    "reserve": TEXT,
     "max_tokens": COUNT,
     "max_failures": COUNT,
     "deadline": SECONDS,

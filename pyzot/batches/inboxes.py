@@ -103,11 +103,19 @@ class FolderResults(ResultInbox):
     """Those that `zot batch results` reads from the folder, at the speed at which they are taken."""
 
     def __init__(
-        self, given: Given, program: Sequence[str], folder: str, env: Mapping[str, str], cwd: Place | None
+        self,
+        given: Given,
+        program: Sequence[str],
+        folder: str,
+        env: Mapping[str, str],
+        cwd: Place | None,
+        *,
+        without: frozenset[str] = frozenset(),
     ) -> None:
-        """Raises `OSError`."""
+        """Leaves out the results of the tasks in `without`: they are run again. Raises `OSError`."""
         super().__init__()
         self._given = given
+        self._without = without
         self.process = EngineProcess(
             [*program, "batch", "results", "--format=jsonl", "--", folder],
             env,
@@ -132,7 +140,7 @@ class FolderResults(ResultInbox):
             self.fail(ProtocolError(f"not a result of a batch: {line[:200]!r}"))
             self.process.end(at_once=True)
             return
-        if result.id in self._given and self._given.take(result.id):
+        if result.id in self._given and result.id not in self._without and self._given.take(result.id):
             self.put(result, len(line))
             if self.bytes > READ_AHEAD_BYTES:
                 self.process.pause()

@@ -33,12 +33,27 @@ class CommandEnd(Part):
     """The last 4 KiB of what it wrote."""
 
 
+class LostRequests(Part):
+    """Requests of an attempt whose cost is unknown: their replies broke off, or the run ended before them. Sums."""
+
+    requests: int = 0
+    input_usd: float = 0.0
+    """US dollars of their input, as the server has counted it or by its size."""
+    output_usd: float = 0.0
+    """The same of `max_tokens`: the most that their replies can have cost."""
+    max_tokens: int = 0
+    """Of the requests, together."""
+    received: int = 0
+    """Tokens of their replies that have arrived, estimated by their length."""
+
+
 class TaskResult(Part):
     """One attempt of a task, from its start to its end. Times are RFC 3339 in UTC."""
 
     _parts: ClassVar[dict[str, str]] = {
         "sent": "SentPrompt[]",
         "usage": "TaskUsage",
+        "lost": "LostRequests",
         "extensions": "Cost{}",
         "setup": "CommandEnd",
         "check": "CommandEnd",
@@ -72,7 +87,14 @@ class TaskResult(Part):
     known_cost_usd: float = 0.0
     """US dollars of the requests whose cost is known."""
     reserved_usd: float = 0.0
-    """The most that the others can have cost, as far as that can be said; 0 if the cost is known."""
+    """The most that the others can have cost: their input and all of their `max_tokens`, as far as prices are known; 0
+    if the cost is known. How much of it counts for the batch says `--reserve`."""
+    lost: LostRequests | None = None
+    """The requests of unknown cost; null if there is none."""
+    answers: int = 0
+    """Whole replies of the model."""
+    largest_answer: int = 0
+    """Output tokens of the longest of them."""
     duration_ms: int = 0
     """From the start of the run to its end, `paused_ms` included."""
     paused_ms: int = 0
@@ -119,3 +141,7 @@ class BatchSummary(Part):
     duration_ms: int
     """Of this start."""
     time: str
+    limit: str = ""
+    """The flag of the limit that was used up, as `--max-cost-usd`."""
+    reserved_usd: float = 0.0
+    """As much as the requests of unknown cost count, by the rule of `--reserve`."""

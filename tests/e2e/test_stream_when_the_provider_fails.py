@@ -156,7 +156,7 @@ def test_an_error_event_in_mid_stream(zot, server):
         assistant_start
         text_delta 'Hello '
         text_delta 'there'
-        usage 10+1 so far 10+1
+        usage 10+2 so far 10+2
         assistant_message 'Hello there'
         turn_end error: anthropic: overloaded_error: too busy
         {advice}

@@ -74,7 +74,7 @@ class Finished(Line, frozen=True, kw_only=True, tag="finished"):
 
 
 class Reopened(Line, frozen=True, kw_only=True, tag="reopened"):
-    """The task is to be run again (`--redo`): its results so far count no more."""
+    """The task is to be run again (`--redo`): its result counts no more once a new attempt has started."""
 
     task: str
 
@@ -83,6 +83,8 @@ class Closed(Line, frozen=True, kw_only=True, tag="closed"):
     """The batch process has ended in good order."""
 
     reason: Literal["done", "drained", "stopped", "budget", "deadline", "failures"]
+    limit: str = ""
+    """The flag of the limit that was used up, as `--max-cost-usd`."""
 
 
 AnyLine = Opened | Started | Paused | Resumed | Finished | Reopened | Closed

@@ -66,6 +66,34 @@ class CommandEnd(msgspec.Struct, frozen=True):
         return f"exit {self.exit_status}" if self.exit_status >= 0 else f"killed by signal {-self.exit_status}"
 
 
+class Lost(msgspec.Struct, frozen=True, gc=False):
+    """Requests of an attempt whose cost is unknown: their replies broke off, or the run ended before them. Sums."""
+
+    requests: int = 0
+    input_usd: float = 0.0
+    """US dollars of their input, as the server has counted it or by its size."""
+    output_usd: float = 0.0
+    """The same of `max_tokens`: the most that their replies can have cost."""
+    max_tokens: int = 0
+    """Of the requests, together."""
+    received: int = 0
+    """Tokens of their replies that have arrived, estimated by their length."""
+
+    def __add__(self, other: Lost) -> Lost:
+        return Lost(
+            self.requests + other.requests,
+            round(self.input_usd + other.input_usd, 6),
+            round(self.output_usd + other.output_usd, 6),
+            self.max_tokens + other.max_tokens,
+            self.received + other.received,
+        )
+
+    @property
+    def at_most_usd(self) -> float:
+        """US dollars that they can have cost at most."""
+        return round(self.input_usd + self.output_usd, 6)
+
+
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt of a task, from its start to its end. Times are RFC 3339 in UTC."""
 
@@ -96,7 +124,14 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     known_cost_usd: float = 0.0
     """US dollars of the requests whose cost is known."""
     reserved_usd: float = 0.0
-    """The most that the others can have cost, as far as that can be said; 0 if the cost is known."""
+    """The most that the others can have cost: their input and all of their `max_tokens`, as far as prices are known; 0
+    if the cost is known. How much of it counts for the batch says `--reserve`."""
+    lost: Lost | None = None
+    """The requests of unknown cost; null if there is none."""
+    answers: int = 0
+    """Whole replies of the model."""
+    largest_answer: int = 0
+    """Output tokens of the longest of them."""
     duration_ms: int = 0
     """From the start of the run to its end, `paused_ms` included."""
     paused_ms: int = 0

@@ -29,7 +29,9 @@ class BatchStart(Record, frozen=True, kw_only=True, tag="batch_start"):
     tasks: int
     """Of this batch, after `--slice`, `--filter`, `--limit` and `--shard`."""
     done: int
-    """Of these, those that earlier starts have finished."""
+    """Of these, those that earlier starts have finished and that are not run again."""
+    again: tuple[str, ...] = ()
+    """Ids of the tasks that are done and run again (`--redo`): the result of each stands until it has begun."""
     jobs: int
     time: str
 
@@ -70,6 +72,8 @@ class BatchEnd(Record, frozen=True, kw_only=True, tag="batch_end"):
 
     reason: Literal["done", "drained", "stopped", "budget", "deadline", "failures", "failed"]
     """failed: the files of the batch could not be written."""
+    limit: str = ""
+    """The flag of the limit that was used up, as `--max-cost-usd`."""
     exit_code: int
     tasks: int
     statuses: dict[str, int]
@@ -79,6 +83,8 @@ class BatchEnd(Record, frozen=True, kw_only=True, tag="batch_end"):
     cost_usd: float | None
     """Null if the cost of an attempt is not known; `known_cost_usd` is then the sum of the others."""
     known_cost_usd: float
+    reserved_usd: float = 0.0
+    """As much as the requests of unknown cost count, by the rule of `--reserve`."""
     duration_ms: int
     """Of this start."""
     time: str

@@ -60,7 +60,7 @@ HOST_ANSWERS = {
 }
 """What those of a host return, and `ExtensionStats`."""
 BATCH = {
-    "batch/outcome.py": ("Usage", "CommandEnd", "Outcome"),
+    "batch/outcome.py": ("Usage", "CommandEnd", "Lost", "Outcome"),
     "batch/records.py": ("BatchEnd",),
 }
 """What a batch gives."""
@@ -73,12 +73,18 @@ WITHOUT_ID = {
 """They are no messages there, so they have no id, and `ToolResult` is an event."""
 RENAMED_ANSWERS = {"Session": "SessionInfo"}
 """`Session` is an event."""
-RENAMED_BATCH = {"Usage": "TaskUsage", "Outcome": "TaskResult", "BatchEnd": "BatchSummary"}
+RENAMED_BATCH = {"Usage": "TaskUsage", "Lost": "LostRequests", "Outcome": "TaskResult", "BatchEnd": "BatchSummary"}
 """`Usage` is an event."""
 INHERITED = {"Session": "A session that is kept in a file."}
 """What classes are that have the members of another one, too."""
 _NAMES = [name for names in (*ANSWERS.values(), *HOST_ANSWERS.values()) for name in names]
-PARTS = {*NO_EVENTS, *({**WITHOUT_ID, **RENAMED_ANSWERS}.get(name, name) for name in _NAMES), "TaskUsage", "CommandEnd"}
+PARTS = {
+    *NO_EVENTS,
+    *({**WITHOUT_ID, **RENAMED_ANSWERS}.get(name, name) for name in _NAMES),
+    "TaskUsage",
+    "CommandEnd",
+    "LostRequests",
+}
 """What a member may be read as."""
 META = re.compile(r"Annotated\[(.+), msgspec\.Meta\([^)]*\)\]")
 HEAD = '''"""{about}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from wire.batch.journal_lines import Closed, Finished, Line, Opened, Paused, Reopened, Resumed, Started
-from wire.batch.outcome import TaskStatus, Usage
+from wire.batch.outcome import Lost, TaskStatus, Usage
 
 
 class OutcomeGlance(msgspec.Struct, frozen=True, gc=False):
@@ -16,6 +16,9 @@ class OutcomeGlance(msgspec.Struct, frozen=True, gc=False):
     cost_usd: float | None = None
     known_cost_usd: float = 0.0
     reserved_usd: float = 0.0
+    lost: Lost | None = None
+    answers: int = 0
+    largest_answer: int = 0
     digest: str = ""
 
 

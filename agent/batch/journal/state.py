@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.batch.journal.glance import FinishedGlance, JournalLine
+from agent.batch.reserve import Reserve
 from wire.batch.journal_lines import Closed, Finished, Opened, Paused, Reopened, Resumed, Started
 from wire.batch.outcome import TaskStatus, Usage
 
@@ -28,7 +29,7 @@ class TaskHistory(msgspec.Struct, gc=False):
     """Attempts that ended without being final and were not interrupted, since the task was reopened last: the retries
     that it has used."""
     reopened_at: int = 0
-    """`attempts` when it was reopened last: results of these attempts count no more."""
+    """`attempts` when it was reopened last. A result of these attempts stands until a later one has started."""
     status: TaskStatus | None = None
     """Of the final outcome; None while the task is not done."""
     attempt: int = 0
@@ -56,8 +57,8 @@ class BatchState:
         """By id; without those that have no line."""
         self.known_cost_usd = 0.0
         """Of all requests whose cost is known."""
-        self.reserved_usd = 0.0
-        """The most that the other requests can have cost, as far as that can be said."""
+        self.reserve = Reserve()
+        """Of the other requests."""
         self.unknown_costs = 0
         """Attempts whose cost is not known."""
         self.attempts = 0
@@ -133,8 +134,7 @@ class BatchState:
         history = self._of(line.task)
         if line.attempt > history.attempts:
             history.attempts = line.attempt
-        if history.status is not None or line.attempt <= history.reopened_at:
-            self.stragglers += 1
+        if self._is_late(history, line.attempt):
             return
         history.running = line.attempt
         history.digest = line.digest
@@ -146,8 +146,7 @@ class BatchState:
         self._pay(outcome)
         if attempt > history.attempts:
             history.attempts = attempt
-        if history.status is not None or attempt <= history.reopened_at:
-            self.stragglers += 1
+        if self._is_late(history, attempt):
             return
         if history.running == attempt:
             history.running = 0
@@ -161,6 +160,7 @@ class BatchState:
     def _pay(self, outcome: OutcomeGlance | Outcome) -> None:
         usage = outcome.usage
         self.attempts += 1
+        self.reserve.add(outcome)
         self._input += usage.input
         self._output += usage.output
         self._cache_read += usage.cache_read
@@ -168,12 +168,21 @@ class BatchState:
         if outcome.cost_usd is None:
             self.unknown_costs += 1
             self.known_cost_usd += outcome.known_cost_usd
-            self.reserved_usd += outcome.reserved_usd
         else:
             self.known_cost_usd += outcome.cost_usd
 
+    def _is_late(self, history: TaskHistory, attempt: int) -> bool:
+        """Whether lines of this attempt count no more. The first attempt after a reopening ends the result that stands
+        until then."""
+        if attempt <= history.reopened_at or history.attempt > history.reopened_at:
+            self.stragglers += 1
+            return True
+        if history.status is not None:
+            history.status, history.attempt, history.offset, history.failed = None, 0, -1, 0
+        return False
+
     def _reopened(self, line: Reopened) -> None:
         history = self._of(line.task)
-        history.status, history.attempt, history.offset, history.digest = None, 0, -1, ""
-        history.running = history.failed = 0
         history.reopened_at = history.attempts
+        if history.status is None:
+            history.running = history.failed = 0

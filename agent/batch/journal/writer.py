@@ -161,12 +161,15 @@ class Journal:
         self.append(Finished, task=outcome.id, attempt=outcome.attempt, final=final, outcome=outcome)
 
     def reopened(self, task: str) -> None:
-        """The task is to be run again; its results so far count no more."""
+        """The task is to be run again; its result stands until a new attempt has started."""
         self.append(Reopened, task=task)
 
-    def closed(self, reason: Literal["done", "drained", "stopped", "budget", "deadline", "failures"]) -> None:
-        """This process ends its work in good order; `close` the journal after it."""
-        self.append(Closed, reason=reason)
+    def closed(
+        self, reason: Literal["done", "drained", "stopped", "budget", "deadline", "failures"], limit: str = ""
+    ) -> None:
+        """This process ends its work in good order; `close` the journal after it. `limit` is the flag of the limit that
+        was used up."""
+        self.append(Closed, reason=reason, limit=limit)
 
     def append(self, kind: type[AnyLine], **fields: Any) -> None:
         """Takes a line; `v`, `seq`, `commit` and `t` are added. After a failure or the close it does nothing."""

@@ -33,6 +33,8 @@ class Opening(msgspec.Struct, frozen=True):
     """In their order."""
     done: dict[str, TaskStatus]
     """The tasks of this batch that stay as they are."""
+    again: tuple[str, ...]
+    """The tasks that are done and run again."""
     digests: dict[str, str]
     """Of each task to run."""
     notices: list[str]
@@ -65,7 +67,13 @@ def open_batch(
     _write(request, tasks, folder, digests, version)
     journal.sync()
     to_run = [task for task in tasks if task.id not in done]
-    return Opening(to_run, done, {task.id: current[task.id] for task in to_run}, notices)
+    return Opening(
+        to_run,
+        done,
+        tuple(task.id for task in to_run if task.id in redo),
+        {task.id: current[task.id] for task in to_run},
+        notices,
+    )
 
 
 def _check_complete(folder: RunFolder, state: BatchState) -> None:

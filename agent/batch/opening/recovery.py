@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.batch.budget import reserve_usd
+from agent.batch.budget import BYTES_PER_TOKEN
 from agent.batch.journal.own_files import IN_RUNS, own_lines
 from agent.batch.pool.run_facts import RunFacts
 from agent.batch.time_text import utc_now
@@ -14,24 +14,36 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 REASON = "the batch process ended in the middle of it"
+OVERHEAD_TOKENS = 2_000
+"""Of the system prompt and the built-in tools in a first request, which no event shows."""
+_SENT = (b'{"type":"user_message"', b'{"type":"tool_result"')
+"""Events whose texts the next request sends."""
 
 
 def cut_off(task: str, attempt: int, digest: str, events: Path) -> Outcome:
-    """The outcome of an attempt that nobody has seen end. What it has used is in its events; the most that the request
-    may have cost that was in flight is reserved. Raises `FolderError`."""
+    """The outcome of an attempt that nobody has seen end. Its events show how much it has used, and of the request that
+    may have been in flight the input: all that the last one has read and written, and the messages after it. Raises
+    `FolderError`."""
     facts = RunFacts()
+    before, new = OVERHEAD_TOKENS, 0
     try:
         for line in own_lines(events, own=IN_RUNS):
+            used, told = facts.usage.total, facts.answered
             facts.take(line)
+            if facts.answered > told:
+                before, new = facts.usage.total - used, 0
+            elif line.startswith(_SENT):
+                new += len(line)
     except OSError:
         pass  # it had not begun
-    is_known = facts.result is not None or not (facts.step or facts.answered)
-    reserved = 0.0 if is_known else reserve_usd(facts.model, 0, None) or 0.0
+    if facts.result is None and (facts.step or facts.answered):
+        facts.lose(before + new // BYTES_PER_TOKEN)
     now = utc_now()
     return Outcome(
         id=task, attempt=attempt, status=TaskStatus.INTERRUPTED, reason=REASON, digest=digest,
         usage=facts.usage, steps=facts.step, requests=facts.answered, rate_limited=facts.rate_limited,
-        cost_usd=facts.known_usd if is_known and not facts.has_unknown_cost else None,
-        known_cost_usd=facts.known_usd, reserved_usd=reserved,
+        cost_usd=None if facts.has_unknown_cost else facts.known_usd, known_cost_usd=facts.known_usd,
+        reserved_usd=facts.lost.at_most_usd, lost=facts.lost if facts.lost.requests else None,
+        answers=facts.whole, largest_answer=facts.largest_answer,
         started=now, ended=now, provider=facts.provider, model=facts.model, session=facts.session,
     )  # fmt: skip

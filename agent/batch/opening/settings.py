@@ -10,8 +10,10 @@ from msgspec.structs import asdict, replace
 
 from agent.batch.journal.errors import FolderError
 from agent.batch.request import BatchRequest
+from agent.batch.reserve import DEFAULT, RULES
 from agent.batch.run.begin import decode_request, encode_request
 from agent.model.access import lacks_credentials, without_credentials
+from wire.suggest import not_one_of
 from wire.text import printable
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ def request_of(settings: dict[str, Any], folder: Path) -> BatchRequest:
     """The request of the batch whose settings these are. Raises `FolderError`."""
     try:
         flags = dict(settings[FLAGS])
+        if (rule := flags.get("reserve", DEFAULT)) not in RULES:
+            raise FolderError(f"{folder / 'batch.json'}: its --reserve: {not_one_of(str(rule), RULES)}")
         run = decode_request(msgspec.Raw(msgspec.json.encode(flags.pop("run"))))
         return BatchRequest(**flags, folder=folder, run=run)
     except (KeyError, TypeError, ValueError, AttributeError):

@@ -30,15 +30,6 @@ class LeaseState(Enum):
     OVER = "over"
 
 
-class Reserve(msgspec.Struct, frozen=True):
-    """The most that an open request may cost."""
-
-    model: str
-    input_tokens: int
-    output_tokens: int
-    """`max_tokens` of the request."""
-
-
 class RunCounters(msgspec.Struct):
     """Of one run."""
 
@@ -83,10 +74,6 @@ class Lease:
     @property
     def size(self) -> int:
         return len(self.line)
-
-    @property
-    def reserve(self) -> Reserve:
-        return Reserve(self.model, self.size, self.max_tokens)  # no tokenizer makes more than one token of a byte
 
 
 class LeaseQueue:

@@ -32,7 +32,7 @@ from supervisor.process.child import SpawnError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agent.batch.pool.lease import Connection, Reserve
+    from agent.batch.pool.lease import Connection
     from agent.batch.throttle.account import Account
     from agent.model.provider import Line
     from agent.model.worker_process import StartWorker
@@ -44,13 +44,16 @@ if TYPE_CHECKING:
 
 TELL_AFTER_S = 0.2
 """Seconds. A shorter wait is no pause."""
+UNHEARD = frozenset({"dropped", "timeout", "worker"})
+"""Kinds of errors after which nobody can tell whether the provider has worked for the request."""
 TOO_LARGE_AFTER = 3
 """Refusals of a request that takes more than the whole limit, before its run gets the refusal."""
 
 
 class ModelPool:
     """At most `jobs` workers serve requests. The callbacks get the name of the run: `on_line` a line of a worker
-    without its LF, `on_paused` the reason why a request waits, `on_resumed` nothing else. They may call the pool."""
+    without its LF, `on_paused` the reason why a request waits, `on_resumed` and `on_free` nothing else. `on_free` tells
+    that its request has ended and has cost nothing. They may call the pool."""
 
     def __init__(
         self,
@@ -61,6 +64,7 @@ class ModelPool:
         on_line: Callable[[str, bytes | bytearray], None],
         on_paused: Callable[[str, str], None],
         on_resumed: Callable[[str], None],
+        on_free: Callable[[str], None],
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self._loop = loop
@@ -68,6 +72,7 @@ class ModelPool:
         self._on_line = on_line
         self._on_paused = on_paused
         self._on_resumed = on_resumed
+        self._on_free = on_free
         self._wall_clock = wall_clock
         self._connections: dict[bytes, Connection] = {}
         self._queues: dict[Account, LeaseQueue] = {}
@@ -91,12 +96,12 @@ class ModelPool:
             connection = self._connections.get(bytes(request.configure)) or connection_of(request)
             most = max_tokens_of(request)
         except msgspec.DecodeError as error:
-            self._tell_error(run, request.id, f"the request of the run is not valid: {error}")
+            self._refuse_unsent(run, request.id, f"the request of the run is not valid: {error}")
             return
         self._connections[connection.raw] = connection
         line = request_line(request)
         if len(line) > REQUEST_LIMIT:
-            self._tell_error(run, request.id, f"the conversation makes a request of more than {REQUEST_LIMIT} bytes")
+            self._refuse_unsent(run, request.id, f"the conversation makes a request of more than {REQUEST_LIMIT} bytes")
             return
         queue = self._queue(connection.account(request.model))
         self._sequence += 1
@@ -145,11 +150,6 @@ class ModelPool:
 
     def counters(self, run: str) -> RunCounters:
         return self._counters.get(run) or RunCounters()
-
-    def reserve(self, run: str) -> Reserve | None:
-        """The most that the run's open request may cost; None if no provider has one."""
-        lease = self._open.get(run)
-        return None if lease is None or lease.worker is None else lease.reserve
 
     def why_paused(self) -> str:
         """Why the oldest request that waits is not sent; "" if none waits for a permit."""
@@ -270,6 +270,8 @@ class ModelPool:
             self._refuse(lease, line)
             return
         elif kind in TERMINAL:
+            if kind == "error" and lease.state is LeaseState.SENT and line["kind"] not in UNHEARD:
+                self._on_free(lease.run)
             self._close(lease)
             lease.throttle.finished(now, lease.id, line.get("usage"))
             self._workers.free(lease)
@@ -298,8 +300,10 @@ class ModelPool:
         self._pump()
 
     def _fail(self, lease: Lease, message: str) -> None:
-        """The worker of a request has failed."""
+        """The worker of a request has failed, or could not be started."""
         self._close(lease)
+        if lease.worker is None:
+            self._on_free(lease.run)
         lease.throttle.finished(self._loop.clock(), lease.id)
         self._tell_error(lease.run, lease.id, message)
         self._pump()
@@ -308,12 +312,18 @@ class ModelPool:
         """The run does not want the reply any more."""
         self._workers.kill(lease)
         self._close(lease)
+        if lease.worker is None:
+            self._on_free(lease.run)
         lease.throttle.finished(self._loop.clock(), lease.id)
 
     def _close(self, lease: Lease) -> None:
         lease.state = LeaseState.OVER
         if self._open.get(lease.run) is lease:
             del self._open[lease.run]
+
+    def _refuse_unsent(self, run: str, request_id: str, message: str) -> None:
+        self._on_free(run)
+        self._tell_error(run, request_id, message)
 
     def _tell_error(self, run: str, request_id: str, message: str) -> None:
         self._on_line(run, orjson.dumps({**worker_failed(message), "id": request_id}))

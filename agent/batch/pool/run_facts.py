@@ -5,12 +5,19 @@ Only the few records that matter are decoded; all others are recognized by their
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 from msgspec import Raw
 
-from agent.batch.budget import add
+from agent.batch.budget import BYTES_PER_TOKEN, add, lost_request
+from agent.batch.pool.lease import max_tokens_of
+from agent.model import catalogue
 from wire import events  # noqa: TC001  (msgspec reads the annotations)
-from wire.batch.outcome import Usage
+from wire.batch.outcome import Lost, Usage
+
+if TYPE_CHECKING:
+    from wire.batch.link import Request
 
 RATE_LIMITED = 429
 
@@ -21,6 +28,7 @@ class _Totals(msgspec.Struct):
     cache_read: int = 0
     cache_write: int = 0
     cost_usd: float | None = None
+    is_partial: bool = False
 
 
 class _Session(msgspec.Struct):
@@ -74,9 +82,17 @@ class RunFacts:
         self.usage = Usage()
         self.known_usd = 0.0
         self.has_unknown_cost = False
-        """Whether a request has been answered whose cost is not known."""
+        """Whether the cost of a request is unknown."""
+        self.lost = Lost()
+        """Requests whose replies broke off."""
         self.answered = 0
-        """Requests to the model whose use is known."""
+        """Requests to the model with a `usage` record."""
+        self.whole = 0
+        """Of these, those with a whole reply."""
+        self.largest_answer = 0
+        """Output tokens of the longest whole reply."""
+        self.request: Request | None = None
+        """The last request, if the run has a link on which it sends them."""
         self.rate_limited = 0
         self.step = 0
         self.provider = ""
@@ -107,6 +123,11 @@ class RunFacts:
             used = Usage(record.input, record.output, record.cache_read, record.cache_write)
             self.usage = add(self.usage, used)
             self.answered += 1
+            if record.is_partial:
+                self.lose(used if used.total > used.output else None, received=used.output)
+                return
+            self.whole += 1
+            self.largest_answer = max(self.largest_answer, used.output)
             if record.cost_usd is None:
                 self.has_unknown_cost = True
             else:
@@ -123,3 +144,18 @@ class RunFacts:
                 self.given_up.setdefault(record.extension, record.message)
         elif isinstance(record, ResultRecord):
             self.result = record
+
+    def lose(self, read: Usage | int | None, *, received: int = 0) -> None:
+        """The cost of a request is unknown. `read` has the tokens of its input, as counted or estimated; None: they are
+        estimated by the size of the last request."""
+        self.has_unknown_cost = True
+        asked, model, most = self.request, self.model, None
+        if asked is not None:
+            model = asked.model
+            try:
+                most = max_tokens_of(asked)
+            except msgspec.DecodeError:
+                pass  # the pool has refused it
+        if read is None:
+            read = 0 if asked is None else len(bytes(asked.params)) // BYTES_PER_TOKEN + 1
+        self.lost += lost_request(model, read, catalogue.max_tokens(model) if most is None else most, received)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.batch.budget import reserve_usd
 from agent.batch.retry import may_pass
 from wire.batch.outcome import Outcome, TaskStatus
 
@@ -19,11 +18,7 @@ if TYPE_CHECKING:
 
     from agent.batch.pool.run_facts import RunFacts
     from supervisor.process.child import ExitStatus
-    from wire.batch.link import Ended, Request
-
-
-CUT_SHORT = frozenset({TaskStatus.TIMEOUT, TaskStatus.INTERRUPTED})
-"""Of a run that the batch has told to end: the provider has answered its request for nobody."""
+    from wire.batch.link import Ended
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -53,8 +48,6 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     """The last word of the run on the link."""
     was_told_to_end: bool = False
     """Whether the batch has ended the run."""
-    in_flight: Request | None
-    """A request to the model of which nobody has told what it used."""
     last_words: Sequence[str] = ()
     """The last lines of its standard error."""
     started: str
@@ -69,7 +62,6 @@ def outcome_of(attempt: Attempt, facts: RunFacts, ending: Ending) -> Outcome:
     """The outcome. It is `ok` only if the run has said so."""
     status, reason = _status(facts, ending)
     result, said = facts.result, ending.said
-    cost, reserved = _cost(facts, ending)
     return Outcome(
         id=attempt.task,
         attempt=attempt.number,
@@ -82,9 +74,12 @@ def outcome_of(attempt: Attempt, facts: RunFacts, ending: Ending) -> Outcome:
         sent=msgspec.UNSET if result is None else result.sent,
         steps=facts.step if result is None else result.steps,
         usage=facts.usage,
-        cost_usd=cost,
+        cost_usd=None if facts.has_unknown_cost else facts.known_usd if result is None else result.usage.cost_usd,
         known_cost_usd=facts.known_usd,
-        reserved_usd=reserved,
+        reserved_usd=facts.lost.at_most_usd,
+        lost=facts.lost if facts.lost.requests else None,
+        answers=facts.whole,
+        largest_answer=facts.largest_answer,
         duration_ms=round(ending.duration_s * 1000),
         paused_ms=round(ending.paused_s * 1000),
         requests=max(ending.requests, facts.answered),
@@ -104,17 +99,6 @@ def outcome_of(attempt: Attempt, facts: RunFacts, ending: Ending) -> Outcome:
         digest=attempt.digest,
         meta=attempt.meta,
     )
-
-
-def _cost(facts: RunFacts, ending: Ending) -> tuple[float | None, float]:
-    """US dollars, None if they are not known; and the most that the requests of unknown cost can have cost."""
-    was_cut = ending.said is None or ending.said.status in CUT_SHORT
-    if facts.result is not None and ending.said is not None and not (was_cut and ending.in_flight is not None):
-        return facts.result.usage.cost_usd, 0.0
-    if ending.in_flight is not None:
-        request = ending.in_flight
-        return None, reserve_usd(request.model, len(bytes(request.params)), None) or 0.0
-    return (None if facts.has_unknown_cost else facts.known_usd), 0.0
 
 
 def _status(facts: RunFacts, ending: Ending) -> tuple[TaskStatus, str]:

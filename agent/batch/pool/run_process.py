@@ -63,7 +63,9 @@ class RunListener(Protocol):
         """A line of the event stream, LF included."""
 
     def run_asked(self, run: RunProcess, request: link.Request) -> None: ...
-    def run_cancelled(self, run: RunProcess, cancel: link.Cancel) -> None: ...
+    def run_cancelled(self, run: RunProcess) -> None:
+        """The run wants no reply to its request, if it has one; or it has ended."""
+
     def run_is_behind(self, run: RunProcess, is_behind: bool) -> None:
         """The run does not read what it is sent as fast as it comes; or it has caught up."""
 
@@ -110,8 +112,8 @@ class RunProcess:
         self._link: RunLink | None = None
         self._files: RunFiles | None = None
         self._verdict: Verdict | None = None
-        self._request: link.Request | None = None
-        """The last one."""
+        self._free = 0
+        """Of these, those that cost nothing: never sent, or refused."""
         self.said: link.Ended | None = None
         self._exit: ExitStatus | None = None
         self._leader: Identity | None = None
@@ -142,11 +144,6 @@ class RunProcess:
         if self._is_stopping or self.life is RunLife.SWEEPING:
             return RunState.STOPPING
         return RunState.PAUSED if self._clock.is_paused else self._doing
-
-    @property
-    def in_flight(self) -> link.Request | None:
-        """A request of which nobody has told what it used. One that waits for a rate limit has not been sent."""
-        return self._request if self.requests > self.facts.answered and not self._clock.is_paused else None
 
     def view(self) -> RunView:
         now = self._loop.clock()
@@ -211,6 +208,10 @@ class RunProcess:
 
     # --- while it runs --------------------------------------------------------------------------------------
 
+    def request_was_free(self) -> None:
+        """Its last request has ended and has cost nothing."""
+        self._free += 1
+
     def send(self, line: bytes) -> bool:
         """Sends a line of a model worker. Returns False if the run has gone."""
         return self._link is not None and self._link.send(line)
@@ -274,11 +275,11 @@ class RunProcess:
             self.kill(Verdict(TaskStatus.CRASHED, f"the run has said something that cannot be read: {error}"))
             return
         if isinstance(message, link.Request):
-            self._request = message
+            self.facts.request = message
             self.requests += 1
             self._listener.run_asked(self, message)
         elif isinstance(message, link.Cancel):
-            self._listener.run_cancelled(self, message)
+            self._listener.run_cancelled(self)
         elif isinstance(message, link.Phase):
             self._doing = RunState(message.state)
             if not self._is_stopping:
@@ -298,8 +299,7 @@ class RunProcess:
         if self._is_stopping or self.life is not RunLife.ALIVE or self.said is not None:
             return
         self._is_stopping = True
-        if self.resume():
-            self._request = None  # it waited, so it has not been sent
+        self.resume()
         if self._timeout is not None:
             self._timeout.cancel()
         if self._link is not None:
@@ -369,8 +369,11 @@ class RunProcess:
         if self.life is RunLife.OVER:
             return
         self.life = RunLife.OVER
-        now, in_flight = self._loop.clock(), self.in_flight
+        now = self._loop.clock()
         self.resume()
+        self._listener.run_cancelled(self)
+        for _ in range(self.requests - self._free - self.facts.answered):
+            self.facts.lose(None)
         self._stop_waiting()
         if self._timeout is not None:
             self._timeout.cancel()
@@ -384,7 +387,6 @@ class RunProcess:
             exit=self._exit,
             said=self.said,
             was_told_to_end=self._is_stopping,
-            in_flight=in_flight,
             last_words=() if files is None else files.last_words(),
             started=self._started,
             ended=utc_now(),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent.model.provider import Line, Provider
     from agent.output.event_writer import EventWriter
     from agent.run.conversation import Conversation
-    from agent.run.turn.reply_builder import ReplyBuilder
+    from agent.run.turn.reply_builder import ModelReply, ReplyBuilder
 
 
 class ModelCalls:
@@ -50,9 +50,9 @@ class ModelCalls:
             else:
                 yield line
 
-    def count(self, model: str, counts: Mapping[str, int]) -> None:
+    def count(self, model: str, reply: ModelReply) -> None:
         """Adds what a request has used, and tells readers. To be called once for each reply that has begun."""
-        used = cost.totals(model, counts)
+        used = cost.totals(model, reply.usage, is_partial=not reply.is_complete)
         seconds = self._event_writer.clock() - self._began
         self.usage = cost.add(self.usage, used)
         self._event_writer.emit(cost.record(used, self._conversation.used(used, model, seconds)))

@@ -89,6 +89,10 @@ def _without_calls(content: tuple[Block, ...]) -> tuple[Block, ...]:
     return tuple(block for block in content if not isinstance(block, ToolCall))
 
 
+CHARACTERS_PER_TOKEN = 4
+"""Of text, about."""
+
+
 class ReplyBuilder(msgspec.Struct):
     """Takes the lines of a reply. With `withhold`, readers get nothing before the guards have seen the whole text."""
 
@@ -97,10 +101,13 @@ class ReplyBuilder(msgspec.Struct):
     _text: list[str] = msgspec.field(default_factory=list)
     _held: list[events.Record] = msgspec.field(default_factory=list)
     _usage: dict[str, int] = msgspec.field(default_factory=dict)
+    _received: int = 0
+    """Characters of all deltas."""
 
     def take(self, line: Line) -> list[events.Record]:
         """Takes the next line; returns the records that readers get now."""
         record = _record(line)
+        self._received += len(line.get("delta", ""))
         if line["type"] == "text_delta":
             self._text.append(line["delta"])
         elif line["type"] == "message_start":
@@ -126,18 +133,23 @@ class ReplyBuilder(msgspec.Struct):
 
     def abort(self, reason: str) -> ModelReply:
         """Ends the reply with what has arrived."""
-        self.reply = ModelReply(self._partial(), "aborted", self._usage, reason)
+        self.reply = ModelReply(self._partial(), "aborted", self._used(self._usage), reason)
         return self.reply
 
     def _failed(self, line: Line) -> ModelReply:
         partial = blocks_from_worker(line["content"]) if line.get("content") else self._partial()
         status = STATUS_OF_ERROR.get(line["kind"], Status.ERROR)
         reason = "\n".join(filter(None, (line["message"], line.get("advice"))))
-        usage = line.get("usage") or self._usage
+        usage = self._used(line.get("usage") or self._usage)
         is_too_long = line["kind"] == "too_long"
         return ModelReply(
             partial, "error", usage, reason, status, line["kind"], is_too_long=is_too_long, may_pass=may_pass(line)
         )
+
+    def _used(self, told: dict[str, int]) -> dict[str, int]:
+        """Tokens of a reply that broke off: servers tell those of its output with its end only, so they are at least
+        about as many as have arrived."""
+        return {**told, "output": max(told.get("output", 0), self._received // CHARACTERS_PER_TOKEN)}
 
     def _partial(self) -> tuple[Block, ...]:
         text = "".join(self._text)

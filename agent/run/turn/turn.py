@@ -172,7 +172,7 @@ class Turns:
         for record in builder.release(said.text):
             self._event_writer.emit(record)
         if started:
-            self._model_calls.count(model, reply.usage)
+            self._model_calls.count(model, reply)
             self._tell_usage(model, reply.usage)
         message = Message("assistant", reply.kept, now())
         if message.content:

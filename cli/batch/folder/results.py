@@ -43,8 +43,9 @@ def results(
 ) -> None:
     """Print what came of each task, in the order of the tasks.
 
-    Each line has id, status, attempt, text, usage, cost_usd, times and meta, see zot schema batch.result. It only
-    reads, also while the batch runs; tasks that are not done have no line.
+    Each line has id, status, attempt, text, usage, cost_usd, reserved_usd (the most that requests of unknown cost can
+    have cost), times and meta, see zot schema batch.result. It only reads, also while the batch runs; tasks that are
+    not done have no line.
 
     Exit status: 0 printed, whatever the statuses are; 1 the journal is damaged or FILE cannot be written, 2 RUNDIR is
     no folder of a batch or misuse, 130 the reader of stdout has gone.

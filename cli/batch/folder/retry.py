@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.batch.command import AsJson, Jobs, NoProgress, Quiet
+from cli.batch.command import AsJson, Jobs, MaxCostUsd, MaxTokens, NoProgress, Quiet, Reserve
 from cli.batch.folder.shared_options import Folder, Statuses, checked, results_of, working
 from cli.run.flags import ApiKey, ApiKeyFile
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from agent.batch.journal.results import BatchResults
     from agent.batch.request import BatchRequest
     from cli.batch.output.show import Show
@@ -24,6 +26,9 @@ def retry(
     folder: Folder,
     status: Statuses = None,
     jobs: Jobs = None,
+    max_cost_usd: MaxCostUsd = None,
+    reserve: Reserve = None,
+    max_tokens: MaxTokens = None,
     api_key: ApiKey = None,
     api_key_file: ApiKeyFile = None,
     base_url: Annotated[
@@ -41,9 +46,10 @@ def retry(
     """Run again what has failed in a batch, and what was not run, with the flags of its last start.
 
     It needs nothing but RUNDIR and, unless it is in the environment or stored, the key; an address with a password
-    must be given again, for RUNDIR has it without. With --status only tasks with
-    these statuses are run again, and what was not run; with --status not_run nothing else. Limits such as
-    --max-cost-usd hold as they were given: to have others, give the whole command again, with --redo failed.
+    must be given again, for RUNDIR has it without. With --status only tasks with these statuses are run again, and what
+    was not run; with --status not_run nothing else. Flags that are given here take the place of those of the last
+    start: after a batch has used up --max-cost-usd, it goes on with a higher one. The result of a task stands until its
+    new attempt has started.
 
     Exit status: 0 all tasks are ok, 1 the batch itself failed, 2 RUNDIR is no folder of a batch or misuse, 10 a task is
     not ok or was not run, 130 interrupted.
@@ -52,16 +58,22 @@ def retry(
         zot batch retry runs                                      what is not ok
         zot batch retry runs --status timeout --status crashed    some of it
         zot batch retry runs --status not_run                     go on where it stopped
+        zot batch retry runs --max-cost-usd 40                    with a higher limit
     """
     from cli.batch.asked import show_from
 
-    given = {"api_key": api_key, "api_key_file": api_key_file, "base_url": base_url}
-    keys = {name: key for name, key in given.items() if key is not None}
+    access = {"api_key": api_key, "api_key_file": api_key_file, "base_url": base_url}
+    keys = {name: value for name, value in access.items() if value is not None}
+    rule = reserve.value if reserve is not None else None
+    given = {"jobs": jobs, "max_cost_usd": max_cost_usd, "reserve": rule, "max_tokens": max_tokens}
+    flags = {name: value for name, value in given.items() if value is not None}
     show = show_from(no_progress=no_progress, quiet=quiet)
-    working("retry", lambda: _run(folder, status or [], jobs, keys, show, as_json=as_json))
+    working("retry", lambda: _run(folder, status or [], flags, keys, show, as_json=as_json))
 
 
-def _run(folder: str, statuses: list[str], jobs: int | None, keys: dict[str, str], show: Show, *, as_json: bool) -> int:
+def _run(
+    folder: str, statuses: list[str], flags: dict[str, Any], keys: dict[str, str], show: Show, *, as_json: bool
+) -> int:
     from msgspec.structs import replace
 
     from agent.batch.opening.settings import check_address
@@ -73,7 +85,7 @@ def _run(folder: str, statuses: list[str], jobs: int | None, keys: dict[str, str
     request = _request(results)
     run = absolute_paths(replace(request.run, **keys))
     check_address(run, results.folder.path)
-    request = replace(request, run=run, jobs=jobs or request.jobs, redo=_again(results, wanted))
+    request = replace(request, run=run, redo=_again(results, wanted), **flags)
     tasks = list(results.folder.read_tasks())
     lines = {task.id: f"{results.folder.tasks_file}:{number}" for number, task in enumerate(tasks, 1)}
     return check_and_start(request, tasks, lines, show, folder, as_json=as_json)

@@ -16,14 +16,6 @@ if TYPE_CHECKING:
     from agent.batch.journal.results import BatchResults
 
 DONE, RUNNING, KILLED = "done", "running", "killed"
-WHY = {
-    "drained": "it was asked to drain",
-    "stopped": "it was interrupted",
-    "budget": "--max-cost-usd or --max-tokens was used up; all starts count, so it takes a higher limit to go on",
-    "deadline": "--deadline had passed",
-    "failures": "as many tasks as --max-failures had failed",
-    KILLED: "its process was killed, or the machine went down",
-}
 
 
 def register(app: typer.Typer) -> None:
@@ -34,7 +26,8 @@ def status(folder: Folder, as_json: Json = False) -> None:
     """Show how a batch is: what is done, what is left, what it has cost, and why it stopped.
 
     It only reads, also while the batch runs. With --json, state is running, done, or why the batch stopped: drained,
-    stopped, budget, deadline, failures or killed.
+    stopped, budget, deadline, failures or killed. limit is the flag of the limit that was used up, reserved_usd how
+    much requests of unknown cost count by the rule of --reserve.
 
     Exit status: 0 all tasks are ok, 1 the journal is damaged, 2 RUNDIR is no folder of a batch, 10 a task is not ok, or
     not done yet.
@@ -67,13 +60,19 @@ def facts(results: BatchResults) -> dict[str, Any]:
     """The record of `--json`."""
     import msgspec
 
+    from agent.batch.reserve import rule_in
+
     state = results.state
+    batch = results.folder.read_batch()
+    rule = rule_in({} if batch is None else batch.settings)
     is_running, pid = results.folder.running()
-    closed = state.closed.reason if state.closed is not None else KILLED
+    closed = state.closed.reason if state.closed is not None else DONE if not results.not_run else KILLED
     interrupted = sum(1 for _ in state.interrupted())
+    is_known = not state.unknown_costs and not interrupted
     return {
         "folder": str(results.folder.path),
-        "state": RUNNING if is_running else DONE if not results.not_run else closed,
+        "state": RUNNING if is_running else closed,
+        "limit": "" if is_running or state.closed is None else state.closed.limit,
         "pid": pid,
         "tasks": len(results.done) + len(results.not_run),
         "done": len(results.done),
@@ -85,8 +84,10 @@ def facts(results: BatchResults) -> dict[str, Any]:
         "attempts": state.attempts,
         "starts": state.starts,
         "usage": msgspec.to_builtins(state.usage),
-        "cost_usd": state.cost_usd,
+        "cost_usd": state.known_cost_usd if is_known else None,
         "known_cost_usd": state.known_cost_usd,
+        "reserved_usd": state.reserve.usd(rule),
+        "reserve": rule,
         "last_start": state.opened.t if state.opened is not None else None,
         "last_end": state.closed.t if state.closed is not None else None,
     }
@@ -101,15 +102,15 @@ def _example(results: BatchResults) -> str:
 
 def lines(record: dict[str, Any], example: str = "") -> list[str]:
     """The record for a person. `example` is a task that is done."""
-    from cli.batch.output.summary import next_commands, statuses_text
+    from cli.batch.output.summary import cost_text, next_commands, statuses_text, stopped_text
     from cli.columns import aligned
-    from cli.number_format import clock_text, count_text, dollars, plural
+    from cli.number_format import clock_text, count_text, plural
     from wire.text import one_line, valid_text
 
     def said(state: str) -> str:
         if state == RUNNING:
             return f"running (pid {record['pid']})" if record["pid"] is not None else "running"
-        return state if state == DONE else f"stopped before its end: {WHY.get(state, state)}"
+        return stopped_text(state, record["limit"]) or DONE
 
     statuses: dict[str, int] = record["statuses"]
     total, ok = record["tasks"], statuses.get("ok", 0)
@@ -119,8 +120,9 @@ def lines(record: dict[str, Any], example: str = "") -> list[str]:
     elif record.get("interrupted"):
         left += f", {count_text(record['interrupted'])} of them interrupted"
     paused = f"{count_text(record['paused'])} of those under way: {record['why_paused']}"
-    cost = dollars(record["known_cost_usd"])
-    cost = cost if record["cost_usd"] is not None else f"at least {cost}, as not all costs are known"
+    cost = cost_text(record["cost_usd"], record["known_cost_usd"], record["reserved_usd"])
+    if record["reserved_usd"]:
+        cost += f" (--reserve {record['reserve']})"
     rows = [
         ("state", said(record["state"])),
         ("tasks", f"{count_text(record['done'])} of {count_text(total)} done, {count_text(ok)} ok"),
@@ -136,6 +138,7 @@ def lines(record: dict[str, Any], example: str = "") -> list[str]:
         return shown
     import shlex
 
+    limit = record["limit"] or ("--max-cost-usd" if record["state"] == "budget" else "")
     counted = {**statuses, "not_run": record["left"]}
     where = shlex.quote(one_line(valid_text(record["folder"]), 4096))
-    return [*shown, "", *next_commands(where, counted, example=example, is_used_up=record["state"] == "budget")]
+    return [*shown, "", *next_commands(where, counted, example=example, limit=limit)]

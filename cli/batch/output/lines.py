@@ -2,7 +2,7 @@
 
 [ 12/1000] ok            fix-1  12.5 s  $0.0123
 [ 13/1000] check_failed  fix-2  3m05s  $0.4  exit 1: 2 tests failed
-[ 13/1000] rate_limit    fix-3  3.2 s  $0  tried again: HTTP 529: overloaded
+[ 13/1000] tried again   fix-3  3.2 s  $0  rate_limit: HTTP 529: overloaded
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ REASON_LENGTH = 160
 """Characters, where no terminal tells how many there is room for."""
 SHORTEST_REASON = 20
 """Characters that a reason has also in a narrow terminal."""
+TRIED_AGAIN = "tried again"
+"""In place of the status of an attempt that is not the end of its task."""
 _STATUS_WIDTH = len(TaskStatus.CHECK_FAILED.value)
 
 
@@ -31,10 +33,12 @@ def finished_line(end: TaskEnd, done: int, tasks: int, width: int | None = None)
     outcome = end.outcome
     cost = "cost not known" if outcome.cost_usd is None else dollars(outcome.cost_usd)
     count = f"[{done:>{len(str(tasks))}}/{tasks}]"
-    status = f"{outcome.status.value:<{_STATUS_WIDTH}}"
-    line = f"{count} {status}  {one_line(outcome.id, 200)}  {elapsed(outcome.duration_ms / 1000)}  {cost}"
     is_tried_again = not end.final and outcome.status is not TaskStatus.INTERRUPTED
-    reason = ("tried again: " if is_tried_again else "") + first_line(outcome.reason)
+    status = f"{TRIED_AGAIN if is_tried_again else outcome.status.value:<{_STATUS_WIDTH}}"
+    line = f"{count} {status}  {one_line(outcome.id, 200)}  {elapsed(outcome.duration_ms / 1000)}  {cost}"
+    reason = first_line(outcome.reason)
+    if is_tried_again:
+        reason = f"{outcome.status.value}: {reason}" if reason else outcome.status.value
     return f"{line}  {cut_to(reason, width, line)}" if reason else line
 
 

@@ -109,6 +109,7 @@ def _use(view: BatchView) -> Text:
     return _joined(
         [
             (cost, "bold"),
+            (f"{dollars(view.reserved_usd)} reserved" if view.reserved_usd else "", "yellow"),
             (f"{number(view.usage.total)} tokens", ""),
             (f"{number(view.tokens_per_minute)}/min", ""),
             (f"memory {size(view.memory_bytes)}", ""),

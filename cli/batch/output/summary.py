@@ -20,17 +20,35 @@ MOST_GROUPS = 10
 """Groups of failures that are listed."""
 MOST_IDS = 3
 """Ids that are named of each."""
-WITH_MORE = "all starts count, so give the command again with a higher limit to go on"
-STOPPED = {
-    "done": "",
-    "drained": "stopped before its end: it was asked to drain",
-    "stopped": "stopped before its end: it was interrupted",
-    "budget": f"stopped before its end: --max-cost-usd or --max-tokens is used up; {WITH_MORE}",
-    "deadline": "stopped before its end: --deadline has passed",
-    "failures": "stopped before its end: as many tasks as --max-failures have failed",
-    "failed": "stopped before its end: its files could not be written; make room, and start it again to go on",
+BUDGETS = {"--max-cost-usd": "USD", "--max-tokens": "N"}
+"""Flags whose limits count all starts of a batch, with the words for their values."""
+_STOPPED = {
+    "drained": "it was asked to drain",
+    "stopped": "it was interrupted",
+    "budget": "--max-cost-usd or --max-tokens",
+    "deadline": "--deadline has passed",
+    "failures": "as many tasks as --max-failures have failed",
+    "failed": "its files could not be written; make room, and start it again to go on",
+    "killed": "its process was killed, or the machine went down",
 }
 NOT_RUN = "not_run"
+
+
+def stopped_text(reason: str, limit: str) -> str:
+    """`stopped before its end: …`; empty for a batch that is done. `limit` is the flag that was used up; empty: an
+    earlier version of zot has not told."""
+    if reason == "budget":
+        what = limit or _STOPPED[reason]
+        return f"stopped before its end: {what} is used up; all starts count, so it takes a higher limit to go on"
+    return f"stopped before its end: {_STOPPED.get(reason, reason)}" if reason != "done" else ""
+
+
+def cost_text(cost_usd: float | None, known_usd: float, reserved_usd: float) -> str:
+    """`$1.20`, or `at least $1.20, as not all costs are known; $0.32 is reserved`."""
+    if cost_usd is not None:
+        return dollars(known_usd)
+    reserved = f"; {dollars(reserved_usd)} is reserved" if reserved_usd else ""
+    return f"at least {dollars(known_usd)}, as not all costs are known{reserved}"
 
 
 class Failures:
@@ -72,23 +90,26 @@ def summary(end: BatchEnd, folder: str, failures: Failures, width: int | None = 
     """What came of the batch, why it ended, what has failed in this start, and the commands to go on with. `width` is
     that of the terminal; None if there is none."""
     ok = end.statuses.get("ok", 0)
-    cost = dollars(end.known_cost_usd)
-    cost = cost if end.cost_usd is not None else f"at least {cost}, as not all costs are known"
+    cost = cost_text(end.cost_usd, end.known_cost_usd, end.reserved_usd)
     where = shlex.quote(one_line(valid_text(folder), 4096))
     took = elapsed(round(end.duration_ms / 1000, 1))
     tokens = plural(end.usage.total, "token")
     lines = [f"{count_text(ok)} of {plural(end.tasks, 'task')} ok in {took}; {tokens}, {cost}"]
+    if end.reason == "done" and not failures.example:
+        bad = sum(end.statuses.values()) - ok
+        kept = f"; {count_text(bad)} failed {'is' if bad == 1 else 'are'} kept" if bad else ""
+        lines.insert(0, f"nothing to do: every task is done{kept}")
     others = statuses_text(end.statuses)
     if others:
         lines.append(others)
-    if why := STOPPED[end.reason]:
+    if why := stopped_text(end.reason, end.limit):
         lines.append(why)
     if failed := failures.lines(width):
         lines += ["", *failed]
     return [
         *lines,
         "",
-        *next_commands(where, end.statuses, example=failures.example, is_used_up=end.reason == "budget"),
+        *next_commands(where, end.statuses, example=failures.example, limit=end.limit),
     ]
 
 
@@ -101,18 +122,19 @@ def statuses_text(statuses: Mapping[str, int]) -> str:
     return ", ".join(parts)
 
 
-def next_commands(where: str, statuses: Mapping[str, int], *, example: str = "", is_used_up: bool = False) -> list[str]:
+def next_commands(where: str, statuses: Mapping[str, int], *, example: str = "", limit: str = "") -> list[str]:
     """The commands that make sense now. `where` is the folder as a shell takes it, `example` the id of a task that has
-    run. With `is_used_up` the limits of the batch let nothing more start."""
+    run, `limit` the flag of a budget that has to be higher for more to start; empty: none has."""
+    more = f" {limit} {BUDGETS[limit]}" if limit in BUDGETS else ""
     failed = any(count for status, count in statuses.items() if status not in ("ok", NOT_RUN))
     rows: list[tuple[str, str]] = [(f"zot batch results {where}", "the results, one JSON object per line")]
     if example:
         task = shlex.quote(one_line(valid_text(example), 200))
         rows.append((f"zot batch logs {where} {task}", "one run: its messages, tools and answer"))
-    if statuses.get(NOT_RUN, 0) and not is_used_up:
-        rows.append((f"zot batch retry {where} --status not_run", "go on with the tasks that were not run"))
+    if statuses.get(NOT_RUN, 0):
+        rows.append((f"zot batch retry {where} --status not_run{more}", "go on with the tasks that were not run"))
     if failed:
-        rows.append((f"zot batch retry {where}", "run again what has failed"))
+        rows.append((f"zot batch retry {where}{more}", "run again what has failed"))
     rows.append((f"zot report {where}", "a page of charts"))
     return aligned(rows)
 

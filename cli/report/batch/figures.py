@@ -173,6 +173,8 @@ class BatchFigures(msgspec.Struct, kw_only=True):
     known_cost_usd: float = 0.0
     unknown_costs: int = 0
     """Attempts of unknown cost."""
+    reserved_usd: float = 0.0
+    """As much as their requests of unknown cost count, by the rule of the last start."""
     usage: Usage = Usage()
     workload: Workload = msgspec.field(default_factory=Workload)
     extensions: list[ExtensionUse] = []

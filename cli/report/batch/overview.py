@@ -92,7 +92,8 @@ def tiles(batch: BatchFigures) -> list[Tile]:
     cost, of_cost = dollars(batch.known_cost_usd), "of all attempts"
     if batch.unknown_costs:
         cost = f"≥ {cost}" if batch.known_cost_usd else "not known"
-        of_cost = f"cost of {plural(batch.unknown_costs, 'attempt')} not known"
+        reserved = f"; {dollars(batch.reserved_usd)} reserved" if batch.reserved_usd else ""
+        of_cost = f"cost of {plural(batch.unknown_costs, 'attempt')} not known{reserved}"
     return [
         Tile("Ok", count_text(ok), percent_text(100 * ok / len(tasks)) if tasks else ""),
         Tile("Not ok", count_text(failed), percent_text(100 * failed / len(tasks)) if tasks else "", failed > 0),

@@ -13,6 +13,7 @@ from agent.batch.journal.glance import FinishedGlance, OutcomeGlance
 from agent.batch.journal.own_files import open_own
 from agent.batch.journal.reader import JournalReader
 from agent.batch.journal.state import BatchState
+from agent.batch.reserve import rule_in
 from cli.number_format import plural
 from cli.report.batch.figures import (
     REASON_CHARACTERS,
@@ -107,6 +108,7 @@ def read_batch(folder: RunFolder, now: float) -> BatchFigures:
         attempts=state.attempts,
         known_cost_usd=_sane(state.known_cost_usd),
         unknown_costs=state.unknown_costs,
+        reserved_usd=_sane(state.reserve.usd(rule_in({} if batch is None else batch.settings))),
         usage=state.usage if _is_sane(state.usage) else Usage(),
         workload=fold.workload,
         extensions=sorted(fold.extensions.values(), key=lambda use: (-use.cpu_s, -use.calls, use.name)),
@@ -157,9 +159,6 @@ class _Fold:
                 self.state.take(line, offset)
                 if isinstance(line, _SeenFinished):
                     self._finished(line, offset)
-                elif isinstance(line, Reopened):
-                    for attempt in self._task(line.task).attempts:
-                        attempt.is_final = False
         finally:
             os.close(fd)
         if reader.torn is None:
@@ -185,8 +184,7 @@ class _Fold:
             if use is None:
                 use = self.extensions[name] = ExtensionUse(name)
             use.add(cost)
-        is_final = self.state.tasks[line.task].offset == offset
-        if is_final and outcome.model:
+        if self.state.tasks[line.task].offset == offset and outcome.model:
             self.models[outcome.model] += 1
         self._task(line.task).attempts.append(
             Attempt(
@@ -200,7 +198,6 @@ class _Fold:
                 usage=outcome.usage if _is_sane(outcome.usage) else Usage(),
                 memory_peak_bytes=_sane(outcome.memory_peak_bytes),
                 model=outcome.model,
-                is_final=is_final,
                 error_kind=outcome.error_kind,
                 may_pass=outcome.may_pass,
             )
@@ -210,6 +207,8 @@ class _Fold:
         """All tasks, with their states."""
         for id_, history in self.state.tasks.items():
             task = self._task(id_)
+            for attempt in task.attempts:
+                attempt.is_final = attempt.offset == history.offset
             if history.status is not None:
                 task.state = history.status
             elif history.running:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from itertools import accumulate
@@ -98,6 +99,24 @@ def test_budgets_stop_new_starts(place: BatchPlace) -> None:
     assert (end.reason, end.statuses) == ("budget", {"ok": 1, "not_run": 2})
     end = place.run(tasks("usage 100", "ok", "ok"), jobs=1)
     assert (end.reason, end.exit_code, end.statuses) == ("done", 0, {"ok": 3})
+
+
+def test_a_result_stands_until_a_new_attempt_has_started(place: BatchPlace) -> None:
+    place.run(tasks("fail blocked", "usage 100 fail blocked"))
+    end = place.run(tasks("fail blocked", "ok", "ok"), redo=("failed",), max_tokens=50)
+    assert (end.reason, end.limit, end.exit_code) == ("budget", "--max-tokens", 10)
+    assert end.statuses == {"blocked": 2, "not_run": 1}
+    (start,) = [record for record in place.told if isinstance(record, records.BatchStart)]
+    assert (start.done, start.again) == (0, ("a", "b"))
+    assert [line["id"] for line in map(json.loads, (place.rundir / "results.jsonl").read_text().splitlines())] == [
+        "a",
+        "b",
+    ]
+    end = place.run(tasks("ok", "ok"))
+    assert end.statuses == {"blocked": 2}
+    end = place.run(tasks("ok", "ok", "ok"), redo=("failed",))
+    assert (end.exit_code, end.statuses) == (0, {"ok": 3})
+    assert {task: one[0].attempt for task, one in place.ends().items()} == {"a": 2, "b": 2, "c": 1}
 
 
 def test_failures_and_a_deadline_stop_new_starts(place: BatchPlace) -> None:

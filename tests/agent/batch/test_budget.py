@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.batch.budget import Spent, reserve_usd, used_up
+from agent.batch.budget import Spent, add, used_up
 from agent.batch.request import BatchRequest
 from agent.options import RunRequest
 from wire.batch.outcome import Usage
@@ -35,16 +35,19 @@ def test_without_limits_nothing_is_used_up(spent: Spent, failures: int, elapsed:
 def test_what_is_used_up_stays_used_up(before: Spent, more: Spent) -> None:
     for request in (asked(max_cost_usd=3.0), asked(max_tokens=12)):
         if used_up(request, before, 0, 0.0):
-            assert used_up(request, before + more, 0, 0.0)
+            usage = add(before.usage, more.usage)
+            sums = before.known_usd + more.known_usd, before.reserved_usd + more.reserved_usd
+            assert used_up(request, Spent(usage, *sums, before.is_known and more.is_known), 0, 0.0)
 
 
-def test_a_cost_that_is_not_known_counts_as_the_most_that_it_can_be() -> None:
+def test_a_cost_that_is_not_known_counts_as_it_is_reserved() -> None:
     spent = Spent(known_usd=0.4, reserved_usd=0.7, is_known=False)
     stop = used_up(asked(max_cost_usd=1.0), spent, 0, 0.0)
     assert stop is not None
     assert stop.reason == "budget"
-    assert "$0.40" in stop.words
-    assert "up to $0.70" in stop.words
+    assert "$0.4000 of $1.00 (--max-cost-usd) is used" in stop.words
+    assert "$0.7000 is reserved for unknown costs (--reserve seen)" in stop.words
+    assert stop.limit == "--max-cost-usd"
     assert spent.cost_usd is None
     assert used_up(asked(max_cost_usd=1.2), spent, 0, 0.0) is None
 
@@ -58,10 +61,3 @@ def test_each_limit_has_its_reason() -> None:
     ]
     assert [stop and stop.reason for stop in reasons] == ["budget", "failures", "deadline"]
     assert used_up(asked(max_tokens=11, max_failures=2, deadline=60.0), spent, 1, 59.9) is None
-
-
-def test_a_reserve_covers_the_whole_reply() -> None:
-    reserve = reserve_usd("claude-sonnet-4-5", 100_000, 1000)
-    assert reserve is not None
-    assert reserve >= 1000 * 15 / 1e6 + 25_000 * 3 / 1e6
-    assert reserve_usd("no such model", 100, 100) is None

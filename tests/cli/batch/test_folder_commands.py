@@ -13,9 +13,11 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from supervisor.loop.loop import Loop
 from tests.support.batch_journal import outcome, run_folder, tasks
+from tests.support.batch_written import WrittenBatch
 from tests.support.forked import run
 from tests.support.zot_process import wait_until
 from wire import events
@@ -41,6 +43,35 @@ def test_status_of_a_batch_that_has_more_to_do(zot, runs):
         "  cost        at least $1, as not all costs are known, 1,200 tokens",
     ]
     assert f"zot batch retry {runs.path} --status not_run" in found.text
+
+
+def test_status_after_a_kill_knows_that_it_does_not_know_all_costs(zot):
+    loop = Loop()
+    written = WrittenBatch(zot.cwd / "killed", loop, "one", "two")
+    written.open()
+    written.run("one")
+    written.start("two")
+    written.kill()
+    loop.close()
+    (record,) = run(zot, "batch", "status", "killed", "--json").json_lines
+    assert (record["state"], record["interrupted"], record["cost_usd"], record["known_cost_usd"]) == (
+        "killed",
+        1,
+        None,
+        0.5,
+    )
+
+
+def test_a_reserve_that_does_not_exist_names_its_file(zot, runs):
+    batch = runs.read_batch()
+    runs.write_batch(replace(batch, settings={"flags": {"run": {}, "reserve": "much"}}))
+    found = run(zot, "batch", "retry", "runs")
+    assert (found.status, found.text) == (2, "")
+    assert f"{runs.batch_file}: its --reserve: 'much' is not one of none, seen, worst" in found.stderr
+    (record,) = run(zot, "batch", "status", "runs", "--json").json_lines
+    assert record["reserve"] == "seen"
+    found = run(zot, "batch", "retry", "runs", "--reserve", "much")
+    assert (found.status, "'much' is not one of" in found.stderr) == (2, True)
 
 
 def test_status_as_json(zot, runs):

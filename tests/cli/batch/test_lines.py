@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from cli.batch.output.lines import finished_line
 from cli.batch.output.summary import Failures, summary
 from tests.cli.batch.views import outcome
@@ -62,7 +64,10 @@ def test_of_a_long_reason_the_line_has_what_fits_of_its_first_line():
 
 def test_an_attempt_that_is_followed_by_another_says_so():
     crashed = outcome(status=TaskStatus.CRASHED, reason="killed by SIGKILL", attempt=2)
-    assert finished_line(ended(crashed, final=False), 3, 9).endswith("  tried again: killed by SIGKILL")
+    line = finished_line(ended(crashed, final=False), 3, 9)
+    assert line == "[3/9] tried again   fix-1  12.5 s  $0.0123  crashed: killed by SIGKILL", (
+        "its status is no end of the task"
+    )
     stopped = outcome(status=TaskStatus.INTERRUPTED, reason="the batch was stopped")
     assert finished_line(ended(stopped, final=False), 3, 9).endswith("the batch was stopped")
 
@@ -102,11 +107,30 @@ def test_the_summary_groups_failures_by_reason():
     ]
 
 
-def test_when_the_budget_is_used_up_the_summary_offers_no_start_with_the_same_one():
-    end = batch_end("budget", statuses={"ok": 900, "not_run": 100}, exit_code=10)
+@pytest.mark.parametrize(
+    ("limit", "more"), [("--max-cost-usd", "--max-cost-usd USD"), ("--max-tokens", "--max-tokens N")]
+)
+def test_when_a_budget_is_used_up_the_summary_names_it_and_offers_a_higher_one(limit: str, more: str):
+    end = batch_end("budget", statuses={"ok": 900, "error": 1, "not_run": 99}, exit_code=10, limit=limit)
     shown = summary(end, "runs", failures(outcome()))
-    assert "give the command again with a higher limit" in shown[2]
-    assert not any("not_run" in line for line in shown)
+    assert (
+        shown[2] == f"stopped before its end: {limit} is used up; all starts count, so it takes a higher limit to go on"
+    )
+    assert any(line.startswith(f"zot batch retry runs --status not_run {more} ") for line in shown)
+    assert any(line.startswith(f"zot batch retry runs {more} ") for line in shown)
+
+
+def test_the_summary_of_a_batch_that_was_done_before_says_so():
+    done = batch_end(statuses={"ok": 950, "error": 49, "timeout": 1}, exit_code=10)
+    shown = summary(done, "runs", failures())
+    assert shown[0] == "nothing to do: every task is done; 50 failed are kept"
+    assert any(line.startswith("zot batch retry runs ") for line in shown)
+    assert summary(batch_end(), "runs", failures())[0] == "nothing to do: every task is done"
+
+
+def test_the_summary_shows_the_reserve():
+    shown = summary(batch_end(cost_usd=None, reserved_usd=0.32), "runs", failures(outcome()))
+    assert shown[0].endswith("at least $12.3, as not all costs are known; $0.32 is reserved")
 
 
 def test_many_reasons_are_counted_and_not_listed():

@@ -43,7 +43,9 @@ def test_why_nothing_goes_on_is_said():
 
 def test_an_unknown_cost_is_not_zero():
     lines = drawn(view(has_unknown_cost=True, runs=(run(cost_usd=None),)), 80, 24)
-    assert lines[3].startswith("at least $1.23  ")
+    assert lines[3].startswith("at least $1.23  1.2M tokens")
+    reserved = drawn(view(has_unknown_cost=True, reserved_usd=0.32), 80, 24)
+    assert reserved[3].startswith("at least $1.23  $0.32 reserved  ")
     assert lines[5].split() == ["fix-1", "1", "running", "12s", "3", "1200", "?", "40.0M"]
 
 

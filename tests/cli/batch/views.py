@@ -30,6 +30,7 @@ def view(**fields: Any) -> BatchView:
         "usage": Usage(1_000_000, 200_000, 34_000, 500),
         "known_cost_usd": 1.23,
         "has_unknown_cost": False,
+        "reserved_usd": 0.0,
         "tokens_per_minute": 45_200.0,
         "elapsed_s": 185.0,
         "eta_s": 260.0,

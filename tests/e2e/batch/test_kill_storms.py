@@ -6,7 +6,8 @@ import os
 import random
 import signal
 import time
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from tests.support.marked_processes import command_line, marked_pids
 from tests.support.warm_start import MARK
 from tests.support.zot_process import wait_until
 from wire import events
+from wire.batch.journal_lines import Finished
 
 if TYPE_CHECKING:
     from tests.support.messages_server import MessagesServer
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not is_available(), reason="this system has no templates")]
 TASKS = 60
+LARGEST = 5
+"""Output tokens of each answer."""
 MOST_KILLS = 20
 """Of the processes of one batch. No task can fail more often."""
 
@@ -55,15 +59,35 @@ def check_exactly_once(batch: BatchCommand) -> None:
         assert attempts == list(range(1, len(attempts) + 1))
 
 
+def check_money(zot: Zot, batch: BatchCommand) -> None:
+    """All starts have counted the same: what is known once, and each lost request once and never as known."""
+    ended = [line.outcome for line in batch.lines() if isinstance(line, Finished)]
+    assert Counter((one.id, one.attempt) for one in ended) == Counter(
+        (line.task, line.attempt) for line in batch.started()
+    )
+    lost = [one for one in ended if one.lost is not None]
+    assert all(one.cost_usd is None and one.lost.requests == 1 for one in lost if one.lost is not None)
+    status: Any = zot.run("batch", "status", "runs", "--json").json_lines[0]
+    assert status["known_cost_usd"] == pytest.approx(sum(one.known_cost_usd for one in ended), abs=1e-5)
+    assert status["usage"]["output"] == sum(one.usage.output for one in ended)
+    inputs = sum(one.lost.input_usd for one in lost if one.lost is not None)
+    assert status["reserve"] == "seen"
+    assert inputs <= status["reserved_usd"] <= inputs + len(lost) * 3 * LARGEST * 15 / 1e6 + 1e-5
+    most = sum(one.lost.at_most_usd for one in lost if one.lost is not None)
+    assert sum(one.reserved_usd for one in lost) == pytest.approx(most)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_the_batch_is_killed_again_and_again(zot: Zot, server: MessagesServer, seed: int) -> None:
-    """Ten kills each, from before the first run on to the end; with copies of the project."""
+    """Ten kills each, from before the first run on to the end; with copies of the project. Once ten answers are known
+    there is a budget, which the lost requests would use up at their `max_tokens`."""
     chance = random.Random(seed)
     batch = place(zot, server)
     flags = ("-j", "4", "--workspace", "copy", "-q")
     kills = 0
     while kills < 10:
-        with batch.start(*flags, cold=True) as running:
+        budget = ("--max-cost-usd", "3") if len(batch.finals()) > 10 else ()
+        with batch.start(*flags, *budget, cold=True) as running:
             before = len(batch.lines())
             at = before + chance.choice((0, 0, 2, 5, 9, 14, 20, 30))
             mark = (MARK, running._mark)
@@ -76,9 +100,10 @@ def test_the_batch_is_killed_again_and_again(zot: Zot, server: MessagesServer, s
             kills += 1
             wait_until(lambda: not marked_pids(*mark))  # noqa: B023
     assert kills >= 5
-    found = batch.run(*flags)
+    found = batch.run(*flags, "--max-cost-usd", "3")
     assert (found.status, found.leftovers) == (0, [])
     check_exactly_once(batch)
+    check_money(zot, batch)
     for number in set(range(0, TASKS, 3)) - set(range(0, TASKS, 5)):
         diff = (batch.rundir / batch.results()[f"t{number}"]["diff"]).read_text()
         assert [line for line in diff.splitlines() if line.startswith(("+", "-"))][2:] == [f"+{number}"]

@@ -50,10 +50,15 @@ class FakeBatch:
         tasks = [json.loads(line) for line in sys.stdin.buffer]
         for number, task in enumerate(tasks, 1):
             task.setdefault("id", str(number))
+        if "--redo=failed" in sys.argv:
+            again = [task["id"] for task in tasks if self.done.get(task["id"], {}).get("status") == "error"]
+            self.done = {name: one for name, one in self.done.items() if name not in again}
+        else:
+            again = []
         done = [task for task in tasks if task["id"] in self.done]
         say("a word before the start")
         send(type="batch_start", schema_version=1, zot_version="0", folder=str(self.folder.absolute()),
-             tasks=len(tasks), done=len(done), jobs=1, time="")  # fmt: skip
+             tasks=len(tasks), done=len(done), again=again, jobs=1, time="")  # fmt: skip
         say("a word after the start")
         left = [task for task in tasks if task["id"] not in self.done]
         while left and not self.signals:
@@ -71,6 +76,9 @@ class FakeBatch:
     def work(self, task):
         id_, (word, *words) = task["id"], task["prompt"].split()
         send(type="task_start", task=id_, attempt=1, time="")
+        if self.kept.exists():
+            lines = self.kept.read_text().splitlines(keepends=True)
+            self.kept.write_text("".join(line for line in lines if json.loads(line)["id"] != id_))
         if word == "hang":  # until a signal comes
             while not self.signals:
                 time.sleep(0.01)  # a signal ends it

@@ -46,6 +46,15 @@ def test_results_of_an_earlier_batch_come_first(fake):
     assert ids(fake("ok")) == ["1"], "the folder has more tasks than the batch"
 
 
+def test_of_tasks_that_are_run_again_the_new_results_are_given_and_the_old_ones_of_those_that_have_not_begun(fake):
+    assert ids(fake("ok", "fail", "fail", "fail")) == ["1", "2", "3", "4"]
+    batch = fake("ok", "ok", "hang", "ok", redo="failed")
+    found = [next(batch), next(batch)]
+    assert [(one.id, one.status) for one in found] == [("1", "ok"), ("2", "ok")]
+    batch.drain()
+    assert [(one.id, one.status) for one in batch] == [("4", "error")]
+
+
 def test_the_folder_that_cannot_be_read_is_named(fake):
     fake("ok").wait()
     batch = fake("ok", "ok", behaviour="cannot_be_read")

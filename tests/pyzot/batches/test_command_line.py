@@ -18,6 +18,7 @@ NOT_OPTIONS = {
     "no-progress": "by on_stderr",
     "quiet": "by on_stderr",
     "output": "the folder is an argument",
+    "resume": "a program goes on with a folder by naming it",
     "api-key": "an option, but given in the environment",
     "template": "a program makes its prompts itself",
     **dict.fromkeys(["slice", "filter", "shuffle", "seed", "limit", "shard"], "a program selects its tasks itself"),

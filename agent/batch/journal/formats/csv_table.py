@@ -27,6 +27,7 @@ COLUMNS = (
     *("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_usd"),
     *("duration_ms", "paused_ms", "requests", "rate_limited", "started", "ended", "provider", "model", "session"),
     *("exit_status", "cpu_s", "memory_peak_bytes", "setup_exit_status", "check_exit_status", "diff", "digest", "meta"),
+    "reserved_usd",
 )
 """`answer` and `meta` are JSON; an unknown cost and an exit status that there is not are empty."""
 
@@ -54,6 +55,7 @@ def _values(one: Outcome) -> list[object]:
         *(one.provider, one.model, one.session, one.exit_status, one.cpu_s, one.memory_peak_bytes),
         *(one.setup and one.setup.exit_status, one.check and one.check.exit_status, one.diff, one.digest),
         _json(msgspec.json.encode(one.meta)) if one.meta else "",
+        one.reserved_usd,
     ]
 
 

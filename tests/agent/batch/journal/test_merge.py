@@ -98,10 +98,11 @@ def test_a_task_that_was_reopened_may_be_retried_as_if_new(tmp_path, loop):
     folder = run_folder(tmp_path / "1", loop, tasks("a"), outcome("a", status=TaskStatus.CRASHED))
     journal = open_journal(folder.path, loop)
     journal.reopened("a")
+    journal.started("a", 2)
     journal.close()
     merged(tmp_path, "1")
     history = read_journal(tmp_path / "all" / "journal.jsonl").state.history("a")
-    assert (history.is_done, history.failed, history.attempts) == (False, 0, 1)
+    assert (history.is_done, history.failed, history.attempts) == (False, 0, 2)
 
 
 def test_a_merge_of_a_crashed_batch_keeps_its_interrupted_attempt(tmp_path, loop):

@@ -66,10 +66,13 @@ def test_the_first_final_outcome_counts():
     assert state.statuses() == {"error": 1}
 
 
-def test_a_reopened_task_goes_on_with_the_numbers_and_ignores_what_was_before():
+def test_a_reopened_task_keeps_its_result_until_a_new_attempt_has_started():
     before = [started(), finished(status=TaskStatus.CRASHED, final=False), started(attempt=2), finished(attempt=2)]
-    history = fold(*before, REOPENED).history("a")
-    assert (history.is_done, history.attempts, history.failed, history.is_interrupted) == (False, 2, 0, False)
+    stands = fold(*before, REOPENED).history("a")
+    assert (stands.status, stands.attempt, stands.offset, stands.attempts) == (TaskStatus.OK, 2, 3, 2)
+    assert fold(*before, REOPENED, OPENED, REOPENED).statuses() == {"ok": 1}, "also over starts that start nothing"
+    history = fold(*before, REOPENED, started(attempt=3)).history("a")
+    assert (history.is_done, history.attempts, history.failed, history.running) == (False, 3, 0, 3)
     late = fold(
         *before, REOPENED, finished(attempt=2), started(attempt=3), finished(attempt=3, status=TaskStatus.BLOCKED)
     )
@@ -110,15 +113,19 @@ def test_any_lines_leave_at_most_one_final_outcome_the_first(lines):
     first: dict[str, int] = {}
     highest: dict[str, int] = {}
     floor: dict[str, int] = {}
+    of: dict[str, int] = {}
+    """The attempts of `first`."""
     state = BatchState()
     for place, line in enumerate(lines):
         state.take(line, place)
         if isinstance(line, (Started, Finished)):
             highest[line.task] = max(highest.get(line.task, 0), line.attempt)
+        if isinstance(line, (Started, Finished)) and line.attempt > floor.get(line.task, 0) >= of.get(line.task, 9):
+            del first[line.task], of[line.task]  # the result before the reopening
         if isinstance(line, Finished) and line.final and line.attempt > floor.get(line.task, 0):
             first.setdefault(line.task, place)
+            of.setdefault(line.task, line.attempt)
         if isinstance(line, Reopened):
-            first.pop(line.task, None)
             floor[line.task] = highest.get(line.task, 0)
         assert {task: history.offset for task, history in state.tasks.items() if history.is_done} == first
     ended = [line for line in lines if isinstance(line, Finished)]

@@ -39,6 +39,7 @@ class Batch:
         self.children = []
         self.lines = defaultdict(list)
         self.told = []
+        self.free = []
         self.on_line = self._on_line
         self.pool = ModelPool(
             loop,
@@ -47,6 +48,7 @@ class Batch:
             on_line=lambda run, raw: self.on_line(run, raw),  # noqa: PLW0108  tests replace it
             on_paused=lambda run, reason: self.told.append((run, reason)),
             on_resumed=lambda run: self.told.append((run, "resumed")),
+            on_free=self.free.append,
         )
 
     def _on_line(self, run, raw):
@@ -147,6 +149,7 @@ def test_what_no_pause_helps_reaches_the_run(batch, line):
     one.ask("a", say=[line])
     one.until_final("a")
     assert one.lines["a"][0]["message"] == line["message"]
+    assert one.free == ["a"], "the provider has refused it"
 
 
 def test_a_limit_in_mid_reply_reaches_the_run(batch):
@@ -154,6 +157,15 @@ def test_a_limit_in_mid_reply_reaches_the_run(batch):
     one.ask("a", say=[START, REFUSED])
     one.until_final("a")
     assert one.types("a") == ["message_start", "error"]
+    assert one.free == []
+
+
+@pytest.mark.parametrize("kind", ["dropped", "timeout"])
+def test_a_request_without_any_word_of_the_provider_is_not_known_to_be_free(batch, kind):
+    one = batch()
+    one.ask("a", say=[{**REFUSED, "kind": kind, "status": None}])
+    one.until_final("a")
+    assert one.free == []
 
 
 def test_a_worker_that_dies_is_the_reason_of_its_request_alone(batch):
@@ -164,6 +176,7 @@ def test_a_worker_that_dies_is_the_reason_of_its_request_alone(batch):
     error = one.lines["a"][-1]
     assert (error["kind"], error["message"]) == ("worker", "the model worker ended (exit 3): no luck")
     assert error["id"] == "a.1"
+    assert one.free == []
     assert one.types("b") == ["message_start", "final"]
     one.ask("a", 2)
     one.until_final("a")
@@ -190,7 +203,6 @@ def test_a_run_that_ends_in_mid_reply_has_its_worker_killed(batch):
     one = batch(jobs=1)
     one.ask("a", say=[START], then="hang")
     one.until(lambda: one.types("a") == ["message_start"])
-    assert one.pool.reserve("a").output_tokens == 100
     one.ask("b")
     assert one.pool.forget("a").requests == 1
     one.until_final("b")
@@ -198,7 +210,7 @@ def test_a_run_that_ends_in_mid_reply_has_its_worker_killed(batch):
     assert one.children[0].exit.code == -9
     assert len(one.children) == 2
     assert one.types("a") == ["message_start"]
-    assert one.pool.reserve("a") is None
+    assert one.free == [], "the provider has worked for it"
 
 
 def test_a_request_that_waits_is_dropped_with_its_run(batch):
@@ -212,6 +224,7 @@ def test_a_request_that_waits_is_dropped_with_its_run(batch):
     one.until_final("c")
     assert one.lines["b"] == []
     assert one.pool.counters("b").requests == 0
+    assert one.free == ["b"], "it was never sent"
 
 
 def test_no_requests_are_sent_while_the_user_pauses(batch):
@@ -233,6 +246,7 @@ def test_a_worker_that_cannot_be_started_fails_the_request(batch):
     one = batch(start=start)
     one.ask("a")
     assert one.lines["a"][0]["message"] == "the model worker could not be started: no such program"
+    assert one.free == ["a"]
 
 
 def test_a_request_beyond_the_limit_is_not_sent(batch, monkeypatch):
@@ -240,6 +254,7 @@ def test_a_request_beyond_the_limit_is_not_sent(batch, monkeypatch):
     one = batch()
     one.ask("a", system="x" * 1_000)
     assert one.lines["a"][0]["message"] == "the conversation makes a request of more than 1000 bytes"
+    assert one.free == ["a"]
 
 
 def test_what_is_wrong_with_a_request_is_said_to_its_run(batch):
@@ -247,6 +262,7 @@ def test_what_is_wrong_with_a_request_is_said_to_its_run(batch):
     one.ask("a", configure=[])
     assert one.lines["a"][0]["message"].startswith("the request of the run is not valid: ")
     assert one.lines["a"][0]["id"] == "a.1"
+    assert one.free == ["a"]
 
 
 def test_runs_with_another_key_get_another_worker(batch):

@@ -44,7 +44,7 @@ class Listener:
     def run_asked(self, run: RunProcess, request: link.Request) -> None:
         self.requests.append(request)
 
-    def run_cancelled(self, run: RunProcess, cancel: link.Cancel) -> None: ...
+    def run_cancelled(self, run: RunProcess) -> None: ...
 
     def run_is_behind(self, run: RunProcess, is_behind: bool) -> None:
         self.pace.append(is_behind)
@@ -140,7 +140,18 @@ def test_the_cost_of_a_request_in_flight_is_reserved(place: Place) -> None:
     outcome = place.end()
     assert outcome.cost_usd is None
     assert outcome.known_cost_usd == 0.01
-    assert outcome.reserved_usd >= 1000 * 15 / 1e6
+    assert outcome.lost is not None
+    assert (outcome.lost.requests, outcome.lost.max_tokens) == (1, 1000)
+    assert 1000 * 15 / 1e6 <= outcome.reserved_usd <= 0.016
+
+
+def test_a_request_that_was_refused_is_not_lost(place: Place) -> None:
+    run = place.run("usage 7 ask 1000")
+    assert place.loop.run_until(lambda: len(place.listener.requests) == 2, place.loop.clock() + PATIENCE_S)
+    run.request_was_free()
+    run.kill(Verdict(TaskStatus.CRASHED, "for the test"))
+    outcome = place.end()
+    assert (outcome.cost_usd, outcome.reserved_usd, outcome.lost) == (0.01, 0.0, None)
 
 
 def test_a_run_over_its_time_is_told_to_end(place: Place) -> None:

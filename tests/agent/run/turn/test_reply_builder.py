@@ -127,6 +127,20 @@ def test_an_aborted_reply_is_the_text_so_far(pieces, withhold):
     assert (records == []) == (withhold or not pieces)
 
 
+@pytest.mark.parametrize(("told", "output"), [(4, 250), (400, 400)])
+def test_a_reply_that_broke_off_counts_at_least_what_has_arrived(told, output):
+    arrived = [
+        {"type": "message_start", "usage": {**USAGE, "output": told}},
+        {"type": "thinking_delta", "delta": "t" * 300},
+        delta("x" * 500),
+        {"type": "tool_use_args", "call_id": "t1", "delta": "a" * 200},
+    ]
+    broken, _records = reply_of(*arrived, failure("dropped", content=[TEXT], usage={**USAGE, "output": told}))
+    assert (broken.reply.usage, broken.reply.is_complete) == ({**USAGE, "output": output}, False)
+    aborted, _records = reply_of(*arrived)
+    assert aborted.abort("enough").usage == {**USAGE, "output": output}
+
+
 @pytest.mark.parametrize(
     ("line", "passing"),
     [

@@ -57,14 +57,18 @@ def test_extensions_are_summed_over_all_attempts(batch):
     assert (lint.name, lint.runs) == ("lint", 1)
 
 
-def test_a_result_that_was_reopened_counts_no_more(batch):
+def test_a_result_that_was_reopened_counts_until_a_new_attempt_has_started(batch):
     written = batch("a")
     written.open()
     written.run("a", TaskStatus.TIMEOUT)
     written.journal.reopened("a")
-    written.close()
+    written.journal.sync()
     (task,) = read(written).tasks
-    assert (task.state, task.final, task.has_failed) == (State.NOT_RUN, None, False)
+    assert (task.state, task.has_failed) == (TaskStatus.TIMEOUT, True)
+    written.start("a", 2)
+    written.kill()
+    (task,) = read(written).tasks
+    assert (task.state, task.final, task.has_failed) == (State.INTERRUPTED, None, False)
     written.open()
     written.run("a", attempt=2)
     written.close()

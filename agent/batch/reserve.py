@@ -1,0 +1,71 @@
+"""Counts the requests of a batch whose cost is unknown, by the rule of `--reserve`. Pure.
+
+`none` counts nothing, `worst` their input and all of their `max_tokens`. `seen` counts their input, and of each reply
+at most `TIMES` the largest answer of the batch once `KNOWN` answers are known; until then it counts as `worst`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from wire.batch.outcome import Lost
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent.batch.journal.glance import OutcomeGlance
+    from wire.batch.outcome import Outcome
+
+Rule = Literal["none", "seen", "worst"]
+RULES: tuple[Rule, ...] = get_args(Rule)
+DEFAULT: Rule = "seen"
+KNOWN = 10
+TIMES = 3
+NOTHING = Lost()
+
+
+def rule_in(settings: Mapping[str, Any]) -> Rule:
+    """The rule of the last start, from the settings in `batch.json`; the default if they do not tell one."""
+    flags = settings.get("flags")
+    given = flags.get("reserve") if isinstance(flags, dict) else None
+    return next((rule for rule in RULES if rule == given), DEFAULT)
+
+
+def reserve_usd(lost: Lost, cap: int | None) -> float:
+    """US dollars that count for lost requests if the reply of each has at most `cap` tokens; None: its `max_tokens`.
+    Replies count at least as much as has arrived of them."""
+    if cap is None or not lost.max_tokens:
+        return lost.at_most_usd
+    tokens = min(lost.max_tokens, max(lost.received, cap * lost.requests))
+    return lost.input_usd + lost.output_usd * tokens / lost.max_tokens
+
+
+class Reserve:
+    """The lost requests of all attempts, and the largest answer, which decides how much they count."""
+
+    def __init__(self) -> None:
+        self._lost: list[Lost] = []
+        self._answers = self._largest = 0
+        self._cap: int | None = None
+        """The cap for which `_sum` is the reserve of the first `_summed` of `_lost`."""
+        self._sum = 0.0
+        self._summed = 0
+
+    def add(self, outcome: Outcome | OutcomeGlance) -> None:
+        """One attempt more. A journal of an earlier version tells only the most that its lost requests have cost."""
+        self._answers += outcome.answers
+        self._largest = max(self._largest, outcome.largest_answer)
+        if outcome.cost_usd is None and (outcome.lost or outcome.reserved_usd):
+            self._lost.append(outcome.lost or Lost(input_usd=outcome.reserved_usd))
+
+    def usd(self, rule: Rule, more: Lost = NOTHING) -> float:
+        """US dollars; `more` are lost requests of runs that have not ended."""
+        if rule == "none":
+            return 0.0
+        cap = None if rule == "worst" or self._answers < KNOWN else TIMES * self._largest
+        if cap != self._cap:
+            self._cap, self._sum, self._summed = cap, 0.0, 0
+        for lost in self._lost[self._summed :]:  # this is asked before each start: only new ones are added
+            self._sum += reserve_usd(lost, cap)
+        self._summed = len(self._lost)
+        return round(self._sum + reserve_usd(more, cap), 6)
