@@ -181,14 +181,13 @@ class ExtensionNotice(Event):
         "error_handling",
         "summary",
     ]
-    """exited: it ended, and is started again if the message says so; failed: it is given up; blocked: a guard refused
-    or withheld something; no_verdict: a guard gave no answer that can be read; remark: a guard gave a reason without a
-    block; asked: a guard wants a person to decide, and the message says whether it was refused; context: a guard adds
-    a text for the model; error_handling: a guard says what to do about an error; summary: a guard sums up the
-    session."""
+    """exited: it ended, the message says whether it is started again; failed: it is given up; blocked: a guard refused
+    or withheld something; no_verdict: a guard gave no readable answer; remark: a guard gave a reason without a block;
+    asked: a guard wants a person to decide, the message says whether it was refused; context: a guard adds a text for
+    the model; error_handling: a guard decides about an error; summary: a guard sums up the session."""
     message: str
-    """One line that a person can act on. With `blocked` and `asked` it has the whole reason, up to 10,000 characters; a
-    message that was cut ends in ` …`."""
+    """One line that a person can act on; for `blocked` and `asked` the whole reason, at most 10,000 characters. A cut
+    message ends in ` …`."""
 
 
 class Retry(Event):
@@ -209,9 +208,8 @@ class Retry(Event):
 
 
 class CompactStart(Event):
-    """The conversation has become too long, and the model is asked for a summary of its older messages. `usage` and
-    `compact_done` follow. If a `turn_start` or the end of the prompt comes instead, there is no summary, and the
-    messages are as they were."""
+    """The conversation is too long, and the model is asked for a summary of its older messages. `usage` and
+    `compact_done` follow; a `turn_start` or the end of the prompt instead means that the messages stay as they were."""
 
     type: ClassVar[str] = "compact_start"
     trigger: Literal["window", "too_long"]
@@ -317,8 +315,8 @@ class Result(Event):
     answer: Any = None
     """None without `--output-schema`, and when the final text does not fit it. The JSON of that text."""
     sent: tuple[SentPrompt, ...] | None = None
-    """The prompts of extensions that have run after the user's, in their order; absent if there was none. `steps`,
-    `usage` and `cost_usd` of the result count them, its other fields do not. In rpc each has a `result` of its own."""
+    """The prompts of extensions that ran after the user's, in their order; absent if none did. Only `steps`, `usage`
+    and `cost_usd` of the result count them. In rpc each has a `result` of its own."""
     error_kind: str | None = None
     """Of the failed request that ended the prompt, else absent: `authentication`, `rate_limit`, `overloaded`, `server`,
     `invalid_request`, `too_long`, `too_large`, `connection`, `dropped`, `timeout`, `protocol`, `worker`, `cassette`."""

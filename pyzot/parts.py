@@ -87,8 +87,7 @@ class Cost(Part):
     unexpected_exits: int | None = None
     """Of `exits`, crashes, ends by itself, hangs and limits; null in streams of older versions."""
     exits_by_host: int | None = None
-    """Of `unexpected_exits`, those that the host decided on: it was over a limit, hung, or broke its protocol; null in
-    streams of older versions."""
+    """Of `unexpected_exits`, those for a limit, a hang or a broken protocol; null in streams of older versions."""
 
 
 class SentPrompt(Part):

@@ -1,14 +1,13 @@
 """The agent's event stream: what `--json` prints and what rpc clients receive, one JSON object per line.
 
-Fields and order are zot's, so readers written for it work unchanged. They can ignore the record types that are ours:
-`session` (always first), `extension`, `retry`, `compact_start`, the records of commands, notes and panels of
-extensions, and `result` (last but one; `done` is last). Every field of zot is present, but for `turn_end.error`, and
-`cost_usd` where a price is not known.
+Fields and order are zot's, so its readers work unchanged. They can ignore the types that are ours: `session` (always
+first), `extension`, `retry`, `compact_start`, commands, notes and panels of extensions, and `result` (`done` follows).
+Every field of zot is present, but for `turn_end.error`, and `cost_usd` where a price is not known.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import Raw
@@ -198,14 +197,13 @@ class Extension(Record, frozen=True, tag="extension"):
         "started", "exited", "restarted", "reloaded", "failed", "blocked", "no_verdict", "limit", "late", "warning",
         "remark", "asked", "context", "error_handling", "summary",
     ]  # fmt: skip
-    """exited: it ended, and is started again if the message says so; failed: it is given up; blocked: a guard refused
-    or withheld something; no_verdict: a guard gave no answer that can be read; remark: a guard gave a reason without a
-    block; asked: a guard wants a person to decide, and the message says whether it was refused; context: a guard adds
-    a text for the model; error_handling: a guard says what to do about an error; summary: a guard sums up the
-    session."""
+    """exited: it ended, the message says whether it is started again; failed: it is given up; blocked: a guard refused
+    or withheld something; no_verdict: a guard gave no readable answer; remark: a guard gave a reason without a block;
+    asked: a guard wants a person to decide, the message says whether it was refused; context: a guard adds a text for
+    the model; error_handling: a guard decides about an error; summary: a guard sums up the session."""
     message: str
-    """One line that a person can act on. With `blocked` and `asked` it has the whole reason, up to 10,000 characters; a
-    message that was cut ends in ` …`."""
+    """One line that a person can act on; for `blocked` and `asked` the whole reason, at most 10,000 characters. A cut
+    message ends in ` …`."""
 
 
 class Retry(Record, frozen=True, tag="retry"):
@@ -225,9 +223,8 @@ class Retry(Record, frozen=True, tag="retry"):
 
 
 class CompactStart(Record, frozen=True, tag="compact_start"):
-    """The conversation has become too long, and the model is asked for a summary of its older messages. `usage` and
-    `compact_done` follow. If a `turn_start` or the end of the prompt comes instead, there is no summary, and the
-    messages are as they were."""
+    """The conversation is too long, and the model is asked for a summary of its older messages. `usage` and
+    `compact_done` follow; a `turn_start` or the end of the prompt instead means that the messages stay as they were."""
 
     trigger: Literal["window", "too_long"]
     """As in `compact_done`, which has no such record before it if it was asked for."""
@@ -335,8 +332,7 @@ class Cost(msgspec.Struct, frozen=True):
     unexpected_exits: int | None = None
     """Of `exits`, crashes, ends by itself, hangs and limits; null in streams of older versions."""
     exits_by_host: int | None = None
-    """Of `unexpected_exits`, those that the host decided on: it was over a limit, hung, or broke its protocol; null in
-    streams of older versions."""
+    """Of `unexpected_exits`, those for a limit, a hang or a broken protocol; null in streams of older versions."""
 
 
 class SentPrompt(msgspec.Struct, frozen=True):
@@ -373,8 +369,8 @@ class Result(Record, frozen=True, tag="result"):
     answer: Raw | msgspec.UnsetType = msgspec.UNSET
     """Absent without `--output-schema`, and when the final text does not fit it. The JSON of that text."""
     sent: tuple[SentPrompt, ...] | msgspec.UnsetType = msgspec.UNSET
-    """The prompts of extensions that have run after the user's, in their order; absent if there was none. `steps`,
-    `usage` and `cost_usd` of the result count them, its other fields do not. In rpc each has a `result` of its own."""
+    """The prompts of extensions that ran after the user's, in their order; absent if none did. Only `steps`, `usage`
+    and `cost_usd` of the result count them. In rpc each has a `result` of its own."""
     error_kind: str | msgspec.UnsetType = msgspec.UNSET
     """Of the failed request that ended the prompt, else absent: `authentication`, `rate_limit`, `overloaded`, `server`,
     `invalid_request`, `too_long`, `too_large`, `connection`, `dropped`, `timeout`, `protocol`, `worker`, `cassette`."""
@@ -399,8 +395,3 @@ def encode(record: Record) -> bytes:
 def decode(line: bytes) -> AnyRecord:
     """Raises `msgspec.DecodeError`, which names the wrong field."""
     return _decoder.decode(line)
-
-
-def to_builtins(record: Record) -> dict[str, Any]:
-    """The record as plain dicts and lists."""
-    return msgspec.json.decode(encode(record), type=dict[str, Any])

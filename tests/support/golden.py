@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,11 @@ def lines(text: str) -> str:
 
 def shape(outcome: Outcome) -> list[str]:
     """The types only, where the content is not the point."""
-    return [events.to_builtins(record)["type"] for record in outcome.records]
+    return [_type(record) for record in outcome.records]
+
+
+def _type(record: events.Record) -> str:
+    return str(json.loads(events.encode(record))["type"])
 
 
 def _line(record: events.Record) -> str:  # noqa: C901  one arm for each record
@@ -70,7 +75,7 @@ def _line(record: events.Record) -> str:  # noqa: C901  one arm for each record
             rest += f": {record.reason}" if record.reason else ""
         case _:
             rest = ""
-    return f"{events.to_builtins(record)['type']} {rest}".rstrip()
+    return f"{_type(record)} {rest}".rstrip()
 
 
 def _content(blocks: Any) -> str:

@@ -133,8 +133,3 @@ def test_every_status_has_an_exit_code_of_its_own_with_a_meaning():
     assert (Status.OK.exit_code, Status.ERROR.exit_code, Status.USAGE.exit_code) == (0, 1, 2)
     assert Status.INTERRUPTED.exit_code == 130
     assert all(meaning for _, meaning in EXIT_CODES.values())
-
-
-def test_to_builtins_is_the_line():
-    record = events.ToolCall("t", "read", Raw(b'{"path":"x"}'))
-    assert events.to_builtins(record) == json.loads(encode(record))
