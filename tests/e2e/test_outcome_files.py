@@ -35,7 +35,7 @@ def test_file_object_and_summary_have_the_text_that_the_guards_let_through(zot, 
     (line,) = outcome.stdout.splitlines()
     result = msgspec.json.decode(line, type=events.Result)
     assert (result.status, result.text + "\n") == ("ok", printed.text)
-    left_out = {"answer", "sent"}  # no --output-schema, no prompt of an extension
+    left_out = {"answer", "sent", "error_kind"}  # no --output-schema, no prompt of an extension, no failure
     assert json.loads(line).keys() == {"type", *events.Result.__struct_fields__} - left_out
     assert answer.read_bytes() == printed.stdout
 

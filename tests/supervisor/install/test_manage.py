@@ -203,7 +203,7 @@ def test_a_name_means_the_extension_or_its_folder(here):
     assert named("same", everything).folder.name == "same"
     assert named("a", everything).folder.name == "a"
     assert named("y", everything).folder.name == "x", "the manifest's name goes before the folder's"
-    with pytest.raises(MisuseError, match=r"more than once: .*project\), .*global\); add --project or --global"):
+    with pytest.raises(MisuseError, match=r"more than once: .*project\), .*user\); add --project or --global"):
         named("todo", everything)
     assert named("todo", installed(here, [Scope.PROJECT])).scope is Scope.PROJECT
     with pytest.raises(MisuseError, match="did you mean 'guard'"):

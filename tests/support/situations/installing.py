@@ -48,7 +48,7 @@ def changed_since(stage: Stage) -> str:
 def writes_while_it_starts(stage: Stage) -> str:
     of_the_project(stage)
     hello = '{"type":"hello","name":"desk"}'
-    stage.file(".zot/extensions/desk/run", f"#!/bin/sh\ntouch cache\necho '{hello}'\nexec cat\n")
+    stage.file(".zot/extensions/desk/run", f"#!/bin/sh\ntouch extension.json\necho '{hello}'\nexec cat\n")
     stage.zot.run("ext", "trust", "desk", "--yes")
     return stage.answered().stderr
 

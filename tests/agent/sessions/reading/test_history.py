@@ -51,7 +51,7 @@ def test_the_last_summary_is_shown_and_exported(tmp_path):
     history = read_history(path)
     assert history.summary == export_record(history).summary == "new\n<b>words"
     assert list(lines_of(history, full=False, style=False))[3:6] == ["summary", "new", "<b>words"]
-    assert "## Summary\n\nnew\n\\<b>words" in export_markdown(history)
+    assert "## Summary\n\nnew\n&lt;b>words" in export_markdown(history)
     assert "<h2>Summary</h2>" in export_html(history)
     assert "&lt;b&gt;words" in export_html(history)
     assert history.fault_count == 0
