@@ -12,7 +12,7 @@ FUZZ_INPUTS ?= 1000000
 help:
 	@echo "make demo       set up, then show a complete run (no key needed)"
 	@echo "make test       set up, then check everything and run the tests"
-	@echo "make test-slow  run what make test leaves out: kill storms, benchmarks, a soak, more examples of each property"
+	@echo "make test-slow  run what make test leaves out: kill storms, floods, benchmarks, a soak, more examples of each property"
 	@echo "make mcp-servers  install four published MCP servers, which test-slow then talks to"
 	@echo "make copilot-sdk  install the oldest and the newest SDK of Copilot extensions, which tests then run"
 	@echo "make copilot-nodes  install other versions of Node, with which tests start Copilot extensions (Linux, 0.4 GB)"

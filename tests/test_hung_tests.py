@@ -12,6 +12,8 @@ from tests.support.nested_pytest import run_pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow  # each starts a pytest of its own
+
 HANGING = """
 import select, signal, subprocess
 from pathlib import Path

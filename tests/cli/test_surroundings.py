@@ -45,6 +45,7 @@ def test_packages_of_the_project_with_our_names_are_not_imported(namesakes, entr
     outcome.check(Status.OK)
 
 
+@pytest.mark.slow
 def test_packages_of_the_project_do_not_disturb_the_model_worker(namesakes, server):
     from tests.support.messages_server import text_reply
 

@@ -208,6 +208,7 @@ def test_a_client_that_leaves_early_is_no_error(zot, folders):
     assert (outcome.status, outcome.stderr, outcome.leftovers) == (0, "", [])
 
 
+@pytest.mark.slow
 def test_a_client_that_does_not_read_is_not_waited_for(zot, folders):
     """More answers than the server keeps: it ends, stops its extensions, and says why."""
     with McpClient(zot, *flags(folders)) as client:

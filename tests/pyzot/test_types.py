@@ -24,6 +24,7 @@ def test_mypy_finds_the_mistakes_of_a_program_and_no_others():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_pyright_finds_the_same(tmp_path):
     if (pyright := shutil.which("pyright")) is None:
         pytest.skip("no pyright here")

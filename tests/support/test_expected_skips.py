@@ -14,6 +14,8 @@ from tests.support.warm_start import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow  # each starts a pytest of its own
+
 TESTS = """
 import pytest
 

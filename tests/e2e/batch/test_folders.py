@@ -183,11 +183,10 @@ def test_a_full_folder_stops_the_batch_which_goes_on_with_more_room(zot: Zot, se
     assert program == "PROGRAM"
     found = batch.run("-j", "4", "-q", command=[*mounted, "/bin/sh", "-c", script, "sh", *zot.command])
     assert found.status == 0, found.stderr
-    _, first, status, again, *_ = found.stderr.splitlines()
+    _, first, status, *_ = found.stderr.splitlines()
     assert "No space left on device" in first
     assert "all runs are stopped: make room, and start the batch again to go on" in first
     assert status == "first: 1"
-    assert "had been started and had not ended: run again" in again
     batch.rundir = zot.cwd / "kept"
     assert batch.finals() == dict.fromkeys(ids, 1)
     assert {one["status"] for one in batch.results().values()} == {"ok"}

@@ -66,6 +66,7 @@ def begun(batch: BatchCommand, task: str) -> list[Outcome]:
     return [attempt for attempt in batch.attempts(task) if attempt.status is not TaskStatus.INTERRUPTED]
 
 
+@pytest.mark.slow
 def test_a_task_that_harms_its_run_harms_no_other(zot: Zot, server: MessagesServer) -> None:
     batch = BatchCommand(zot, server)
     tasks = {f"good{number}": f"prompt {number}" for number in range(6)}

@@ -78,6 +78,7 @@ def healthy(host: Host) -> Iterator[None]:
     assert host.said_of("healthy") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flood", FLOODS)
 def test_a_flood_does_not_starve_others_and_is_kept_nowhere(host: Host, flood: str):
     descriptor, data = FLOODS[flood]
@@ -167,6 +168,7 @@ for frame in frames():
 """
 
 
+@pytest.mark.slow
 def test_a_flood_of_stderr_is_bounded_on_disk_and_in_memory(host: Host) -> None:
     """The disk is looked at during the flood, each time that another extension has answered."""
     host.write("pourer", POUR, limits={"log_mb": LOG_MIB}, timeouts={"tool_call": 300})

@@ -125,6 +125,7 @@ def test_the_state_of_a_writer_is_that_of_a_reader(tmp_path, loop):
     )
 
 
+@pytest.mark.slow
 def test_the_torn_tail_is_cut_aside_at_every_byte_of_the_last_lines(tmp_path, loop):
     ran(tmp_path, loop, outcome("a"), outcome("b"))
     path, torn = tmp_path / "journal.jsonl", tmp_path / "journal.torn"

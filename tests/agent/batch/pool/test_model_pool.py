@@ -287,6 +287,7 @@ def test_idle_workers_end_but_for_one(batch, monkeypatch):
     assert len(one.children) == 3
 
 
+@pytest.mark.slow
 def test_a_worker_is_not_read_while_its_run_does_not_read(batch):
     count = 50_000
     one = batch(jobs=1)
