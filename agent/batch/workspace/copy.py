@@ -50,8 +50,9 @@ class Workspace(msgspec.Struct, frozen=True):
 
 def make_workspace(cwd: str | Path, folder: Path, name: str) -> Workspace:
     """Copies the folder `cwd`, with hidden files and `.git`, to `folder/workspaces/NAME`, where `folder` is that of the
-    batch. It is not copied itself if it lies in `cwd`. What is there from an earlier attempt is deleted. Links stay
-    links; pipes, sockets and devices are skipped. Raises `WorkspaceError`."""
+    batch. Neither that one is copied if it lies in `cwd`, nor what is in the folders of other batches. A workspace of
+    an earlier attempt is deleted. Links stay links; pipes, sockets and devices are skipped. Raises
+    `WorkspaceError`."""
     source = os.path.realpath(cwd)
     rundir = os.path.realpath(folder)
     if source == rundir or source.startswith(rundir + os.sep):
@@ -60,7 +61,7 @@ def make_workspace(cwd: str | Path, folder: Path, name: str) -> Workspace:
     try:
         make_own_folder(workspaces)
         here = os.stat(rundir)
-        tree = scan(source, {(here.st_dev, here.st_ino)})
+        tree = scan(source, (here.st_dev, here.st_ino))
         snapshot, skipped = _snapshot(tree, source, workspaces)
         path = workspaces / name
         unfinished = workspaces / f".{name}{UNFINISHED}"

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-
 SPECIAL = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device"}
 """The kinds that git does not know, for people."""
+OF_A_BATCH = frozenset({"batch.json", "journal.jsonl"})
+"""Names that the folder of every batch has. With its workspaces it would be copied into each copy."""
 Skipped = dict[str, str]
 """Paths relative to the folder, with the reason for each."""
 
@@ -48,9 +46,9 @@ class Tree(msgspec.Struct, frozen=True):
     """What cannot be listed or copied."""
 
 
-def scan(root: str, leave_out: Collection[tuple[int, int]] = ()) -> Tree:
-    """All that is in the folder. `leave_out` has folders, by device and inode, that do not count. Raises `OSError` if
-    the folder itself cannot be listed."""
+def scan(root: str, rundir: tuple[int, int] | None = None) -> Tree:
+    """All that is in the folder. With `rundir`, the device and inode of a batch's folder, that folder does not count,
+    nor does anything in the folders of other batches. Raises `OSError` if the folder itself cannot be listed."""
     entries: list[Entry] = []
     skipped: Skipped = {}
     waiting = [""]
@@ -64,10 +62,13 @@ def scan(root: str, leave_out: Collection[tuple[int, int]] = ()) -> Tree:
                 raise
             skipped[folder] = error.strerror or "cannot be listed"
             continue
+        if rundir is not None and folder and OF_A_BATCH.issubset(names):
+            skipped[folder] = "the folder of another batch"
+            continue
         for name in names:
             path = os.path.join(folder, name)
             try:
-                entry = _entry(root, path, leave_out)
+                entry = _entry(root, path, rundir)
             except OSError as error:
                 skipped[path] = error.strerror or "cannot be read"
                 continue
@@ -80,11 +81,11 @@ def scan(root: str, leave_out: Collection[tuple[int, int]] = ()) -> Tree:
     return Tree(entries, skipped)
 
 
-def _entry(root: str, path: str, leave_out: Collection[tuple[int, int]]) -> Entry | str | None:
+def _entry(root: str, path: str, rundir: tuple[int, int] | None) -> Entry | str | None:
     """None for what does not count; a text for what is neither file, folder nor link."""
     whole = os.path.join(root, path)
     found = os.lstat(whole)
-    if (found.st_dev, found.st_ino) in leave_out:
+    if (found.st_dev, found.st_ino) == rundir:
         return None
     kind = stat.S_IFMT(found.st_mode)
     if kind not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):

@@ -90,6 +90,17 @@ def test_a_patch_is_written_through_no_link_and_for_the_user_alone(project, rund
     assert modes == [0o600, 0o700, 0o700]
 
 
+def test_the_folders_of_other_batches_are_copied_without_what_is_in_them(project, rundir):
+    for name in ("batch.json", "journal.jsonl", "workspaces/a/main.py"):
+        path = project / "src" / "runs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+    made = make_workspace(project, rundir, "a")
+    assert made.notes == (f"{project}: not copied: src/runs: the folder of another batch",)
+    assert list((made.path / "src" / "runs").iterdir()) == []
+    assert save_diff(made, rundir, "a") == ""
+
+
 def test_a_folder_inside_that_of_the_batch_is_refused(rundir):
     for folder in (rundir, rundir / "workspaces"):
         with pytest.raises(WorkspaceError, match="it lies in the folder of the batch"):
