@@ -261,7 +261,7 @@ class Host:
         if self._watching is not None:
             self._watching.stop()
         try:
-            # Nobody waits for an extension that has not said hello yet: whoever wanted the host has asked it to stop.
+            # An extension that has not said hello by now is not missed: whoever wanted the host has asked it to stop.
             self.supervisor.stop(at_once=self.phase is Phase.CUT_SHORT, wanted_all=False)
         finally:
             if self.phase is not Phase.CUT_SHORT:

@@ -103,6 +103,8 @@ class Error(msgspec.Struct, tag="error"):
     content: Content = []
     usage: Counts | None = None
     limits: Limits | None = None
+    unanswered: bool = False
+    """Whether the server may have worked for the request, although no answer has come."""
 
 
 class Retry(msgspec.Struct, tag="retry"):

@@ -152,10 +152,16 @@ def fault_of_connection(error: BaseException | None) -> ConnectionFault:
     return ConnectionFault.OTHER
 
 
+UNANSWERED = (ErrorKind.CONNECTION, ErrorKind.TIMEOUT, ErrorKind.DROPPED)
+GATEWAY_TIMEOUTS = (504, 524)
+"""HTTP statuses of a gateway that has had no answer from the server behind it."""
+
+
 class ModelError(Exception):
     """There is no complete reply. The attributes are fields of the `error` line; `retry_after` is in seconds.
     `should_retry` is what the server says of a second try; None if it says nothing. `limits` is what the headers say of
-    rate limits; None if there were none."""
+    rate limits; None if there were none. `is_unanswered` says that the server may have worked for the request, although
+    no answer has come; with `is_unsent` it has not got the request."""
 
     def __init__(
         self,
@@ -167,6 +173,7 @@ class ModelError(Exception):
         should_retry: bool | None = None,
         fault: ConnectionFault | None = None,
         limits: Mapping[str, Any] | None = None,
+        is_unsent: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind = kind
@@ -175,6 +182,7 @@ class ModelError(Exception):
         self.should_retry = should_retry
         self.fault = fault
         self.limits = limits
+        self.is_unanswered = not is_unsent and (kind in UNANSWERED or status in GATEWAY_TIMEOUTS)
 
 
 def too_large(bound: str) -> ModelError:

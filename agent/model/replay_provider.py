@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agent.model.provider import Line, Provider
     from supervisor.process.teardown import Stoppable
 
-NOT_IN_A_CASSETTE = ("id", "advice", "limits")
+NOT_IN_A_CASSETTE = ("id", "advice", "limits", "unanswered")
 """Fields of a line. Advice and rate limits are about the access of the one who recorded."""
 
 

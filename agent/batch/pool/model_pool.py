@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
 TELL_AFTER_S = 0.2
 """Seconds. A shorter wait is no pause."""
-UNHEARD = frozenset({"dropped", "timeout", "worker"})
-"""Kinds of errors after which nobody can tell whether the provider has worked for the request."""
 TOO_LARGE_AFTER = 3
 """Refusals of a request that takes more than the whole limit, before its run gets the refusal."""
 
@@ -270,7 +268,7 @@ class ModelPool:
             self._refuse(lease, line)
             return
         elif kind in TERMINAL:
-            if kind == "error" and lease.state is LeaseState.SENT and line["kind"] not in UNHEARD:
+            if kind == "error" and lease.state is LeaseState.SENT and not line.get("unanswered"):
                 self._on_free(lease.run)
             self._close(lease)
             lease.throttle.finished(now, lease.id, line.get("usage"))

@@ -96,6 +96,8 @@ class RunProcess:
         self.facts = RunFacts()
         self.requests = 0
         """To the model, so far."""
+        self._free = 0
+        """Requests to the model that cost nothing: never sent, or refused."""
         self.why_paused = ""
         self.never_began = False
         """Whether its process could not be started."""
@@ -112,8 +114,6 @@ class RunProcess:
         self._link: RunLink | None = None
         self._files: RunFiles | None = None
         self._verdict: Verdict | None = None
-        self._free = 0
-        """Of these, those that cost nothing: never sent, or refused."""
         self.said: link.Ended | None = None
         self._exit: ExitStatus | None = None
         self._leader: Identity | None = None

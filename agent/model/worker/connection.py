@@ -106,10 +106,12 @@ class Connection:
                 limits=limits(headers),
             ) from error
         except anthropic.APITimeoutError as error:
-            raise ModelError(ErrorKind.TIMEOUT, self._timeout(error.__cause__)) from error
+            message = self._timeout(error.__cause__)
+            raise ModelError(ErrorKind.TIMEOUT, message, is_unsent=_is_unsent(error.__cause__)) from error
         except (anthropic.APIConnectionError, httpx2.TransportError) as error:  # the latter: in the body of an error
             message = f"connection to {self._host()} failed: {error.__cause__ or error}"
-            raise ModelError(ErrorKind.CONNECTION, message, fault=fault_of_connection(error)) from error
+            fault, is_unsent = fault_of_connection(error), _is_unsent(error.__cause__)
+            raise ModelError(ErrorKind.CONNECTION, message, fault=fault, is_unsent=is_unsent) from error
         except (TypeError, ValueError) as error:
             raise ModelError(ErrorKind.INVALID_REQUEST, str(error)) from error
         except Exception as error:
@@ -214,6 +216,14 @@ def _bound_error_body(response: httpx2.Response) -> None:
             whole.close()
 
     response.stream = Start()
+
+
+def _is_unsent(error: BaseException | None) -> bool:
+    """Whether a request has failed before the server can have got it."""
+    import httpx2
+
+    never_sent = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
+    return isinstance(error, (*never_sent, httpx2.LocalProtocolError, httpx2.UnsupportedProtocol))
 
 
 def _said(body: object) -> str:

@@ -13,6 +13,7 @@ from tests.support.batch_command import BatchCommand
 from tests.support.batch_place import BatchPlace, tasks
 from tests.support.messages_server import text_reply
 from tests.support.messages_server.replies import (
+    drop_before_headers,
     drop_midway,
     events_reply,
     http_error,
@@ -127,6 +128,17 @@ def test_a_reply_that_breaks_off_is_no_known_cost(zot: Zot, server: MessagesServ
     assert used.is_partial
     assert used.cumulative.is_partial
     assert used.output == result["lost"]["received"]
+
+
+@pytest.mark.skipif(not is_available(), reason="this system has no templates")
+def test_a_request_that_a_server_takes_and_never_answers_is_no_known_cost(zot: Zot, server: MessagesServer) -> None:
+    place = BatchCommand(zot, server)
+    server.otherwise = lambda asked: drop_before_headers() if "lost" in str(asked.body) else http_error(500)
+    place.tasks({"lost": "lost", "refused": "go"})
+    assert place.run("--retries", "0").status == 10
+    lost, refused = (place.results()[name] for name in ("lost", "refused"))
+    assert (lost["error_kind"], lost["cost_usd"], lost["lost"]["requests"]) == ("connection", None, 1)
+    assert (refused["error_kind"], refused["cost_usd"], refused["lost"]) == ("server", 0.0, None)
 
 
 @pytest.mark.skipif(not is_available(), reason="this system has no templates")

@@ -160,10 +160,9 @@ def test_a_limit_in_mid_reply_reaches_the_run(batch):
     assert one.free == []
 
 
-@pytest.mark.parametrize("kind", ["dropped", "timeout"])
-def test_a_request_without_any_word_of_the_provider_is_not_known_to_be_free(batch, kind):
+def test_a_request_without_any_word_of_the_provider_is_not_known_to_be_free(batch):
     one = batch()
-    one.ask("a", say=[{**REFUSED, "kind": kind, "status": None}])
+    one.ask("a", say=[{**REFUSED, "kind": "connection", "status": None, "unanswered": True}])
     one.until_final("a")
     assert one.free == []
 

@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 from agent.cassette.reply_lines import Limits, problem_of_worker_line
 from agent.model.replay_provider import RecordingProvider
 from agent.model.worker.rate_limits import NAMES, PREFIX, limits
-from tests.support.messages_server import Account, MessagesServer, http_error, text_reply, token_bucket
+from tests.support.messages_server import (
+    Account,
+    MessagesServer,
+    drop_before_headers,
+    http_error,
+    text_reply,
+    token_bucket,
+)
 
 DATE = "Sun, 06 Nov 2026 08:49:37 GMT"
 INPUT = {
@@ -88,6 +95,18 @@ def test_the_worker_reports_limits_and_refusals_to_a_host_that_waits_itself(work
         assert error["limits"] == {**told, "retry_after_s": 9.0}
         assert worker.ask()[0]["limits"] == told
         assert [line["type"] for line in worker.ask()][:2] == ["retry", "message_start"], "others are retried"
+
+
+def test_a_host_that_waits_itself_hears_whether_the_server_may_have_worked_without_an_answer(workers):
+    lost, refused = drop_before_headers(), http_error(500, retry_after_ms=1)
+    with MessagesServer(http_error(504), refused, lost, refused, refused, lost, refused) as server:
+        worker = workers.next(server.base_url, max_retries=0, report_limits=True)
+        assert [worker.ask()[-1]["unanswered"] for _ in range(3)] == [True, False, True]
+        worker = workers.next(server.base_url, max_retries=1, report_limits=True)
+        assert [worker.ask()[-1]["unanswered"] for _ in range(2)] == [False, True], "of any of its tries"
+        url = server.base_url
+    gone = workers.next(url, max_retries=0, report_limits=True).ask()[-1]
+    assert (gone["fault"], gone["unanswered"]) == ("refused", False), "it has not got the request"
 
 
 def test_a_host_that_does_not_ask_gets_no_limits(workers):
