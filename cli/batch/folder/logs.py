@@ -91,11 +91,10 @@ def _outcome(batch: RunFolder, task: str, attempt: int, is_over: Callable[[], bo
 
     while True:
         was_over = is_over()
-        for outcome, _counts in BatchResults(batch).attempts():
-            if (outcome.id, outcome.attempt) == (task, attempt):
-                return outcome
-        if was_over:
-            return None
+        results = BatchResults(batch)
+        if was_over or results.state.history(task).running != attempt:  # all texts are read only once
+            ended = (outcome for outcome, _counts in results.attempts())
+            return next((one for one in ended if (one.id, one.attempt) == (task, attempt)), None)
         sys.stdout.flush()
         time.sleep(POLL_S)
 
