@@ -12,6 +12,7 @@ from cli.duration import METAVAR
 from cli.help.completion import session_paths, sessions
 from cli.root_group import LITERAL, RootGroup
 from cli.run.flags import (
+    MODEL,
     AllowAsked,
     ApiKey,
     ApiKeyFile,
@@ -52,7 +53,6 @@ def _version(wanted: bool) -> None:
 
 _MODE = "What to print"
 _SESSION = "The session"
-_MODEL = "The model"
 _TOOLS = "Tools and extensions"
 _LIMITS = "Limits"
 _RUN = "The run"
@@ -106,7 +106,7 @@ def root(
     reasoning: ReasoningFlag = None,
     record: Annotated[
         str | None,
-        typer.Option(help="Write the exchanges with the model to a cassette.", metavar="FILE", rich_help_panel=_MODEL),
+        typer.Option(help="Write the exchanges with the model to a cassette.", metavar="FILE", rich_help_panel=MODEL),
     ] = None,
     replay: Replay = None,
     tools: Tools = None,

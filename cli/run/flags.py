@@ -14,7 +14,7 @@ from cli.run.request import dollars_from
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MODEL = "The model"
+MODEL = "The model"
 _TOOLS = "Tools and extensions"
 
 
@@ -43,7 +43,7 @@ Provider = Annotated[
         help="anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings.",
         metavar="NAME",
         autocompletion=providers,
-        rich_help_panel=_MODEL,
+        rich_help_panel=MODEL,
     ),
 ]
 Model = Annotated[
@@ -54,7 +54,7 @@ Model = Annotated[
         help="Model id; an unknown one is passed on, its cost is then unknown.",
         metavar="ID",
         autocompletion=models,
-        rich_help_panel=_MODEL,
+        rich_help_panel=MODEL,
     ),
 ]
 ApiKey = Annotated[
@@ -63,7 +63,7 @@ ApiKey = Annotated[
         help="Default: the provider's variable, such as $ANTHROPIC_API_KEY, else what zot login has stored.",
         metavar="KEY",
         show_default=False,
-        rich_help_panel=_MODEL,
+        rich_help_panel=MODEL,
     ),
 ]
 ApiKeyFile = Annotated[
@@ -71,7 +71,7 @@ ApiKeyFile = Annotated[
     typer.Option(
         help="Read the key from this file, - is stdin; unlike --api-key it does not show in ps.",
         metavar="FILE",
-        rich_help_panel=_MODEL,
+        rich_help_panel=MODEL,
     ),
 ]
 BaseUrl = Annotated[
@@ -80,22 +80,22 @@ BaseUrl = Annotated[
         help="Any server that speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's.",
         metavar="URL",
         show_default=False,
-        rich_help_panel=_MODEL,
+        rich_help_panel=MODEL,
     ),
 ]
 SystemPrompt = Annotated[
     str | None,
-    typer.Option(help="Instead of $ZOT_HOME/SYSTEM.md or the built-in one.", metavar="TEXT", rich_help_panel=_MODEL),
+    typer.Option(help="Instead of $ZOT_HOME/SYSTEM.md or the built-in one.", metavar="TEXT", rich_help_panel=MODEL),
 ]
 AppendSystemPrompt = Annotated[
     list[str] | None,
-    typer.Option(help="Added to the system prompt; repeatable.", metavar="TEXT", rich_help_panel=_MODEL),
+    typer.Option(help="Added to the system prompt; repeatable.", metavar="TEXT", rich_help_panel=MODEL),
 ]
-ReasoningFlag = Annotated[Reasoning | None, typer.Option(help="How much the model may think.", rich_help_panel=_MODEL)]
+ReasoningFlag = Annotated[Reasoning | None, typer.Option(help="How much the model may think.", rich_help_panel=MODEL)]
 Replay = Annotated[
     str | None,
     typer.Option(
-        help="Answer from a cassette; a request that differs is an error.", metavar="FILE", rich_help_panel=_MODEL
+        help="Answer from a cassette; a request that differs is an error.", metavar="FILE", rich_help_panel=MODEL
     ),
 ]
 Tools = Annotated[

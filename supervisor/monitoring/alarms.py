@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from supervisor.accounting.growth import growth
 from supervisor.accounting.limits import MIB, limits_used
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["failed", "over_limit", "restarting", "memory_grows", "near_limit"]
-WORST_FIRST: tuple[Kind, ...] = ("failed", "over_limit", "restarting", "memory_grows", "near_limit")
+"""The worst first."""
+_ORDER = get_args(Kind)
 RESTARTING = 3
 """Exits in a row, none of them for a limit, that are an alarm."""
 NEAR = 0.9
@@ -35,7 +36,7 @@ def alarms_of(extension: Extension, now: float, wall: float) -> Iterator[Alarm]:
     since the epoch. One of the embedding program has none: its process is not the host's."""
     if extension.found.link is not None:
         return
-    for kind, text, since in sorted(_found(extension, now), key=lambda each: WORST_FIRST.index(each[0])):
+    for kind, text, since in sorted(_found(extension, now), key=lambda each: _ORDER.index(each[0])):
         at = None if since is None else float(round(wall - (now - since)))
         yield Alarm(kind, valid_text(one_line(text, TEXT_LENGTH)), at)
 

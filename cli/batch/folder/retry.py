@@ -8,7 +8,7 @@ import typer
 
 from cli.batch.command import AsJson, Jobs, MaxCostUsd, MaxTokens, NoProgress, Quiet, Reserve
 from cli.batch.folder.shared_options import Folder, Statuses, checked, results_of, working
-from cli.run.flags import ApiKey, ApiKeyFile
+from cli.run.flags import MODEL, ApiKey, ApiKeyFile
 
 if TYPE_CHECKING:
     from typing import Any
@@ -37,6 +37,7 @@ def retry(
             help="Use this address of the model's server. Default: that of the last start.",
             metavar="URL",
             show_default=False,
+            rich_help_panel=MODEL,
         ),
     ] = None,
     as_json: AsJson = False,
