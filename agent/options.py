@@ -106,7 +106,7 @@ class Options(RunRequest, frozen=True, kw_only=True):
     """The most tokens of one reply."""
     system: str
     system_end: str = ""
-    """What of the system prompt changes from day to day and from folder to folder."""
+    """The block of the system prompt that changes from day to day and from folder to folder."""
     compact_at: int = 85
     """With `auto_compact`: the percent of the model's window at which the conversation is compacted. 0: only after a
     request that was too long."""

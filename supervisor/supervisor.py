@@ -89,7 +89,7 @@ class Supervisor:
         self.loop = loop
         self.extensions: list[Extension] = []
         self.skipped: Sequence[Skipped] = ()
-        """What discovery found and did not start, the last time that it looked."""
+        """Extensions that discovery found and did not start, the last time that it looked."""
         self._processes = HostProcesses(
             loop, version=host.version, owns_process=owns_process, runtime_folder=runtime_folder, keeper=keeper, say=say
         )

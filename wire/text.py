@@ -18,7 +18,7 @@ _JSON_CONTROLS = (
     rb"\x7f|\xc2[\x80-\x9f]"  # DEL and C1
     rb"|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"  # U+061C, U+200E and 200F, U+2028-202E, U+2066-2069
 )
-"""What JSON need not escape. All else below 0x20 it does."""
+"""Control characters that JSON need not escape: it escapes all below 0x20."""
 _BREAKS = re.compile(r"[\s\u2028\u2029]+")
 
 

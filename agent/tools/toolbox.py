@@ -92,7 +92,7 @@ class Toolbox:
         return sorted(specs, key=lambda spec: spec.name)
 
     def instructions(self) -> str:
-        """What the extensions want the model to know of their tools, for the end of the system prompt's first part."""
+        """The texts of extensions about their tools, for the end of the system prompt's first block."""
         return self._registered.instructions()
 
     def knows(self, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What MCP servers cost: calls, starts, and how long one holds the host's loop."""
+"""The cost of MCP servers: calls, starts, and how long one holds the host's loop."""
 
 from __future__ import annotations
 

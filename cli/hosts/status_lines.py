@@ -64,7 +64,7 @@ def _facts(status: ExtensionStatus, host: int) -> Iterator[tuple[str, str]]:
 
 
 def _troubles(status: ExtensionStatus, host: int) -> Iterator[tuple[str, str]]:
-    """What is wrong now, and what to do about the worst of it."""
+    """The alarms of now, and the next command about the worst of them."""
     alarms = status.stats.alarms
     if status.why:
         yield "why", status.why

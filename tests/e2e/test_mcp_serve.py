@@ -202,7 +202,7 @@ def test_a_client_that_is_gone_ends_it(zot, folders):
 
 
 def test_a_client_that_leaves_early_is_no_error(zot, folders):
-    """Nobody waited for the extensions that had not said hello by then."""
+    """Extensions that had not said hello by then are not missed."""
     silent = extension(zot.folder, "silent")
     outcome = zot.run("mcp", "serve", "-q", *flags([*folders, silent]), stdin=subprocess.DEVNULL)
     assert (outcome.status, outcome.stderr, outcome.leftovers) == (0, "", [])

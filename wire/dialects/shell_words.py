@@ -39,7 +39,7 @@ _TURNS = re.compile(r"\b(?:PWD|HOME|CDPATH|IFS)=|[*?\[\]{}!#]")
 """Variables and patterns by which words lead elsewhere than they say."""
 _OTHER_HOME = re.compile(r"~[^/]")
 _QUOTED = re.compile(r"[\s'\"();<>|&]")
-"""What is in a word only if it was quoted: the word may be a command itself."""
+"""Signs that a word has only if it was quoted: it may be a command itself."""
 _MAKES_COMMANDS = frozenset({"eval", "xargs", "parallel"})
 _READS_COMMANDS = SHELLS | {".", "source"}
 """Programs that run what comes through a pipe."""

@@ -1,7 +1,7 @@
 """Opens the files of a RUNDIR. Whoever prepared the folder cannot lead a batch out of it, or have it wait.
 
 Below RUNDIR no name is followed as a link, and each is a regular file, or a folder, of the user or of the owner of
-RUNDIR. The path to RUNDIR may have links. What is made is for the user only: 0700 and 0600, less the umask.
+RUNDIR. The path to RUNDIR may have links. All that is made is for the user only: 0700 and 0600, less the umask.
 
 `own` is the number of the last names of a path that lie in RUNDIR: 1 for `RUNDIR/journal.jsonl`, 3 for
 `RUNDIR/runs/NAME/1.stderr`.

@@ -67,7 +67,7 @@ def _answer(
 
 
 def _copy(source: Path, target: Path, limit: int) -> None:
-    """Copies a regular file. What cannot be read, or has more than `limit` bytes, is left out."""
+    """Copies a regular file. Leaves out one that cannot be read or has more than `limit` bytes."""
     with suppress(OSError):
         data = read_file(source, limit)
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -43,7 +43,7 @@ class Tree(msgspec.Struct, frozen=True):
     entries: list[Entry]
     """Each folder before what is in it; the folder itself is not among them."""
     skipped: Skipped
-    """What cannot be listed or copied."""
+    """Files and folders that cannot be listed or copied."""
 
 
 def scan(root: str, rundir: tuple[int, int] | None = None) -> Tree:

@@ -67,7 +67,7 @@ class Figures:
     unexpected_exits: int | None = None
     """Those of them that nobody had asked for; None in recordings of older versions."""
     exits_by_host: int | None = None
-    """Those of `unexpected_exits` that the host decided on; None in recordings of older versions."""
+    """Of `unexpected_exits`, the number that the host decided on; None in recordings of older versions."""
     definition_tokens: int | None = None
     """About the tokens of the definitions of its tools; None if that is not recorded."""
     in_client: bool = False

@@ -39,7 +39,7 @@ def test_a_step_is_possible_and_allowed(now: Situation) -> None:
 
 @given(SITUATIONS)
 def test_a_batch_never_waits_for_nothing(now: Situation) -> None:
-    """What does not run, is not paused by the user, and has no time to wait for, starts or ends."""
+    """A batch in which no task runs starts one or ends, unless the user has paused it or a retry waits for its time."""
     if not now.busy and not now.is_paused and not now.later:
         assert next_step(now) is not Step.WAIT
 

@@ -32,7 +32,7 @@ READS = {
     ("export", "--sqlite", "x.db"): ROOT,
     ("merge", "-o", "new"): (*ROOT, "journal.lock", EVENTS, STDERR),
 }
-"""What each command opens."""
+"""The files that each command opens."""
 FOLDERS = ("runs", "runs/one", "diffs", "workspaces")
 
 

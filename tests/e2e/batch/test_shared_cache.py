@@ -1,4 +1,4 @@
-"""What the requests of a batch's tasks have in common, so that the provider serves it from its cache."""
+"""The requests of a batch's tasks begin alike, so that the provider serves the beginning from its cache."""
 
 from __future__ import annotations
 
