@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.model.failure import ErrorKind, ModelError
 from agent.model.worker import connection
-from agent.model.worker.connection import BoundedBody
+from agent.model.worker.connection import BoundedBody, Connection
 
 
 class Response:
@@ -51,3 +52,27 @@ def test_the_end_of_an_event_is_seen_wherever_the_chunks_end(events, size):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(connection, "EVENT_LINES", 8)
         assert read(*(stream[at : at + size] for at in range(0, len(stream), size))) == stream
+
+
+@pytest.mark.parametrize(
+    ("failure", "is_unanswered"),
+    [
+        ("ConnectError", False),
+        ("ConnectTimeout", False),
+        ("ProxyError", False),
+        ("WriteError", True),
+        ("ReadError", True),
+        ("ReadTimeout", True),
+        ("RemoteProtocolError", True),
+    ],
+)
+def test_a_server_may_have_worked_for_what_it_may_have_got(failure, is_unanswered):
+    def handle(request):
+        raise getattr(httpx2, failure)("no luck", request=request)
+
+    settings = {"base_url": "http://127.0.0.1:9", "api_key": "k", "auth_token": None, "idle_timeout_s": 1}
+    one = Connection(settings, transport=httpx2.MockTransport(handle))
+    with pytest.raises(ModelError) as caught:
+        one.open({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "go"}]})
+    assert caught.value.kind in (ErrorKind.CONNECTION, ErrorKind.TIMEOUT)
+    assert caught.value.is_unanswered is is_unanswered
