@@ -103,6 +103,7 @@ class Error(msgspec.Struct, tag="error"):
     content: Content = []
     usage: Counts | None = None
     limits: Limits | None = None
+    was_sent: bool = False
 
 
 class Retry(msgspec.Struct, tag="retry"):
@@ -112,6 +113,7 @@ class Retry(msgspec.Struct, tag="retry"):
     wait_s: float
     reason: str
     status: int | None
+    was_sent: bool = False
 
 
 class Ready(msgspec.Struct, tag="ready"):

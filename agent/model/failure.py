@@ -155,7 +155,8 @@ def fault_of_connection(error: BaseException | None) -> ConnectionFault:
 class ModelError(Exception):
     """There is no complete reply. The attributes are fields of the `error` line; `retry_after` is in seconds.
     `should_retry` is what the server says of a second try; None if it says nothing. `limits` is what the headers say of
-    rate limits; None if there were none."""
+    rate limits; None if there were none. `was_sent` says that the connection was there and broke before an answer: the
+    provider may have worked for the request."""
 
     def __init__(
         self,
@@ -167,6 +168,7 @@ class ModelError(Exception):
         should_retry: bool | None = None,
         fault: ConnectionFault | None = None,
         limits: Mapping[str, Any] | None = None,
+        was_sent: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind = kind
@@ -175,6 +177,7 @@ class ModelError(Exception):
         self.should_retry = should_retry
         self.fault = fault
         self.limits = limits
+        self.was_sent = was_sent
 
 
 def too_large(bound: str) -> ModelError:

@@ -122,6 +122,11 @@ class ModelWorker:
     def is_running(self) -> bool:
         return self.child.is_running
 
+    @property
+    def may_have_sent(self) -> bool:
+        """Whether a request may have left it: until it is ready it has read none. Its word of that may be unread."""
+        return self.is_ready or self.child.stdout.has_input()
+
     def send(self, line: bytes) -> None:
         """Sends a request. A worker that has closed its input is killed: its last words become the error."""
         if not self.child.send(line):

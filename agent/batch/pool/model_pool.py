@@ -53,7 +53,8 @@ TOO_LARGE_AFTER = 3
 class ModelPool:
     """At most `jobs` workers serve requests. The callbacks get the name of the run: `on_line` a line of a worker
     without its LF, `on_paused` the reason why a request waits, `on_resumed` and `on_free` nothing else. `on_free` tells
-    that its request has ended and has cost nothing. They may call the pool."""
+    that its request has ended and has cost nothing, `on_lost` that it was sent without an answer and is sent again.
+    They may call the pool."""
 
     def __init__(
         self,
@@ -65,6 +66,7 @@ class ModelPool:
         on_paused: Callable[[str, str], None],
         on_resumed: Callable[[str], None],
         on_free: Callable[[str], None],
+        on_lost: Callable[[str], None],
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self._loop = loop
@@ -73,6 +75,7 @@ class ModelPool:
         self._on_paused = on_paused
         self._on_resumed = on_resumed
         self._on_free = on_free
+        self._on_lost = on_lost
         self._wall_clock = wall_clock
         self._connections: dict[bytes, Connection] = {}
         self._queues: dict[Account, LeaseQueue] = {}
@@ -269,8 +272,10 @@ class ModelPool:
         elif kind == "error" and self._is_to_wait(lease, line):
             self._refuse(lease, line)
             return
+        elif kind == "retry" and line.get("was_sent"):
+            self._on_lost(lease.run)
         elif kind in TERMINAL:
-            if kind == "error" and lease.state is LeaseState.SENT and line["kind"] not in UNHEARD:
+            if kind == "error" and lease.state is LeaseState.SENT and not is_unheard(line):
                 self._on_free(lease.run)
             self._close(lease)
             lease.throttle.finished(now, lease.id, line.get("usage"))
@@ -302,7 +307,7 @@ class ModelPool:
     def _fail(self, lease: Lease, message: str) -> None:
         """The worker of a request has failed, or could not be started."""
         self._close(lease)
-        if lease.worker is None:
+        if lease.worker is None or not lease.worker.may_have_sent:
             self._on_free(lease.run)
         lease.throttle.finished(self._loop.clock(), lease.id)
         self._tell_error(lease.run, lease.id, message)
@@ -312,7 +317,7 @@ class ModelPool:
         """The run does not want the reply any more."""
         self._workers.kill(lease)
         self._close(lease)
-        if lease.worker is None:
+        if lease.worker is None or not lease.worker.may_have_sent:
             self._on_free(lease.run)
         lease.throttle.finished(self._loop.clock(), lease.id)
 
@@ -327,6 +332,11 @@ class ModelPool:
 
     def _tell_error(self, run: str, request_id: str, message: str) -> None:
         self._on_line(run, orjson.dumps({**worker_failed(message), "id": request_id}))
+
+
+def is_unheard(error: Line) -> bool:
+    """Whether the provider may have worked for a request that failed before its reply."""
+    return error["kind"] in UNHEARD or bool(error.get("was_sent"))
 
 
 def _limits(line: Line) -> Limits | None:

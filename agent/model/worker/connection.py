@@ -106,10 +106,13 @@ class Connection:
                 limits=limits(headers),
             ) from error
         except anthropic.APITimeoutError as error:
-            raise ModelError(ErrorKind.TIMEOUT, self._timeout(error.__cause__)) from error
+            was_sent = not isinstance(error.__cause__, httpx2.ConnectTimeout)
+            raise ModelError(ErrorKind.TIMEOUT, self._timeout(error.__cause__), was_sent=was_sent) from error
         except (anthropic.APIConnectionError, httpx2.TransportError) as error:  # the latter: in the body of an error
             message = f"connection to {self._host()} failed: {error.__cause__ or error}"
-            raise ModelError(ErrorKind.CONNECTION, message, fault=fault_of_connection(error)) from error
+            was_sent = not isinstance(error.__cause__ or error, httpx2.ConnectError)
+            fault = fault_of_connection(error)
+            raise ModelError(ErrorKind.CONNECTION, message, fault=fault, was_sent=was_sent) from error
         except (TypeError, ValueError) as error:
             raise ModelError(ErrorKind.INVALID_REQUEST, str(error)) from error
         except Exception as error:

@@ -16,7 +16,8 @@ each request, each with the request's `id`: `retry {attempt,of,wait_s,reason,sta
 `message_start {usage}`, `text_delta {delta}`, `thinking_delta {delta}`, `tool_use_start {call_id,name}`,
 `tool_use_args {call_id,delta}`, `tool_use_end {call_id}`, and exactly one last line, which is
 `final {content,stop_reason,usage}` or `error {kind,status,message,retry_after_s,fault,content,usage}`. With
-`report_limits`, `message_start` and an `error` in its place have `limits`, see `rate_limits`. The `args` of a
+`report_limits`, `message_start` and an `error` in its place have `limits`, see `rate_limits`. A `retry` and an `error`
+have `was_sent` if the provider may have worked for the request, see `ModelError`. The `args` of a
 `tool_call` block are the text that the model wrote, because the text may be invalid JSON. The host checks each line by
 the definitions in `agent.cassette.reply_lines`. All other output goes to stderr.
 
@@ -120,6 +121,8 @@ class Worker:
                 "content": reply.content(),
                 "usage": reply.usage,
             }
+            if failure.was_sent:
+                error["was_sent"] = True
             if self._reports_limits and not reply.started and failure.limits is not None:
                 error["limits"] = failure.limits
             self._send(error)
@@ -182,7 +185,7 @@ class Worker:
                     "reason": reason(failure),
                     "status": failure.status,
                 }
-                self._send(line)
+                self._send({**line, "was_sent": True} if failure.was_sent else line)
             self._sleep(wait)
 
     def _attempt(self, params: Line, retries: int) -> tuple[Connection, anthropic.Stream[Any]]:

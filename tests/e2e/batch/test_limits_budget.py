@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.batch.budget import lost_request
+from agent.model.worker_process import ModelWorker
 from supervisor.template.protocol import is_available
 from tests.support.batch_command import BatchCommand
 from tests.support.batch_place import BatchPlace, tasks
 from tests.support.messages_server import text_reply
 from tests.support.messages_server.replies import (
+    drop_before_headers,
     drop_midway,
     events_reply,
     http_error,
@@ -71,7 +73,10 @@ def test_a_budget_without_a_price_is_refused_before_anything_starts(zot: Zot, se
 
 
 @pytest.mark.parametrize("end", ["timeout", "crashed"])
-def test_a_request_that_was_cut_off_counts_with_the_most_that_it_can_have_cost(tmp_path: Path, end: str) -> None:
+def test_a_request_that_was_cut_off_counts_with_the_most_that_it_can_have_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    monkeypatch.setattr(ModelWorker, "may_have_sent", True)  # the run may end before its worker is ready
     place = BatchPlace(tmp_path)
     asks = "ask 1000" if end == "timeout" else "send 1000 die SIGKILL"
     found = place.run(tasks(asks, "ok"), jobs=1, retries=0, task_timeout=1.5, max_cost_usd=0.001)
@@ -127,6 +132,20 @@ def test_a_reply_that_breaks_off_is_no_known_cost(zot: Zot, server: MessagesServ
     assert used.is_partial
     assert used.cumulative.is_partial
     assert used.output == result["lost"]["received"]
+
+
+@pytest.mark.skipif(not is_available(), reason="this system has no templates")
+def test_a_request_that_is_sent_again_after_its_connection_broke_is_lost_and_the_second_is_known(
+    zot: Zot, server: MessagesServer
+) -> None:
+    place = BatchCommand(zot, server)
+    server.add(drop_before_headers(), text_reply("answer"))
+    place.tasks({"a": "go"})
+    assert place.run().status == 0
+    result = place.results()["a"]
+    assert (result["attempt"], result["requests"], result["answers"], result["cost_usd"]) == (1, 2, 1, None)
+    assert result["known_cost_usd"] > 0
+    assert (result["lost"]["requests"], result["lost"]["max_tokens"]) == (1, 32_000)
 
 
 @pytest.mark.skipif(not is_available(), reason="this system has no templates")

@@ -40,6 +40,7 @@ class Batch:
         self.lines = defaultdict(list)
         self.told = []
         self.free = []
+        self.lost = []
         self.on_line = self._on_line
         self.pool = ModelPool(
             loop,
@@ -49,6 +50,7 @@ class Batch:
             on_paused=lambda run, reason: self.told.append((run, reason)),
             on_resumed=lambda run: self.told.append((run, "resumed")),
             on_free=self.free.append,
+            on_lost=self.lost.append,
         )
 
     def _on_line(self, run, raw):
@@ -160,12 +162,31 @@ def test_a_limit_in_mid_reply_reaches_the_run(batch):
     assert one.free == []
 
 
-@pytest.mark.parametrize("kind", ["dropped", "timeout"])
-def test_a_request_without_any_word_of_the_provider_is_not_known_to_be_free(batch, kind):
+@pytest.mark.parametrize("said", [{"kind": "dropped"}, {"kind": "timeout"}, {"kind": "connection", "was_sent": True}])
+def test_a_request_without_any_word_of_the_provider_is_not_known_to_be_free(batch, said):
     one = batch()
-    one.ask("a", say=[{**REFUSED, "kind": kind, "status": None}])
+    one.ask("a", say=[{**REFUSED, **said, "status": None}])
     one.until_final("a")
     assert one.free == []
+
+
+def test_a_request_that_is_sent_again_without_any_word_of_the_provider_is_lost(batch):
+    one = batch()
+    again = {"type": "retry", "attempt": 2, "of": 3, "wait_s": 0.1, "reason": "no connection", "status": None}
+    one.ask("a", say=[{**again, "was_sent": True}, again, {**REFUSED, "kind": "connection", "status": None}])
+    one.until_final("a")
+    assert (one.lost, one.free) == (["a"], ["a"]), "the first was sent; the other two found no server"
+
+
+def test_a_worker_that_was_not_ready_has_sent_nothing(batch):
+    one = batch(jobs=1)
+    one.ask("a")
+    one.pool.cancel("a")
+    assert one.free == ["a"]
+    one.ask("b", then="hang")
+    one.until(lambda: one.pool.children() and one.types("b"))
+    one.pool.cancel("b")
+    assert one.free == ["a"]
 
 
 def test_a_worker_that_dies_is_the_reason_of_its_request_alone(batch):
