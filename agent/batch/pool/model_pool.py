@@ -226,7 +226,7 @@ class ModelPool:
         if lease.is_told:
             lease.is_told = False
             self._on_resumed(lease.run)
-        worker.send(lease.line)
+        worker.send_once_ready(lease.line)
 
     def _tell_and_wait(self, now: float) -> None:
         """Tells the runs that wait, and sets the timer for the next look. `now` is the time of the look at which none
@@ -307,7 +307,7 @@ class ModelPool:
     def _fail(self, lease: Lease, message: str) -> None:
         """The worker of a request has failed, or could not be started."""
         self._close(lease)
-        if lease.worker is None or not lease.worker.may_have_sent:
+        if lease.worker is None or not lease.worker.is_ready:
             self._on_free(lease.run)
         lease.throttle.finished(self._loop.clock(), lease.id)
         self._tell_error(lease.run, lease.id, message)
@@ -317,7 +317,7 @@ class ModelPool:
         """The run does not want the reply any more."""
         self._workers.kill(lease)
         self._close(lease)
-        if lease.worker is None or not lease.worker.may_have_sent:
+        if lease.worker is None or not lease.worker.is_ready:
             self._on_free(lease.run)
         lease.throttle.finished(self._loop.clock(), lease.id)
 

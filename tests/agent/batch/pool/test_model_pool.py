@@ -14,7 +14,7 @@ from agent.batch.pool import model_pool, worker_set
 from agent.batch.pool.model_pool import ModelPool
 from agent.batch.throttle.throttle import Throttle, Wait
 from agent.model.access import find_access
-from agent.model.worker_process import configure_line, program_starter
+from agent.model.worker_process import ModelWorker, configure_line, program_starter
 from supervisor.process.child import SpawnError
 from supervisor.process.teardown import stop_all
 from tests.support.messages_server import Account, MessagesServer, token_bucket
@@ -178,15 +178,17 @@ def test_a_request_that_is_sent_again_without_any_word_of_the_provider_is_lost(b
     assert (one.lost, one.free) == (["a"], ["a"]), "the first was sent; the other two found no server"
 
 
-def test_a_worker_that_was_not_ready_has_sent_nothing(batch):
-    one = batch(jobs=1)
+def test_a_worker_gets_no_request_before_it_is_ready(batch, monkeypatch):
+    one, sent = batch(jobs=1), []
+    monkeypatch.setattr(ModelWorker, "send", lambda _worker, line: sent.append(line))
     one.ask("a")
-    one.pool.cancel("a")
-    assert one.free == ["a"]
-    one.ask("b", then="hang")
-    one.until(lambda: one.pool.children() and one.types("b"))
-    one.pool.cancel("b")
-    assert one.free == ["a"]
+    (worker,) = one.pool._workers.all
+    with monkeypatch.context() as patch:
+        patch.setattr(one.children[0], "kill_group", lambda _number: None)  # as while a fork is only asked for
+        one.pool.cancel("a")
+        assert one.free == ["a"]
+        one.until(lambda: worker.is_ready)
+    assert sent == []
 
 
 def test_a_worker_that_dies_is_the_reason_of_its_request_alone(batch):
