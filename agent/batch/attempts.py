@@ -83,6 +83,7 @@ class Attempts:
         self.models = ModelPool(
             loop, processes.start_worker, jobs=jobs,
             on_line=self._worker_said, on_paused=self._on_paused, on_resumed=self._on_resumed, on_free=self._on_free,
+            on_lost=self._on_lost,
         )  # fmt: skip
         self.was_interrupted = False
         """Whether an attempt was cut short."""
@@ -198,6 +199,10 @@ class Attempts:
     def _on_free(self, name: str) -> None:
         if (run := self._runs.get(name)) is not None:
             run.request_was_free()
+
+    def _on_lost(self, name: str) -> None:
+        if (run := self._runs.get(name)) is not None:
+            run.request_was_lost()
 
     def _on_paused(self, name: str, reason: str) -> None:
         run = self._runs.get(name)

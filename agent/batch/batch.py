@@ -357,7 +357,8 @@ class Batch:
                 self._say(f"zot batch: {number.name}: no new tasks start; {running} end first. Once more stops them")
             self.controls.is_draining = True
         elif halt is schedule.Halt.STOP:
-            self._say(f"zot batch: {number.name}: {running} running tasks are stopped. Once more kills them")
+            are = "task is" if running == 1 else "tasks are"
+            self._say(f"zot batch: {number.name}: {running} running {are} stopped. Once more kills them")
             self.controls.is_stopping = True
         else:
             self._attempts.kill("the batch was killed")

@@ -69,7 +69,8 @@ def used_up(request: BatchRequest, spent: Spent, failures: int, elapsed_s: float
         words = f"${dollars(spent.known_usd, 4)} of {limit} is used"
         if not spent.is_known:
             reserved = f"${dollars(round(spent.reserved_usd, 4), 4)}"
-            words += f", and {reserved} is reserved for unknown costs (--reserve {request.reserve})"
+            none = "; --reserve none would go on" if spent.known_usd < request.max_cost_usd else ""
+            words += f", and {reserved} is reserved for unknown costs (--reserve {request.reserve}{none})"
         return Stop("budget", "--max-cost-usd", words)
     if request.max_tokens is not None and spent.usage.total >= request.max_tokens:
         words = f"{spent.usage.total:,} of {request.max_tokens:,} tokens (--max-tokens) are used"

@@ -104,7 +104,7 @@ class Error(msgspec.Struct, tag="error"):
     usage: Counts | None = None
     limits: Limits | None = None
     unanswered: bool = False
-    """Whether the server may have worked for the request, although no answer has come."""
+    """Whether the server may have worked for the request, although no whole answer has come."""
 
 
 class Retry(msgspec.Struct, tag="retry"):
@@ -114,6 +114,8 @@ class Retry(msgspec.Struct, tag="retry"):
     wait_s: float
     reason: str
     status: int | None
+    unanswered: bool = False
+    """As in `Error`, of the try before the pause."""
 
 
 class Ready(msgspec.Struct, tag="ready"):

@@ -161,7 +161,7 @@ class ModelError(Exception):
     """There is no complete reply. The attributes are fields of the `error` line; `retry_after` is in seconds.
     `should_retry` is what the server says of a second try; None if it says nothing. `limits` is what the headers say of
     rate limits; None if there were none. `is_unanswered` says that the server may have worked for the request, although
-    no answer has come; with `is_unsent` it has not got the request."""
+    no whole answer has come; with `is_unsent` it has not got the request."""
 
     def __init__(
         self,
@@ -182,7 +182,8 @@ class ModelError(Exception):
         self.should_retry = should_retry
         self.fault = fault
         self.limits = limits
-        self.is_unanswered = not is_unsent and (kind in UNANSWERED or status in GATEWAY_TIMEOUTS)
+        no_answer = kind in UNANSWERED if status is None else status in GATEWAY_TIMEOUTS
+        self.is_unanswered = no_answer and not is_unsent
 
 
 def too_large(bound: str) -> ModelError:

@@ -107,6 +107,8 @@ class ModelWorker:
         self._splitter = LineSplitter(LINE_LIMIT)
         self._stderr = b""
         self._is_held = False
+        self._unsent = b""
+        """The request that waits until the worker is ready."""
         self.is_ready = False
         """Whether it has imported the SDK."""
         self.child = start(
@@ -127,7 +129,15 @@ class ModelWorker:
         if not self.child.send(line):
             self.kill()
 
+    def send_once_ready(self, line: bytes) -> None:
+        """Like `send`, but a worker that dies or is killed before it is ready has not got the request."""
+        if self.is_ready:
+            self.send(line)
+        else:
+            self._unsent = line
+
     def kill(self) -> None:
+        self._unsent = b""
         self.child.kill_group(signal.SIGKILL)
 
     def hold(self) -> None:
@@ -163,6 +173,8 @@ class ModelWorker:
                 self._on_fault(f"a line from the model worker is not valid: {problem}")
             elif message["type"] == "ready":
                 self.is_ready = True
+                if self._unsent:
+                    self.send(self._unsent)
             else:
                 self._on_line(message, line)
 

@@ -30,7 +30,7 @@ from wire.batch.task import encode_task
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-    from typing import IO
+    from typing import IO, Any
 
     from agent.batch.journal.state import BatchState, TaskHistory
     from wire.batch.outcome import Outcome
@@ -62,6 +62,10 @@ class Merged(msgspec.Struct, frozen=True):
     """That have ended, of all folders."""
     contradicting: int
     """Tasks for which the outcome of one folder was preferred to another one's."""
+
+
+BUDGETS = ("max_cost_usd", "max_tokens")
+"""Flags of limits that count all starts of a batch."""
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -113,7 +117,12 @@ def merge(
         attempts = _write_journal(made, plan, parts, version, now)
         created = datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         merged_from = tuple(str(path.absolute()) for path in sources)
-        made.write_batch(BatchFile(version=version, created=created, tasks=len(plan.tasks), merged_from=merged_from))
+        made.write_batch(
+            BatchFile(
+                version=version, created=created, tasks=len(plan.tasks), merged_from=merged_from,
+                settings=_settings(parts),
+            )
+        )  # fmt: skip
         write_results(made)
         os.rename(new, into)
         sync_folder(into.parent)
@@ -188,6 +197,18 @@ def _contradiction(plan: _Plan, parts: Sequence[_Part]) -> MergeError:
 
 
 # --- what is written ----------------------------------------------------------------------------------------
+
+
+def _settings(parts: Sequence[_Part]) -> dict[str, Any]:
+    """The flags that all parts share, to go on with; none if those of their runs differ. Of budgets the highest counts,
+    if each part has one."""
+    each = [{} if (batch := part.folder.read_batch()) is None else batch.settings.get("flags") for part in parts]
+    first, *others = all_flags = [flags if isinstance(flags, dict) else {} for flags in each]
+    shared = {name: value for name, value in first.items() if all(name in o and o[name] == value for o in others)}
+    for name in BUDGETS:
+        if all(isinstance(flags.get(name), int | float) for flags in all_flags):
+            shared[name] = max(flags[name] for flags in all_flags)
+    return {"flags": shared} if "run" in shared else {}
 
 
 def _write_tasks(made: RunFolder, plan: _Plan) -> None:

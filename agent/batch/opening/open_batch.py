@@ -57,9 +57,9 @@ def open_batch(
     interrupted = [task for task in state.interrupted() if task not in redo]
     for task in interrupted:
         history = state.history(task)
-        journal.finished(
-            cut_off(task, history.running, history.digest, folder.events(task, history.running)), final=False
-        )
+        events, was_paused = folder.events(task, history.running), task in state.paused
+        outcome = cut_off(task, history.running, history.digest, events, was_paused=was_paused)
+        journal.finished(outcome, final=False)
     for task in redo:
         journal.reopened(task)
         del done[task]

@@ -47,7 +47,7 @@ def request_of(settings: dict[str, Any], folder: Path) -> BatchRequest:
     except (KeyError, TypeError, ValueError, AttributeError):
         raise FolderError(
             f"{folder / 'batch.json'}: it has no flags to go on with: give them anew, as in"
-            f" zot batch {folder / 'tasks.jsonl'} -o {folder}"
+            f" zot batch {folder / 'tasks.jsonl'} -o {folder} --redo failed"
         ) from None
 
 

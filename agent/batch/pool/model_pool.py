@@ -51,7 +51,8 @@ TOO_LARGE_AFTER = 3
 class ModelPool:
     """At most `jobs` workers serve requests. The callbacks get the name of the run: `on_line` a line of a worker
     without its LF, `on_paused` the reason why a request waits, `on_resumed` and `on_free` nothing else. `on_free` tells
-    that its request has ended and has cost nothing. They may call the pool."""
+    that its request has ended and has cost nothing, `on_lost` that it was sent without an answer and is sent again.
+    They may call the pool."""
 
     def __init__(
         self,
@@ -63,6 +64,7 @@ class ModelPool:
         on_paused: Callable[[str, str], None],
         on_resumed: Callable[[str], None],
         on_free: Callable[[str], None],
+        on_lost: Callable[[str], None],
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self._loop = loop
@@ -71,6 +73,7 @@ class ModelPool:
         self._on_paused = on_paused
         self._on_resumed = on_resumed
         self._on_free = on_free
+        self._on_lost = on_lost
         self._wall_clock = wall_clock
         self._connections: dict[bytes, Connection] = {}
         self._queues: dict[Account, LeaseQueue] = {}
@@ -221,7 +224,7 @@ class ModelPool:
         if lease.is_told:
             lease.is_told = False
             self._on_resumed(lease.run)
-        worker.send(lease.line)
+        worker.send_once_ready(lease.line)
 
     def _tell_and_wait(self, now: float) -> None:
         """Tells the runs that wait, and sets the timer for the next look. `now` is the time of the look at which none
@@ -267,6 +270,8 @@ class ModelPool:
         elif kind == "error" and self._is_to_wait(lease, line):
             self._refuse(lease, line)
             return
+        elif kind == "retry" and line.get("unanswered"):
+            self._on_lost(lease.run)
         elif kind in TERMINAL:
             if kind == "error" and lease.state is LeaseState.SENT and not line.get("unanswered"):
                 self._on_free(lease.run)
@@ -300,7 +305,7 @@ class ModelPool:
     def _fail(self, lease: Lease, message: str) -> None:
         """The worker of a request has failed, or could not be started."""
         self._close(lease)
-        if lease.worker is None:
+        if lease.worker is None or not lease.worker.is_ready:
             self._on_free(lease.run)
         lease.throttle.finished(self._loop.clock(), lease.id)
         self._tell_error(lease.run, lease.id, message)
@@ -310,7 +315,7 @@ class ModelPool:
         """The run does not want the reply any more."""
         self._workers.kill(lease)
         self._close(lease)
-        if lease.worker is None:
+        if lease.worker is None or not lease.worker.is_ready:
             self._on_free(lease.run)
         lease.throttle.finished(self._loop.clock(), lease.id)
 

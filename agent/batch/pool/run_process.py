@@ -1,8 +1,7 @@
 """The batch's handle of one run: its process, its link, its event stream, its limits, and how it ended.
 
 The run is told to end by `abort`; if it does not, its whole tree is killed. When its process has ended in any other way
-than it should, what it has left is found and ended before the outcome is told: so no process of an attempt is left when
-the next one begins.
+than it should, what it has left is ended before the outcome is told: no process of an attempt outlives it.
 """
 
 from __future__ import annotations
@@ -39,8 +38,7 @@ if TYPE_CHECKING:
 BEGIN_S = 120.0
 """Seconds from the start of the process until the run has said what it does."""
 ABORT_S = 15.0
-"""Seconds that a run has to end when it is told to. It stops its extensions meanwhile, which takes 7 s at most, and
-writes its diff."""
+"""Seconds that a run has to end when it is told to: it stops its extensions, for 7 s at most, and writes its diff."""
 EXIT_S = 15.0
 """Seconds from the last word of a run, or the end of its link, to the end of its process."""
 
@@ -118,8 +116,7 @@ class RunProcess:
         self._exit: ExitStatus | None = None
         self._leader: Identity | None = None
         """Its process, once it has spoken: what has not spoken has started nothing."""
-        self._others: set[Identity] = set()
-        """Descendants that were seen when the run was killed."""
+        self._others: set[Identity] = set()  # descendants that were seen when the run was killed
         self._timeout: Timer | None = None
         self._patience: Timer | None = None
         """Of the next thing that the run must do by itself."""
@@ -212,6 +209,10 @@ class RunProcess:
         """Its last request has ended and has cost nothing."""
         self._free += 1
 
+    def request_was_lost(self) -> None:
+        """Its request was sent without an answer, and is sent again: as another one."""
+        self.requests += 1
+
     def send(self, line: bytes) -> bool:
         """Sends a line of a model worker. Returns False if the run has gone."""
         return self._link is not None and self._link.send(line)
@@ -247,8 +248,8 @@ class RunProcess:
     def _arm_timeout(self) -> None:
         limit = self.order.timeout_s
         if limit is not None and not self._is_stopping and self.life is RunLife.ALIVE:
-            left = self._clock.left_s(limit, self._loop.clock())
-            self._timeout = self._loop.call_later(max(0.0, left), self._on_timeout)
+            left_s = max(0.0, self._clock.left_s(limit, self._loop.clock()))
+            self._timeout = self._loop.call_later(left_s, self._on_timeout)
 
     def _on_timeout(self) -> None:
         self.abort(TaskStatus.TIMEOUT, f"timeout: the task took longer than {self.order.timeout_s:g} s")
@@ -269,6 +270,7 @@ class RunProcess:
     def _on_line(self, line: bytes) -> None:
         if self.child is not None:
             self._leader = self.child.identity  # a fork's cannot be read any more when it has ended
+            self.child.stdout.take()  # of a killed batch the events have the turn of each request that was sent
         try:
             message = link.decode_from_run(line)
         except msgspec.DecodeError as error:

@@ -16,8 +16,8 @@ each request, each with the request's `id`: `retry {attempt,of,wait_s,reason,sta
 `message_start {usage}`, `text_delta {delta}`, `thinking_delta {delta}`, `tool_use_start {call_id,name}`,
 `tool_use_args {call_id,delta}`, `tool_use_end {call_id}`, and exactly one last line, which is
 `final {content,stop_reason,usage}` or `error {kind,status,message,retry_after_s,fault,content,usage}`. With
-`report_limits`, `message_start` and an `error` in its place have `limits`, see `rate_limits`, and such an `error` has
-`unanswered` if the server may have worked for one of the tries without an answer. The `args` of a
+`report_limits`, `message_start` and an `error` in its place have `limits`, see `rate_limits`. A `retry` and an `error`
+have `unanswered` if the server may have worked for that try, see `ModelError`. The `args` of a
 `tool_call` block are the text that the model wrote, because the text may be invalid JSON. The host checks each line by
 the definitions in `agent.cassette.reply_lines`. All other output goes to stderr.
 
@@ -121,10 +121,10 @@ class Worker:
                 "content": reply.content(),
                 "usage": reply.usage,
             }
-            if self._reports_limits and not reply.started:
-                if failure.limits is not None:
-                    error["limits"] = failure.limits
-                error["unanswered"] = failure.is_unanswered
+            if failure.is_unanswered:
+                error["unanswered"] = True
+            if self._reports_limits and not reply.started and failure.limits is not None:
+                error["limits"] = failure.limits
             self._send(error)
 
     def _stream(self, request_id: str, params: Line, reply: StreamedReply) -> Iterator[Line]:
@@ -162,12 +162,10 @@ class Worker:
         """Sends a request, and sends it again as long as `retry` says so; a `retry` line precedes each pause. Raises
         ModelError."""
         retries = 0
-        is_unanswered = False
         while True:
             try:
                 return self._attempt(params, retries)
             except ModelError as failure:
-                is_unanswered = failure.is_unanswered = failure.is_unanswered or is_unanswered
                 wait = wait_before_retry(
                     failure,
                     retries=retries,
@@ -187,7 +185,7 @@ class Worker:
                     "reason": reason(failure),
                     "status": failure.status,
                 }
-                self._send(line)
+                self._send({**line, "unanswered": True} if failure.is_unanswered else line)
             self._sleep(wait)
 
     def _attempt(self, params: Line, retries: int) -> tuple[Connection, anthropic.Stream[Any]]:

@@ -252,7 +252,7 @@ def test_a_batch_whose_terminal_was_closed_goes_on(zot: Zot, server: MessagesSer
         running.signal(signal.SIGHUP)
         found = running.finish()
     assert (found.status, found.leftovers) == (Status.INTERRUPTED.exit_code, [])
-    assert "SIGHUP: 1 running tasks are stopped" in found.stderr
+    assert "SIGHUP: 1 running task is stopped" in found.stderr
     (zot.cwd / "go").touch()
     assert batch.run("-q").status == 0
     assert [attempt.status.value for attempt in batch.attempts("a")] == ["interrupted", "ok"]

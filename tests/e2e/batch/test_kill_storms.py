@@ -59,14 +59,16 @@ def check_exactly_once(batch: BatchCommand) -> None:
         assert attempts == list(range(1, len(attempts) + 1))
 
 
-def check_money(zot: Zot, batch: BatchCommand) -> None:
-    """All starts have counted the same: what is known once, and each lost request once and never as known."""
+def check_money(zot: Zot, batch: BatchCommand, server: MessagesServer) -> None:
+    """All starts have counted the same: what is known once, and each lost request once and never as known. The server
+    has had no request that does not count."""
     ended = [line.outcome for line in batch.lines() if isinstance(line, Finished)]
     assert Counter((one.id, one.attempt) for one in ended) == Counter(
         (line.task, line.attempt) for line in batch.started()
     )
     lost = [one for one in ended if one.lost is not None]
     assert all(one.cost_usd is None and one.lost.requests == 1 for one in lost if one.lost is not None)
+    assert sum(one.answers for one in ended) + len(lost) >= len(server.requests)
     status: Any = zot.run("batch", "status", "runs", "--json").json_lines[0]
     assert status["known_cost_usd"] == pytest.approx(sum(one.known_cost_usd for one in ended), abs=1e-5)
     assert status["usage"]["output"] == sum(one.usage.output for one in ended)
@@ -103,7 +105,7 @@ def test_the_batch_is_killed_again_and_again(zot: Zot, server: MessagesServer, s
     found = batch.run(*flags, "--max-cost-usd", "3")
     assert (found.status, found.leftovers) == (0, [])
     check_exactly_once(batch)
-    check_money(zot, batch)
+    check_money(zot, batch, server)
     for number in set(range(0, TASKS, 3)) - set(range(0, TASKS, 5)):
         diff = (batch.rundir / batch.results()[f"t{number}"]["diff"]).read_text()
         assert [line for line in diff.splitlines() if line.startswith(("+", "-"))][2:] == [f"+{number}"]

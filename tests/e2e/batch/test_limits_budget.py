@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent.batch.attempts import Attempts
 from agent.batch.budget import lost_request
 from supervisor.template.protocol import is_available
 from tests.support.batch_command import BatchCommand
@@ -72,7 +73,10 @@ def test_a_budget_without_a_price_is_refused_before_anything_starts(zot: Zot, se
 
 
 @pytest.mark.parametrize("end", ["timeout", "crashed"])
-def test_a_request_that_was_cut_off_counts_with_the_most_that_it_can_have_cost(tmp_path: Path, end: str) -> None:
+def test_a_request_that_was_cut_off_counts_with_the_most_that_it_can_have_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    monkeypatch.setattr(Attempts, "_on_free", lambda *_: None)  # the worker of a stand-in is never ready
     place = BatchPlace(tmp_path)
     asks = "ask 1000" if end == "timeout" else "send 1000 die SIGKILL"
     found = place.run(tasks(asks, "ok"), jobs=1, retries=0, task_timeout=1.5, max_cost_usd=0.001)
@@ -82,7 +86,9 @@ def test_a_request_that_was_cut_off_counts_with_the_most_that_it_can_have_cost(t
     assert outcome.status is TaskStatus(end)
     assert outcome.reserved_usd == pytest.approx(lost_request(MODEL, 20, 1000).at_most_usd, rel=0.01)
     assert found.reserved_usd == outcome.reserved_usd
-    assert any("is reserved for unknown costs (--reserve seen)" in line for line in place.said)
+    assert any(
+        "is reserved for unknown costs (--reserve seen; --reserve none would go on)" in line for line in place.said
+    )
 
 
 @pytest.mark.skipif(not is_available(), reason="this system has no templates")
@@ -102,7 +108,7 @@ def test_timeouts_use_up_no_budget_once_the_answers_of_the_batch_are_known(zot: 
     assert "(--reserve seen)" in zot.run("batch", "status", "runs").stdout.decode()
     place.tasks({"hang": "hang", **last})
     worst = place.run(*flags, "--reserve", "worst")
-    assert "is reserved for unknown costs (--reserve worst): 1 task is not started" in worst.stderr
+    assert "for unknown costs (--reserve worst; --reserve none would go on): 1 task is not started" in worst.stderr
     assert "after" not in place.results()
     assert place.run(*flags).status == 10
     assert place.results()["after"]["status"] == "ok"
@@ -137,8 +143,22 @@ def test_a_request_that_a_server_takes_and_never_answers_is_no_known_cost(zot: Z
     place.tasks({"lost": "lost", "refused": "go"})
     assert place.run("--retries", "0").status == 10
     lost, refused = (place.results()[name] for name in ("lost", "refused"))
-    assert (lost["error_kind"], lost["cost_usd"], lost["lost"]["requests"]) == ("connection", None, 1)
+    assert (lost["error_kind"], lost["cost_usd"], lost["lost"]["requests"]) == ("connection", None, 3), "each try"
     assert (refused["error_kind"], refused["cost_usd"], refused["lost"]) == ("server", 0.0, None)
+
+
+@pytest.mark.skipif(not is_available(), reason="this system has no templates")
+def test_a_request_that_is_sent_again_after_its_connection_broke_is_lost_and_the_second_is_known(
+    zot: Zot, server: MessagesServer
+) -> None:
+    place = BatchCommand(zot, server)
+    server.add(drop_before_headers(), text_reply("answer"))
+    place.tasks({"a": "go"})
+    assert place.run().status == 0
+    result = place.results()["a"]
+    assert (result["attempt"], result["requests"], result["answers"], result["cost_usd"]) == (1, 2, 1, None)
+    assert result["known_cost_usd"] > 0
+    assert (result["lost"]["requests"], result["lost"]["max_tokens"]) == (1, 32_000)
 
 
 @pytest.mark.skipif(not is_available(), reason="this system has no templates")

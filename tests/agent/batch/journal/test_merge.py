@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from agent.batch.journal.errors import BusyError, FolderError
 from agent.batch.journal.folder import RunFolder
@@ -44,6 +45,29 @@ def test_two_shards_become_one_batch(tmp_path, loop):
     journal = open_journal(whole.path, loop)  # a batch can go on in it
     assert (journal.state.closed.reason, journal.state.cost_usd) == ("drained", 1.5)
     journal.close()
+
+
+def with_flags(folder, **flags):
+    folder.write_batch(replace(folder.read_batch(), settings={"flags": {"run": {"model": "m"}, **flags}}))
+
+
+def test_a_merged_batch_goes_on_with_the_flags_that_all_parts_share(tmp_path, loop):
+    first = run_folder(tmp_path / "1", loop, tasks("a"), outcome("a", status=ERROR))
+    second = run_folder(tmp_path / "2", loop, tasks("b"), outcome("b"))
+    with_flags(first, jobs=2, retries=0, max_cost_usd=2.0, max_tokens=9)
+    with_flags(second, jobs=2, retries=1, max_cost_usd=3.0)
+    merged(tmp_path, "1", "2")
+    flags = RunFolder.existing(tmp_path / "all").read_batch().settings["flags"]
+    assert flags == {"run": {"model": "m"}, "jobs": 2, "max_cost_usd": 3.0}
+
+
+@pytest.mark.parametrize("other", [{"run": {"model": "n"}}, {"run": 3}, None])
+def test_a_merged_batch_of_other_runs_has_no_flags(tmp_path, loop, other):
+    for name, flags in (("1", {"run": {"model": "m"}}), ("2", other)):
+        folder = run_folder(tmp_path / name, loop, tasks(name), outcome(name))
+        folder.write_batch(replace(folder.read_batch(), settings={"flags": flags}))
+    merged(tmp_path, "1", "2")
+    assert RunFolder.existing(tmp_path / "all").read_batch().settings == {}
 
 
 def test_damage_in_a_merged_journal_is_found(tmp_path, loop):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -66,3 +66,35 @@ def test_a_reply_that_broke_off_before_is_lost_too(tmp_path: Path) -> None:
 def test_what_had_not_begun_has_cost_nothing(tmp_path: Path) -> None:
     outcome = cut_off("a", 1, "", tmp_path / "none")
     assert (outcome.cost_usd, outcome.reserved_usd, outcome.lost) == (0.0, 0.0, None)
+
+
+def ended(status: str, **fields: Any) -> events.Result:
+    return events.Result(
+        status=status, exit_code=1, reason="", text="", steps=1, usage=events.Totals(0, 0, 0, 0, 0.0), cost_usd=0.0,
+        session="s", duration_ms=1, extensions={}, **fields,
+    )  # fmt: skip
+
+
+TOOL = events.ToolCall("c", "bash", {}, None)
+TURN = events.TurnStart(1)
+
+
+@pytest.mark.parametrize(
+    ("records", "lost"),
+    [
+        ((TURN, used(), TOOL), 0),
+        ((TURN, used(), TOOL, events.ToolResult("c", False, ()), events.TurnStart(2)), 1),
+        ((TURN, used(), events.CompactStart("window", 1, 2)), 1),
+        ((TURN, events.TurnEnd("aborted", "the disk is full"), ended("interrupted")), 1),
+        ((TURN, used(), TOOL, events.TurnEnd("aborted", "timeout"), ended("timeout")), 0),
+        ((TURN, events.TurnEnd("error", "HTTP 400"), ended("error", error_kind="invalid_request")), 0),
+        ((TURN, events.TurnEnd("error", "no answer"), ended("error", error_kind="timeout")), 1),
+    ],
+)
+def test_only_a_request_without_an_answer_is_lost(
+    tmp_path: Path, records: tuple[events.Record, ...], lost: int
+) -> None:
+    path = written(tmp_path / "events", said("x"), *records)
+    outcome = cut_off("a", 1, "", path)
+    assert (outcome.lost.requests if outcome.lost else 0, outcome.cost_usd is None) == (lost, lost > 0)
+    assert cut_off("a", 1, "", path, was_paused=True).lost is None, "it has waited for a rate limit"

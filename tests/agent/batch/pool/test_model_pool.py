@@ -14,7 +14,7 @@ from agent.batch.pool import model_pool, worker_set
 from agent.batch.pool.model_pool import ModelPool
 from agent.batch.throttle.throttle import Throttle, Wait
 from agent.model.access import find_access
-from agent.model.worker_process import configure_line, program_starter
+from agent.model.worker_process import ModelWorker, configure_line, program_starter
 from supervisor.process.child import SpawnError
 from supervisor.process.teardown import stop_all
 from tests.support.messages_server import Account, MessagesServer, token_bucket
@@ -40,6 +40,7 @@ class Batch:
         self.lines = defaultdict(list)
         self.told = []
         self.free = []
+        self.lost = []
         self.on_line = self._on_line
         self.pool = ModelPool(
             loop,
@@ -49,6 +50,7 @@ class Batch:
             on_paused=lambda run, reason: self.told.append((run, reason)),
             on_resumed=lambda run: self.told.append((run, "resumed")),
             on_free=self.free.append,
+            on_lost=self.lost.append,
         )
 
     def _on_line(self, run, raw):
@@ -165,6 +167,27 @@ def test_a_request_without_any_word_of_the_provider_is_not_known_to_be_free(batc
     one.ask("a", say=[{**REFUSED, "kind": "connection", "status": None, "unanswered": True}])
     one.until_final("a")
     assert one.free == []
+
+
+def test_a_request_that_is_sent_again_without_any_word_of_the_provider_is_lost(batch):
+    one = batch()
+    again = {"type": "retry", "attempt": 2, "of": 3, "wait_s": 0.1, "reason": "no connection", "status": None}
+    one.ask("a", say=[{**again, "unanswered": True}, again, {**REFUSED, "kind": "connection", "status": None}])
+    one.until_final("a")
+    assert (one.lost, one.free) == (["a"], ["a"]), "the first was sent; the other two found no server"
+
+
+def test_a_worker_gets_no_request_before_it_is_ready(batch, monkeypatch):
+    one, sent = batch(jobs=1), []
+    monkeypatch.setattr(ModelWorker, "send", lambda _worker, line: sent.append(line))
+    one.ask("a")
+    (worker,) = one.pool._workers.all
+    with monkeypatch.context() as patch:
+        patch.setattr(one.children[0], "kill_group", lambda _number: None)  # as while a fork is only asked for
+        one.pool.cancel("a")
+        assert one.free == ["a"]
+        one.until(lambda: worker.is_ready)
+    assert sent == []
 
 
 def test_a_worker_that_dies_is_the_reason_of_its_request_alone(batch):
@@ -286,7 +309,6 @@ def test_idle_workers_end_but_for_one(batch, monkeypatch):
     assert len(one.children) == 3
 
 
-@pytest.mark.slow
 def test_a_worker_is_not_read_while_its_run_does_not_read(batch):
     count = 50_000
     one = batch(jobs=1)

@@ -154,6 +154,17 @@ def test_a_request_that_was_refused_is_not_lost(place: Place) -> None:
     assert (outcome.cost_usd, outcome.reserved_usd, outcome.lost) == (0.01, 0.0, None)
 
 
+def test_a_request_that_was_sent_twice_is_lost_once_if_the_second_is_answered(place: Place) -> None:
+    run = place.run("usage 7 ask 1000")
+    assert place.loop.run_until(lambda: len(place.listener.requests) == 2, place.loop.clock() + PATIENCE_S)
+    run.request_was_lost()
+    run.request_was_free()
+    run.kill(Verdict(TaskStatus.CRASHED, "for the test"))
+    outcome = place.end()
+    assert outcome.lost is not None
+    assert (outcome.lost.requests, outcome.cost_usd, outcome.known_cost_usd) == (1, None, 0.01)
+
+
 def test_a_run_over_its_time_is_told_to_end(place: Place) -> None:
     place.run("hang", timeout_s=0.4)
     outcome = place.end()

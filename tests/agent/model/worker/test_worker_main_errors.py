@@ -127,7 +127,7 @@ def test_an_error_inside_the_stream(worker: WorkerProcess, server: MessagesServe
 def test_a_connection_that_closes_before_the_reply(worker: WorkerProcess, server: MessagesServer) -> None:
     server.add(drop_before_headers())
     error = worker.ask()[-1]
-    assert error["kind"] == "connection"
+    assert (error["kind"], error["unanswered"]) == ("connection", True), "the provider may have worked for it"
     assert server.base_url in error["message"]
 
 
