@@ -141,7 +141,8 @@ def with_missing(discovery: Discovery, copy: Copy) -> Discovery:
     original = Path(copy.original)
     taken = {each.manifest.name for each in discovery.found if each.scope < Scope.PROJECT}
     settled = {each.place for each in discovery.found}
-    settled |= {each.folder for each in discovery.skipped if each.why_needed or each.why.cause is Cause.ITSELF}
+    agreed = (Cause.ITSELF, Cause.NAME_TAKEN)
+    settled |= {each.folder for each in discovery.skipped if each.why_needed or each.why.cause in agreed}
     skipped = {each.folder: each for each in discovery.skipped if each.folder not in settled}
     for each in _candidates((), original, None, McpFiles(original)):
         if isinstance(each, Skipped) or not each.manifest.is_enabled or each.manifest.name in taken:

@@ -155,6 +155,13 @@ def test_a_guard_to_which_a_link_led_out_of_the_project_is_missed_and_the_task_f
     assert f"it is in {zot.cwd}, and in this copy " in ended.reason
 
 
+def test_a_second_guard_of_the_same_name_is_missed_in_no_copy(zot, batch):
+    shutil.copytree(zot.cwd / GUARD, zot.cwd / ".zot" / "extensions" / "second")
+    trust(zot)
+    assert outcome(batch, "--workspace", "shared").status is TaskStatus.BLOCKED
+    assert outcome(batch, "--workspace", "copy").status is TaskStatus.BLOCKED
+
+
 def test_an_extension_that_a_run_need_not_have_is_told_if_its_copy_lacks_it(zot, batch):
     shutil.rmtree(zot.cwd / GUARD)
     put(zot, "blocker", "turn_start", "no", name="guard")
