@@ -13,7 +13,7 @@ from agent.options import LEAST_S, SETTLE_S
 from agent.tools.catalogue import besides
 from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission
-from supervisor.discovery.discover import McpFiles, discovering
+from supervisor.discovery.discover import McpFiles, discovering, with_missing
 from supervisor.discovery.environment import extension_environment
 from supervisor.discovery.kind import COPILOT
 from supervisor.discovery.skipped import lines_of
@@ -116,7 +116,7 @@ def find_extensions(options: Options, strict: StrictAdmission | None = None) -> 
 
 
 def _finding(options: Options) -> Steps[Discovery]:
-    return discovering(
+    discovery = yield from discovering(
         options.extensions,
         Path(options.cwd) if options.discover else None,
         options.home if options.discover else None,
@@ -124,6 +124,8 @@ def _finding(options: Options) -> Steps[Discovery]:
         McpFiles(Path(options.cwd), options.mcp_configs),
         options.home,
     )
+    copy = options.consent.copy
+    return discovery if copy is None or not options.discover else with_missing(discovery, copy)
 
 
 def make_reloader(options: Options, supervisor: Supervisor, strict: StrictAdmission | None = None) -> Reloader:

@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 
 ENDINGS = (".json", ".jsonl", ".ndjson", ".log", ".db", ".sqlite", ".csv", ".txt")
 """Endings of files that `data` may name."""
-NEVER_DATA = ("extension.json", "package.json", "tsconfig*.json", ".mcp.json", ".zot-install.json")
-"""Names of files that say what runs, or where an update comes from. No pattern of `data` covers them."""
+NEVER_DATA = (
+    "extension.json", "package.json", "tsconfig*.json", ".mcp.json", ".zot-install.json", "jsconfig*.json", "deno.json",
+    "nodemon.json", "composer.json", "*.deps.json", "*.runtimeconfig.json", "entry_points.txt", "cmakelists.txt",
+)  # fmt: skip
+"""Names, in small letters, of files that say what runs, or where an update comes from: runtimes and build tools read
+them without being told to. No pattern of `data` covers them."""
 LIMIT = 100
 """Maximum number of entries in `data`."""
 _NOT_PLAIN = re.compile(r"[\x00-\x1f\x7f\\?\[\]{}]")

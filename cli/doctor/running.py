@@ -70,7 +70,7 @@ def _alarms(stats: Stats) -> Iterator[Check]:
 
 def _skipped(info: control.HostInfoReply, told: set[str]) -> Iterator[Check]:
     for each in info.skipped:
-        if os.path.realpath(each.place) in told:
+        if "\0" not in each.place and os.path.realpath(each.place) in told:
             continue
         level = Level.WARN if each.is_waiting else Level.FAIL
         message = f"{KINDS[info.kind]} {info.pid}: {each.name} is not started: {each.reason}"

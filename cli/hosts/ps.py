@@ -79,6 +79,6 @@ def _cells(surveyed: Surveyed, stats: Stats | HostError) -> tuple[str, ...]:
         number_format.duration(host.uptime_s),
         number_format.percent(host.cpu_percent),
         number_format.size(host.rss_bytes),
-        states or "none",
+        one_line(states, 200) or "none",
         one_line(host.cwd, 4096) + (f" (task {one_line(host.task, 200)})" if host.task else ""),
     )

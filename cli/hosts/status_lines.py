@@ -141,8 +141,11 @@ def _count(count: int, noun: str, plural: str = "") -> str:
 
 
 def moment(seconds: float) -> str:
-    """A time in this machine's time zone, with its offset: `2026-11-22T10:00:00+09:00`."""
-    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
+    """A time in this machine's time zone, with its offset: `2026-11-22T10:00:00+09:00`; `?` for none of this era."""
+    try:
+        return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
+    except (OverflowError, ValueError, OSError):
+        return "?"
 
 
 def with_log(facts: Sequence[str], log: Sequence[str], height: int | None) -> list[str]:

@@ -25,6 +25,7 @@ from wire.text import valid_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from supervisor.discovery.found import Copy
     from supervisor.discovery.steps import Steps
 
 MANIFEST = FILE
@@ -132,6 +133,32 @@ def discovering(
         else:
             found[manifest.name] = admitted
     return Discovery(tuple(sorted(found.values(), key=lambda extension: extension.order)), tuple(skipped))
+
+
+def with_missing(discovery: Discovery, copy: Copy) -> Discovery:
+    """Of a run in a copy of a project: also has, as skipped, each enabled extension of the original that is not in the
+    copy, or that a run needs and that is not found there: a link led out of the project, or `setup` has changed it."""
+    original = Path(copy.original)
+    taken = {each.manifest.name for each in discovery.found if each.scope < Scope.PROJECT}
+    settled = {each.place for each in discovery.found}
+    agreed = (Cause.ITSELF, Cause.NAME_TAKEN)
+    settled |= {each.folder for each in discovery.skipped if each.why_needed or each.why.cause in agreed}
+    skipped = {each.folder: each for each in discovery.skipped if each.folder not in settled}
+    for each in _candidates((), original, None, McpFiles(original)):
+        if isinstance(each, Skipped) or not each.manifest.is_enabled or each.manifest.name in taken:
+            continue
+        place = Path(copy.folder, each.place.relative_to(original))
+        here, needed = skipped.get(place), each.manifest.required or each.manifest.on_failure == "deny"
+        if place in settled or (here is not None and not needed):
+            continue
+        said = "missing" if here is None else here.why.what
+        why = Why(
+            f"it is in {copy.original}, and in this copy {said}",
+            advice="keep links out of the project and `setup` away from it, or name it with --ext",
+        )
+        skipped[place] = Skipped(place, why, each.kind, may_be_needed=needed, mcp_file=each.mcp_file)
+    settled_too = [each for each in discovery.skipped if each.folder in settled]
+    return Discovery(discovery.found, (*settled_too, *skipped.values()))
 
 
 def _is_of_user(skipped: Skipped, home: Path | None) -> bool:

@@ -27,6 +27,12 @@ def text(**fields: object) -> bytes:
         ("*/state.db", ["x/state.db"], ["state.db", ".git/state.db"]),
         (".state.json", [".state.json"], ["state.json"]),
         ("*.json", ["state.json"], ["package.json", "lib/package.json", "tsconfig.build.json", "Extension.json"]),
+        (
+            "*.json",
+            ["dino.json"],
+            ["deno.json", "jsconfig.json", "nodemon.json", "App.Deps.json", "a.runtimeconfig.json"],
+        ),
+        ("lib/*.txt", ["lib/a.txt"], ["lib/entry_points.txt", "lib/CMakeLists.txt", "lib/a/b.txt"]),
         ("lib/*.json", ["lib/x.json"], ["lib/package.json", "lib/TSCONFIG.JSON"]),
     ],
 )

@@ -15,7 +15,7 @@ LOOKED_AT = 64 * 1024
 """Characters of a command in which words are looked for at all."""
 _URL = re.compile(r"""[a-zA-Z][a-zA-Z0-9+.-]{0,30}://[^\s'"`<>|;&()]+""")
 _NAME = re.compile(r"[A-Za-z0-9_./+-]+")
-_NOT_PLAIN = re.compile(r"[`$\\\n\r]")
+_NOT_PLAIN = re.compile(r"[`$\\]|[^\S \t]")
 """What makes a shell do other than the words say."""
 _REDIRECTIONS = frozenset({"<", ">", ">>", ">|", ">&", "<&", "<>"})
 _SEPARATORS = frozenset({";", "&", "&&", "|", "||", "(", ")"})
@@ -28,16 +28,22 @@ _KEYWORDS = frozenset(
 )  # fmt: skip
 """Words behind which another one is the name of the program."""
 
-SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "busybox", "npx", "npm", "su", "script"})
+SHELLS = frozenset(
+    {"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "busybox", "npx", "npm", "su", "script", "flock"}
+)
 """Programs that hand the word behind `-c` to a shell."""
+_SHELL_WITHIN = re.compile(rf"""(?:^|[\s/='"]|-S)(?:{"|".join(sorted(SHELLS))})\s+-""")
+"""A command line in one word, as `env -S` takes it."""
 _COMMAND_FLAG = re.compile(r"-[A-Za-z]*c[A-Za-z]*|--command|--call")
-_HERE = re.compile(r"\$(?:PWD(?![A-Za-z0-9_])|\{PWD\})")
-_HOME = re.compile(r"\$(?:HOME(?![A-Za-z0-9_])|\{HOME\})")
+_AT_START = r"""(?<![^\s'"=:;&|(<>])"""
+_HERE = re.compile(_AT_START + r"\$(?:PWD(?![A-Za-z0-9_])|\{PWD\})")
+_HOME = re.compile(_AT_START + r"\$(?:HOME(?![A-Za-z0-9_])|\{HOME\})")
 _ARGUMENTS = re.compile(r'(?<!\S)(?:"\$@"|\$@)(?!\S)')
 """The words behind the command in the command line of the shell."""
 _TURNS = re.compile(r"\b(?:PWD|HOME|CDPATH|IFS)=|[*?\[\]{}!#]")
 """Variables and patterns by which words lead elsewhere than they say."""
-_OTHER_HOME = re.compile(r"~[^/]")
+_OTHER_PLACE = re.compile(r"~[^/]|/+(?:proc|dev/fd)/")
+"""The home of somebody else, and folders whose content depends on who looks."""
 _QUOTED = re.compile(r"[\s'\"();<>|&]")
 """Signs that a word has only if it was quoted: it may be a command itself."""
 _MAKES_COMMANDS = frozenset({"eval", "xargs", "parallel"})
@@ -101,15 +107,16 @@ def plain_words(command: str) -> PlainWords | None:
 
 def texts_for_shells(words: Sequence[str]) -> list[str]:
     """The words of a command line that a shell in it may read as commands; [] if there is none."""
+    lines = [word for word in words if _SHELL_WITHIN.search(word)]
     for number, word in enumerate(words):
         rest = words[number + 1 :]
         if word.rpartition("/")[2] in SHELLS and any(map(_COMMAND_FLAG.fullmatch, rest)):
-            return [each for each in rest if not each.startswith("-")]
-    return []
+            return [*lines, *(each for each in rest if not each.startswith("-"))]
+    return lines
 
 
 def with_known_folders(text: str) -> str:
-    """The text with `.` for `$PWD`, and `~` for `$HOME`."""
+    """The text with `.` for `$PWD`, and `~` for `$HOME`, where a word or a part of a list begins with them."""
     return _HOME.sub("~", _HERE.sub(".", text))
 
 
@@ -124,7 +131,7 @@ def words_for_sure(text: str) -> list[str] | None:
     for word in words:
         if not word or word in _SEPARATORS or word in _REDIRECTIONS or word in ("{", "}"):
             continue
-        if not word.strip(_PUNCTUATION) or word in _MAKES_COMMANDS or _TURNS.search(word) or _OTHER_HOME.match(word):
+        if not word.strip(_PUNCTUATION) or word in _MAKES_COMMANDS or _TURNS.search(word) or _OTHER_PLACE.match(word):
             return None
         inside = words_for_sure(word) if _QUOTED.search(word) else []
         if inside is None:

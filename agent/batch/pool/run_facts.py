@@ -73,6 +73,8 @@ _KINDS: dict[bytes, type[msgspec.Struct]] = {
 }  # fmt: skip
 _DECODERS = {kind: msgspec.json.Decoder(struct) for kind, struct in _KINDS.items()}
 _TYPE = b'{"type":"'
+_REPLY = b'{"type":"assistant_message"'
+"""The record of a reply follows the `usage` record of its request."""
 
 
 class RunFacts:
@@ -103,11 +105,17 @@ class RunFacts:
         self.given_up: dict[str, str] = {}
         """Extensions that were given up or not started at all, and why."""
         self.result: ResultRecord | None = None
+        self._is_uncounted = False
+        """Whether the server has told no tokens of the last request, which has cost something."""
 
     def take(self, line: bytes) -> None:
         """One line, with or without its LF. A line that cannot be read says nothing."""
         if not line.startswith(_TYPE):
             return
+        if self._is_uncounted and line.startswith(_REPLY):
+            self._is_uncounted = False
+            tokens = len(line) // BYTES_PER_TOKEN + 1
+            self.lose(None, received=tokens, most=tokens)
         kind = line[len(_TYPE) : line.find(b'"', len(_TYPE))]
         decoder = _DECODERS.get(kind)
         if decoder is None:
@@ -132,6 +140,8 @@ class RunFacts:
                 self.has_unknown_cost = True
             else:
                 self.known_usd = round(self.known_usd + record.cost_usd, 6)
+                is_asked = self.request is not None and not used.total  # a recording may count nothing
+                self._is_uncounted = is_asked and lost_request(self.model, 1_000_000, 0).at_most_usd > 0
         elif isinstance(record, _Session):
             self.provider, self.model, self.session = record.provider, record.model, record.id
             self.extensions = record.extensions
@@ -145,15 +155,15 @@ class RunFacts:
         elif isinstance(record, ResultRecord):
             self.result = record
 
-    def lose(self, read: Usage | int | None, *, received: int = 0) -> None:
+    def lose(self, read: Usage | int | None, *, received: int = 0, most: int | None = None) -> None:
         """The cost of a request is unknown. `read` has the tokens of its input, as counted or estimated; None: they are
-        estimated by the size of the last request."""
+        estimated by the size of the last request. `most` are the most tokens of its reply; None: its `max_tokens`."""
         self.has_unknown_cost = True
-        asked, model, most = self.request, self.model, None
+        asked, model = self.request, self.model
         if asked is not None:
             model = asked.model
             try:
-                most = max_tokens_of(asked)
+                most = max_tokens_of(asked) if most is None else most
             except msgspec.DecodeError:
                 pass  # the pool has refused it
         if read is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.batch.journal.disk import replacing
-from agent.batch.journal.own_files import make_own_folder
+from agent.batch.journal.own_files import make_own_folder, own_names
 from agent.batch.workspace.ignored import RULES, ignored_files
 from agent.batch.workspace.patch import Side, file_patch, git_mode, shown_name
 from agent.batch.workspace.tree import SPECIAL, Entry, Skipped, scan
@@ -42,6 +42,8 @@ def save_diff(workspace: Workspace, folder: Path, name: str) -> str:
     process of the run lives, and before `check`. Raises `FolderError`, `OSError`."""
     path = folder / DIFFS / f"{name}.diff"
     make_own_folder(path.parent)
+    own_names(workspace.path, own=2)  # the run may have put a link to any folder in its place
+    own_names(workspace.snapshot, own=3)
     text = diff_of(workspace)
     if not text:
         path.unlink(missing_ok=True)

@@ -28,6 +28,8 @@ INDEX_LIMIT = 64 * 1024 * 1024
 GIT_S = 60.0
 """Seconds that git may take."""
 NO_CONFIGURATION = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_NO_LAZY_FETCH": "1"}
+HERE = b"./"
+"""Before each path: without it `:(glob)x` is an order to git, which ends it."""
 ANSWERS = (0, 1)
 """Exit statuses of `git check-ignore`: some files are ignored, none is."""
 
@@ -44,7 +46,9 @@ def ignored_files(workspace: Path, made: Sequence[str], rules: Iterable[str]) ->
             ended = _answer(scratch, workspace, made, rules)
     except (OSError, subprocess.SubprocessError):
         return frozenset()
-    return frozenset(map(os.fsdecode, ended.stdout.split(b"\0"))) if ended.returncode in ANSWERS else frozenset()
+    if ended.returncode not in ANSWERS:
+        return frozenset()
+    return frozenset(os.fsdecode(path.removeprefix(HERE)) for path in ended.stdout.split(b"\0"))
 
 
 def _answer(
@@ -80,7 +84,7 @@ def _check_ignore(scratch: Path, made: Iterable[str]) -> subprocess.CompletedPro
         ["git", "--git-dir=../git", "--work-tree=.", "check-ignore", "-z", "--stdin"],
         cwd=scratch / "tree",
         env={**env, **NO_CONFIGURATION},
-        input=b"".join(os.fsencode(path) + b"\0" for path in made),
+        input=b"".join(HERE + os.fsencode(path) + b"\0" for path in made),
         capture_output=True,
         timeout=GIT_S,
         check=False,

@@ -5,7 +5,8 @@ if it leads to one that lies in the project, as it is, behind a `=`, or as a par
 signs of a shell; the paths start in `cwd`, and in each folder that another word names. A text behind `sh -c` is divided
 as a shell does it; if it cannot be read for sure, every file of the project counts that can be executed or is a script.
 A word also names what Python and Node find under it without the ending: `server` and `app.server` name `server.py` and
-`app/server.py`. Of a folder count the files that a launcher would run.
+`app/server.py`. Of a folder count the files that a launcher would run, and of the one in which `npm`, `make` and others
+start those that they read there.
 What these files load, and what a launcher downloads, is not covered.
 """
 
@@ -35,9 +36,19 @@ if TYPE_CHECKING:
 
 RUN_IN_FOLDERS = (
     "__init__.py", "__main__.py", "package.json", "index.js", "index.mjs", "index.cjs", "index.ts", "pyproject.toml",
-    "deno.json", "Makefile", "justfile", "Dockerfile", "compose.yaml", "docker-compose.yml",
+    "deno.json", "deno.jsonc", "GNUmakefile", "makefile", "Makefile", "justfile", "Justfile", ".justfile", "Dockerfile",
+    "compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml",
 )  # fmt: skip
 """What launchers that are given a folder run or read there."""
+LAUNCHERS = {
+    "package.json": {"npm", "pnpm", "yarn", "bun"},
+    "deno": {"deno"},
+    "makefile": {"make", "gmake"},
+    "justfile": {"just"},
+    "pyproject": {"uv", "poetry", "pdm", "hatch", "rye"},
+    "compose": {"docker-compose", "podman-compose", "compose"},
+}
+"""Programs that read one of `RUN_IN_FOLDERS` in the folder in which they start, by a part of its name."""
 ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts")
 """What a word that names a program may leave out."""
 SCRIPTS = (
@@ -81,6 +92,7 @@ def hashing_entry(found: Found, allowance: Allowance | None = None) -> Steps[Con
     told = [*map(with_known_folders, texts), *(word for words in known for word in words or ())]
     parts = (part for word in (*found.command, *found.set_env.values(), *told) for part in _parts(word))
     words = list(dict.fromkeys(_in_home(part, home) if told else part for part in parts))
+    yield from files.look_where_it_starts(str(found.folder), words)
     if len(words) > WORDS_LIMIT:
         raise ContentError(
             f"{found.where}: {found.manifest.name} has more than {WORDS_LIMIT} words; put them into a file"
@@ -125,7 +137,7 @@ def _in_home(part: str, home: str) -> str:
 def _parts(word: str) -> Iterator[str]:
     if "\0" in word:
         return
-    yield from paths_in(word)
+    yield from filter(None, paths_in(word))
     for part in _BETWEEN.split(word):
         if part and part != word:
             yield part
@@ -151,6 +163,8 @@ class _Files:
     def look_for(self, path: str) -> Steps[None]:
         """Covers what a path names, with its ending or without."""
         path = path.rstrip("/")
+        if not os.path.isdir(os.path.dirname(path)):
+            return  # and another path that is written like this one, but for a `..` in it, may be there
         if (known := _both(path)) not in self._looked_for:
             self._looked_for.add(known)
             for ending in ("", *ENDINGS):
@@ -194,6 +208,14 @@ class _Files:
                 return sorted(islice(entries, self._allowance.files + 1), key=lambda entry: entry.name)
         except OSError as error:
             raise ContentError(f"{folder} cannot be read: {error.strerror}; make it readable or remove it") from None
+
+    def look_where_it_starts(self, folder: str, words: Sequence[str]) -> Steps[None]:
+        """Covers what the launchers among the words read in the folder in which they start."""
+        programs = {os.path.basename(word) for word in words}
+        parts = [part for part, launchers in LAUNCHERS.items() if not launchers.isdisjoint(programs)]
+        for name in RUN_IN_FOLDERS:
+            if any(part in name.lower() for part in parts):
+                yield from self.look_at(os.path.join(folder, name))
 
     def look_in(self, folder: str) -> Steps[None]:
         """Covers what a launcher runs in a folder."""

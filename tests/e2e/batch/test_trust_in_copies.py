@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -123,3 +124,51 @@ def test_a_run_without_its_untrusted_guard_does_not_begin(zot, batch):
     assert run.result.reason.startswith("extension guard denies where it fails and is not trusted (never seen)")
     assert zot.run("host").status == Status.REQUIRED_EXTENSION.exit_code
     zot.replay(Script(zot.cwd).answer("Hi"), "--no-session", "--no-ext").check(Status.OK)
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        f"rm -r {GUARD}",
+        f"""sed -i 's/"deny"/"allow"/' {GUARD}/extension.json""",
+        f"""sed -i 's/{{/{{"enabled": false, /' {GUARD}/extension.json""",
+        f"echo > {GUARD}/extension.json",
+    ],
+)
+def test_a_guard_that_setup_has_removed_or_disarmed_is_missed_and_the_task_fails(zot, batch, setup):
+    trust(zot)
+    ended = outcome(batch, "--workspace", "copy", setup=setup)
+    assert ended.status is TaskStatus.REQUIRED_EXTENSION
+    assert "guard" in ended.reason
+    assert outcome(batch, "--workspace", "copy").status is TaskStatus.BLOCKED
+
+
+@pytest.mark.parametrize("linked", [".zot", ".zot/extensions", GUARD])
+def test_a_guard_to_which_a_link_led_out_of_the_project_is_missed_and_the_task_fails(zot, batch, linked):
+    place = zot.cwd / linked
+    place.rename(zot.cwd.parent / "elsewhere")
+    place.symlink_to(os.path.relpath(zot.cwd.parent / "elsewhere", place.parent))
+    trust(zot)
+    assert outcome(batch).status is TaskStatus.BLOCKED
+    ended = outcome(batch, "--workspace", "copy")
+    assert ended.status is TaskStatus.REQUIRED_EXTENSION
+    assert f"it is in {zot.cwd}, and in this copy " in ended.reason
+
+
+def test_a_second_guard_of_the_same_name_is_missed_in_no_copy(zot, batch):
+    shutil.copytree(zot.cwd / GUARD, zot.cwd / ".zot" / "extensions" / "second")
+    trust(zot)
+    assert outcome(batch, "--workspace", "shared").status is TaskStatus.BLOCKED
+    assert outcome(batch, "--workspace", "copy").status is TaskStatus.BLOCKED
+
+
+def test_an_extension_that_a_run_need_not_have_is_told_if_its_copy_lacks_it(zot, batch):
+    shutil.rmtree(zot.cwd / GUARD)
+    put(zot, "blocker", "turn_start", "no", name="guard")
+    trust(zot)
+    ended = outcome(batch, "--workspace", "copy", setup=f"rm -r {GUARD}")
+    assert ended.status is TaskStatus.OK
+    assert failed(batch)["guard"].startswith(f"it is in {zot.cwd}, and in this copy missing: ")
+    assert outcome(batch, "--workspace", "copy", "--no-ext").status is TaskStatus.OK
+    named = outcome(batch, "--workspace", "copy", "--ext", str(zot.cwd / GUARD), setup=f"rm -r {GUARD}")
+    assert (named.status, failed(batch)) == (TaskStatus.BLOCKED, {})

@@ -6,6 +6,9 @@ import errno
 import os
 import shutil
 
+import pytest
+
+from agent.batch.journal.errors import FolderError
 from agent.batch.workspace import diff
 from agent.batch.workspace.copy import (
     make_workspace,
@@ -173,3 +176,29 @@ def test_names_may_be_any_bytes(project, rundir, tmp_path):
     text = (rundir / "diffs" / "a.diff").read_bytes()
     assert b"\x1b" not in text
     assert b'+++ "b/in \\377.txt/\\377.txt moved"\n' in text
+
+
+def to_link(path, elsewhere):
+    path.rename(path.with_name("moved"))
+    path.symlink_to(elsewhere)
+
+
+def to_pipe(path, _elsewhere):
+    shutil.rmtree(path)
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize("change", [to_link, to_pipe])
+@pytest.mark.parametrize("what", ["path", "snapshot", "workspaces", ".snapshots"])
+def test_nothing_but_the_folders_of_the_batch_is_read(tmp_path, what, change):
+    """A link to `/` would have the whole system read, and a part of it saved."""
+    for name in ("project", "elsewhere", "out"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(f"of {name}\n")
+    made = make_workspace(tmp_path / "project", tmp_path / "out", "a")
+    above = {"workspaces": made.path.parent, ".snapshots": made.snapshot.parent}
+    place = above.get(what) or getattr(made, what)
+    change(place, tmp_path / "elsewhere")
+    with pytest.raises(FolderError, match=f"{place.name}: is a (link|named pipe), and the batch has a folder"):
+        save_diff(made, tmp_path / "out", "a")
+    assert list((tmp_path / "out" / "diffs").iterdir()) == []

@@ -52,6 +52,14 @@ def test_rules_are_those_of_git(workspace):
     )
 
 
+@pytest.mark.parametrize(
+    "odd", [":(glob)n.o", ":!n.o", ":(attr:x)/n.o", ":x.o", "::.o", "*.o", "[a.o", "!q.o", "-x.o", " .o", "#.o", "\\.o"]
+)
+def test_no_name_of_a_file_is_an_order_to_git(workspace, odd):
+    write(workspace, **{".gitignore": "*.o\n"})
+    assert found(workspace, "a.o", odd, "kept") == sorted(["a.o", odd])
+
+
 def test_a_file_that_the_run_has_added_by_force_is_not_ignored(workspace):
     write(workspace, **{".gitignore": "*.o\n", "added.o": "", "other.o": ""})
     git(workspace, "add", "-f", "added.o")

@@ -339,3 +339,32 @@ def test_what_a_shell_really_runs_is_covered(scripts, tmp_path, text):
     subprocess.run(run, cwd=scripts, env=env, check=False, capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
     content = content_of(scripts, tmp_path, command="sh", args=["-c", text])
     assert {f"./{name}" for name in ran.read_text().splitlines()} <= set(content.files)
+
+
+@pytest.mark.parametrize(
+    ("command", "changed"),
+    [
+        (["npm", "start"], "package.json"), (["env", "A=1", "npm", "start"], "package.json"),
+        (["make", "serve"], "GNUmakefile"), (["make", "-C", "srv", "serve"], "srv/makefile"),
+        (["docker", "compose", "run", "x"], "compose.yml"), (["uv", "run", "serve"], "pyproject.toml"),
+        (["env", "-S", "sh -c 'sh r''un.sh'"], "run.sh"), (["env", "-Ssh -c 'sh r''un.sh'"], "run.sh"),
+        (["flock", "lock", "-c", "sh r''un.sh"], "run.sh"), (["sh", "-c", "cd srv; sh deep/../run.sh"], "srv/run.sh"),
+        (["sh", "-c", "cd //$PWD/srv; sh index.sh"], "srv/index.sh"),
+        (["sh", "-c", "sh /proc/self/cwd/run.sh"], "run.sh"), (["sh", "-c", ". /dev/fd/0 < run.sh"], "run.sh"),
+    ],
+)  # fmt: skip
+def test_what_a_launcher_reads_where_it_starts_and_odd_ways_to_a_script_count(scripts, tmp_path, command, changed):
+    (scripts / changed).open("a").close()
+    assert f"./{changed}" in content_of(scripts, tmp_path, command=command[0], args=command[1:]).files
+
+
+def test_a_program_that_reads_no_file_of_the_folder_is_not_asked_about_again_for_one(scripts, tmp_path):
+    for name in ("package.json", "pyproject.toml", "Dockerfile", "Makefile"):
+        (scripts / name).touch()
+    for command in (["npx", "-y", "server@1"], ["uvx", "server"], ["docker", "run", "-i", "server"]):
+        assert content_of(scripts, tmp_path, command=command[0], args=command[1:]).files == {}
+
+
+@pytest.mark.parametrize("space", ["\xa0", "\x0b", "\x0c", "\x85", "\u2003", "\x1c"])
+def test_white_space_that_is_none_for_a_shell_is_no_end_of_the_judgement(scripts, tmp_path, space):
+    assert "./run.sh" in content_of(scripts, tmp_path, command="sh", args=["-c", f"sh{space}run.sh"]).files

@@ -1,0 +1,46 @@
+"""The facts of a run, from the lines of its event stream."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from agent.batch.pool.run_facts import RunFacts
+from wire.batch.link import Request
+
+SESSION = b'{"type":"session","id":"s","provider":"anthropic","model":"%s"}'
+USAGE = b'{"type":"usage","input":%d,"output":%d,"cache_read":0,"cache_write":0,"cost_usd":%f}'
+REPLY = b'{"type":"assistant_message","content":[{"type":"text","text":"%s"}]}' % (b"x" * 2000)
+PRICED = b"claude-sonnet-5-5"
+
+
+def facts_of(*lines: bytes, model: bytes = PRICED, is_asked: bool = True) -> RunFacts:
+    facts = RunFacts()
+    if is_asked:
+        params = msgspec.json.encode({"max_tokens": 32_000, "messages": "y" * 10_000})
+        facts.request = Request(id="1", model=model.decode(), params=Raw(params), configure=Raw(b"{}"))
+    for line in (SESSION % model, *lines):
+        facts.take(line)
+    return facts
+
+
+def test_a_whole_reply_of_which_the_server_counts_nothing_is_of_unknown_cost_by_its_length() -> None:
+    facts = facts_of(USAGE % (0, 0, 0), REPLY, USAGE % (0, 0, 0), REPLY)
+    assert facts.has_unknown_cost
+    assert facts.lost.requests == 2
+    assert 2_000 <= facts.lost.max_tokens == facts.lost.received < 4_000  # not twice the 32,000 of the requests
+    assert 0.03 < facts.lost.at_most_usd < 0.2
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        facts_of(USAGE % (10, 5, 0.0001), REPLY),
+        facts_of(USAGE % (0, 0, 0), REPLY, is_asked=False),
+        facts_of(USAGE % (0, 0, 0), REPLY, model=b"mine"),
+    ],
+    ids=["counted", "recorded", "free"],
+)
+def test_all_else_is_known(facts: RunFacts) -> None:
+    assert (facts.has_unknown_cost, facts.lost.requests) == (False, 0)
