@@ -59,14 +59,18 @@ def diff_of(workspace: Workspace) -> bytes:
     size = 0
     changes, skipped = _changes(workspace)
     left_out = [f"{shown_name(path)}: {reason}" for path, reason in skipped.items()]
+    too_large = f"the patch would be larger than {SIZE_LIMIT >> 20} MiB"
     for change in changes:
+        if change.old is None and change.new is not None and SIZE_LIMIT - size < change.new.size <= SIZE_LIMIT:
+            left_out.append(f"{shown_name(change.path)}: {too_large}")  # unread: there may be any number of them
+            continue
         try:
             part = _patch(workspace, change)
         except OSError as error:
             left_out.append(f"{shown_name(change.path)}: {error.strerror}")
             continue
         if size + len(part) > SIZE_LIMIT:
-            left_out.append(f"{shown_name(change.path)}: the patch would be larger than {SIZE_LIMIT >> 20} MiB")
+            left_out.append(f"{shown_name(change.path)}: {too_large}")
             continue
         size += len(part)
         parts.append(part)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 RULES = ".gitignore"
 RULES_LIMIT = 1024 * 1024
 """Maximum size of a file of rules in bytes. A larger one does not count."""
+RULES_TOTAL = 16 * 1024 * 1024
+"""Maximum size of all files of rules in bytes. Those beyond it do not count: many may be one by hard links."""
 INDEX_LIMIT = 64 * 1024 * 1024
 """Maximum size of the index in bytes. A larger one does not count."""
 GIT_S = 60.0
@@ -58,8 +60,9 @@ def _answer(
     for name in ("git/objects", "git/refs", "tree"):
         (scratch / name).mkdir(parents=True)
     (scratch / "git" / "HEAD").write_text("ref: refs/heads/main\n")
+    left = RULES_TOTAL
     for path in rules:
-        _copy(workspace / path, scratch / "tree" / path, RULES_LIMIT)
+        left -= _copy(workspace / path, scratch / "tree" / path, min(RULES_LIMIT, left))
     _copy(workspace / ".git" / "info" / "exclude", scratch / "git" / "info" / "exclude", RULES_LIMIT)
     index = scratch / "git" / "index"
     _copy(workspace / ".git" / "index", index, INDEX_LIMIT)
@@ -70,12 +73,14 @@ def _answer(
     return ended
 
 
-def _copy(source: Path, target: Path, limit: int) -> None:
-    """Copies a regular file. Leaves out one that cannot be read or has more than `limit` bytes."""
+def _copy(source: Path, target: Path, limit: int) -> int:
+    """Copies a regular file and returns its size in bytes. Leaves out one that cannot be read or has more than `limit`
+    bytes, and returns 0."""
     with suppress(OSError):
         data = read_file(source, limit)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
+        return target.write_bytes(data)
+    return 0
 
 
 def _check_ignore(scratch: Path, made: Iterable[str]) -> subprocess.CompletedProcess[bytes]:

@@ -10,9 +10,7 @@ import pytest
 
 from agent.batch.journal.errors import FolderError
 from agent.batch.workspace import diff
-from agent.batch.workspace.copy import (
-    make_workspace,
-)
+from agent.batch.workspace.copy import make_workspace
 from agent.batch.workspace.diff import save_diff
 from tests.support.workspace_content import applied, contents, git
 
@@ -202,3 +200,19 @@ def test_nothing_but_the_folders_of_the_batch_is_read(tmp_path, what, change):
     with pytest.raises(FolderError, match=f"{place.name}: is a (link|named pipe), and the batch has a folder"):
         save_diff(made, tmp_path / "out", "a")
     assert list((tmp_path / "out" / "diffs").iterdir()) == []
+
+
+def test_new_files_that_do_not_fit_are_named_unread(tmp_path, monkeypatch):
+    """A run may leave thousands, as in `node_modules`: to make the patch of each took minutes."""
+    for name in ("project", "out"):
+        (tmp_path / name).mkdir()
+    made = make_workspace(tmp_path / "project", tmp_path / "out", "a")
+    for name in ("a", "b", "c", "d"):
+        (made.path / name).write_text("x\n" * (50 if name == "d" else 300))
+    patched, patch = [], diff.file_patch
+    monkeypatch.setattr(diff, "SIZE_LIMIT", 1500)
+    monkeypatch.setattr(diff, "file_patch", lambda path, *sides: patched.append(path) or patch(path, *sides))
+    text = (tmp_path / "out" / save_diff(made, tmp_path / "out", "a")).read_text()
+    assert patched == [b"a", b"d"]
+    assert text.count("# not in this patch: ") == 2
+    assert text.count("+++ ") == 2

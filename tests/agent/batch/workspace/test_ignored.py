@@ -129,6 +129,13 @@ def test_too_many_rules_do_not_count(workspace, monkeypatch):
     assert found(workspace, "a.o") == ["a.o"]
 
 
+def test_all_rules_together_are_bounded(workspace, monkeypatch):
+    """A thousand hard links to one file would fill the disk."""
+    monkeypatch.setattr(ignored, "RULES_TOTAL", 1000)
+    write(workspace, **{f"{folder}__.gitignore": "*.o\n" * 100 for folder in "abc"})
+    assert len(found(workspace, "a/x.o", "b/x.o", "c/x.o")) == 2
+
+
 def test_without_its_answer_no_file_is_ignored(workspace, monkeypatch):
     write(workspace, **{".gitignore": "*" + "a*" * 2000 + "b\n"})
     monkeypatch.setattr(ignored, "GIT_S", 0.01)

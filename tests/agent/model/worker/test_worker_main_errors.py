@@ -133,7 +133,8 @@ def test_a_connection_that_closes_before_the_reply(worker: WorkerProcess, server
 
 def test_a_connection_that_resets_before_the_reply(worker: WorkerProcess, server: MessagesServer) -> None:
     server.add(drop_before_headers(reset=True))
-    assert worker.ask()[-1]["kind"] == "connection"
+    error = worker.ask()[-1]
+    assert (error["kind"], error["unanswered"]) == ("connection", True)
 
 
 @pytest.mark.parametrize("reset", [False, True])
