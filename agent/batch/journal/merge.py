@@ -202,8 +202,8 @@ def _contradiction(plan: _Plan, parts: Sequence[_Part]) -> MergeError:
 def _settings(parts: Sequence[_Part]) -> dict[str, Any]:
     """The flags that all parts share, to go on with; none if those of their runs differ. Of budgets the highest counts,
     if each part has one."""
-    each = [{} if (batch := part.folder.read_batch()) is None else batch.settings.get("flags") for part in parts]
-    first, *others = all_flags = [flags if isinstance(flags, dict) else {} for flags in each]
+    each = [batch.settings.get("flags") for part in parts if (batch := part.folder.read_batch()) is not None]
+    first, *others = all_flags = [flags if isinstance(flags, dict) else {} for flags in each] or [{}]
     shared = {name: value for name, value in first.items() if all(name in o and o[name] == value for o in others)}
     for name in BUDGETS:
         if all(isinstance(flags.get(name), int | float) for flags in all_flags):
