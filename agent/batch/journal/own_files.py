@@ -87,16 +87,18 @@ def check_own(path: Path, *, is_folder: bool) -> None:
 
 
 def _open(path: Path, flags: int, own: int, *, is_emptied: bool = False) -> int:
-    at = path.parents[own - 1]
-    here = os.open(at, OPEN_FOLDER & ~os.O_NOFOLLOW)
+    at, *names = os.fspath(path).rsplit("/", own)  # no paths below: each run of a batch opens several files
+    if len(names) < own:
+        at, names = ".", [at, *names]
+    here = os.open(at or "/", OPEN_FOLDER & ~os.O_NOFOLLOW)
     try:
         owners = _owners(os.fstat(here))
-        for name in path.parts[-own:-1]:
-            at /= name
-            inner = _open_name(at, OPEN_FOLDER | flags & os.O_CREAT, here, owners)
+        for name in names[:-1]:
+            at = f"{at}/{name}"
+            inner = _open_name(at, name, OPEN_FOLDER | flags & os.O_CREAT, here, owners)
             os.close(here)
             here = inner
-        fd = _open_name(path, flags, here, owners)
+        fd = _open_name(path, names[-1], flags, here, owners)
     finally:
         os.close(here)
     if is_emptied:  # only now: until it is opened nobody knows whose file it is
@@ -104,20 +106,20 @@ def _open(path: Path, flags: int, own: int, *, is_emptied: bool = False) -> int:
     return fd
 
 
-def _open_name(path: Path, flags: int, folder: int, owners: frozenset[int]) -> int:
+def _open_name(path: Path | str, name: str, flags: int, folder: int, owners: frozenset[int]) -> int:
     is_folder = bool(flags & os.O_DIRECTORY)
     try:
         if is_folder and flags & os.O_CREAT:
             flags &= ~os.O_CREAT
             try:
-                return _open_name(path, flags, folder, owners)
+                return _open_name(path, name, flags, folder, owners)
             except FileNotFoundError:
-                _make(path.name, folder)
-        fd = os.open(path.name, flags, 0o600, dir_fd=folder)
+                _make(name, folder)
+        fd = os.open(name, flags, 0o600, dir_fd=folder)
     except OSError as error:
         error.filename = str(path)
         if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENOTDIR, errno.EISDIR, errno.ENXIO, errno.EOPNOTSUPP):
-            _check(path, os.lstat(path.name, dir_fd=folder), owners, is_folder=is_folder)
+            _check(path, os.lstat(name, dir_fd=folder), owners, is_folder=is_folder)
         raise
     try:
         _check(path, os.fstat(fd), owners, is_folder=is_folder)
@@ -134,7 +136,7 @@ def _make(name: str, folder: int) -> None:
         pass  # another attempt was quicker; or the next look at it says what it is
 
 
-def _check(path: Path, found: os.stat_result, owners: frozenset[int], *, is_folder: bool) -> None:
+def _check(path: Path | str, found: os.stat_result, owners: frozenset[int], *, is_folder: bool) -> None:
     kind, wanted = stat.S_IFMT(found.st_mode), stat.S_IFDIR if is_folder else stat.S_IFREG
     if kind != wanted:
         raise FolderError(

@@ -49,7 +49,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     was_told_to_end: bool = False
     """Whether the batch has ended the run."""
     last_words: Sequence[str] = ()
-    """The last lines of its standard error."""
+    """The last lines of its standard error, if it has `said` nothing."""
     started: str
     ended: str
     duration_s: float

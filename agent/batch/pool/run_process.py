@@ -389,7 +389,7 @@ class RunProcess:
             exit=self._exit,
             said=self.said,
             was_told_to_end=self._is_stopping,
-            last_words=() if files is None else files.last_words(),
+            last_words=() if files is None or self.said is not None else files.last_words(),
             started=self._started,
             ended=utc_now(),
             duration_s=self._clock.passed_s(now),
