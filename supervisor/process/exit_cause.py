@@ -86,8 +86,8 @@ class LastWords:
             self.error = find_error(self.tail.lines(), self._folder, os.path.realpath(self._folder))
 
     def __str__(self) -> str:
-        lines = " | ".join(self.tail.shown(LINES_TOLD))
-        told = (self.error,) if self.error else (self._status, lines and f'"{lines}"')
+        lines = ", ".join(f'"{line}"' for line in self.tail.shown(LINES_TOLD))
+        told = (self.error,) if self.error else (self._status, lines)
         return "".join(f": {each}" for each in told if each)
 
 

@@ -28,7 +28,7 @@ FAILED_STARTS: dict[str, tuple[tuple[str, ...], str | bytes, str, str]] = {
     "no-interpreter": (("./run",), "#!/nowhere/x\r\n", r"'/nowhere/x\r' (first line, after #!) does not exist", "./"),
     "other-machine": (("./run",), b"\x7fELF" + bytes(60), "(a script needs a #! line)", ""),
     "python": (PY, "raise ValueError('seven')\n", '(exit 1): "ValueError: seven" at main:1', ""),
-    "two-lines": (SH, "echo one >&2; echo two >&2; exit 3\n", '(exit 3): "one | two"', ""),
+    "two-lines": (SH, "echo one >&2; echo two >&2; exit 3\n", '(exit 3): "one", "two"', ""),
     "prints-and-crashes": (SH, "echo starting; echo no port >&2; exit 1\n", '(exit 1): "no port"', ""),
     "env-no-such": (("./run",), "#!/usr/bin/env zz-none\n", "", ""),
     "exits": (SH, "exit 7\n", "it exited before its hello (exit 7)", ""),

@@ -148,8 +148,8 @@ def last_words(stderr: str, code: int | None) -> str:
     ("stderr", "code", "told"),
     [
         (PYTHON_SYNTAX, 1, ': "SyntaxError: \'(\' was never closed" at main.py:2'),
-        (f"{PYTHON}working\n", -9, ': "json.JSONError: no | working"'),
-        ("one\ntwo\n\nthree\n", 3, ': "two | three"'),
+        (f"{PYTHON}working\n", -9, ': "json.JSONError: no", "working"'),
+        ("one\ntwo\n\nthree\n", 3, ': "two", "three"'),
         ("three\n", None, ': "three"'),
         ("", 3, ""),
         ("env: 'ruby': No such file\n", 127, ": cannot find a program: \"env: 'ruby': No such file\""),
