@@ -72,7 +72,7 @@ def test_a_crash_before_the_hello_has_its_cause(host: Host):
 def test_an_error_that_was_survived_is_not_the_cause_of_a_kill(host: Host):
     host.write("desk", SURVIVES, restart=LATER)
     host.start()
-    assert host.call("open").reason == "it ended (signal SIGKILL): \"KeyError: 'red'\", \"open since noon\""
+    assert host.call("open").reason == 'it ended (signal SIGKILL): "KeyError: \'red\'", "open since noon"'
 
 
 def test_the_next_worker_does_not_repeat_what_the_last_one_wrote(host: Host, tmp_path):
