@@ -140,7 +140,7 @@ class _ScriptRun:
         process = self.process
         self._harness.wait(lambda: process.phase.is_over, process.handshake_s)
         if process.phase is HandshakePhase.FAILED:
-            raise _FailedError(Failure(process.failure))
+            raise _FailedError(Failure(f"{process.failure}{process.last_words}"))
         self._taken = process.greeting
 
     # --- comparing ----------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ class _ScriptRun:
         return self._taken < len(heard)
 
     def _gone(self) -> str:
-        return f"it has ended ({self.process.exit})" if not self.process.is_running else ""
+        return f"it has ended ({self.process.exit}){self.process.last_words}" if not self.process.is_running else ""
 
     # --- recording ----------------------------------------------------------------------------------------
 

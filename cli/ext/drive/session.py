@@ -16,8 +16,7 @@ from cli.ext.script_target import script_target
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.messages import answer_to
 from supervisor.harness.recorded_process import HandshakePhase
-from supervisor.harness.recording import recording_of
-from supervisor.harness.script import Side
+from supervisor.harness.script import Side, recording_of
 from supervisor.harness.script_runner import ended_badly
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
@@ -116,7 +115,7 @@ class _Session:
     def _talk(self, process: RecordedProcess) -> None:
         self._harness.wait(lambda: process.phase.is_over, process.handshake_s)
         if process.phase is HandshakePhase.FAILED:
-            self._fail(process.failure)
+            self._fail(f"{process.failure}{process.last_words}")
             return
         if self._by_hand:
             self._view.note("help lists what can be typed; Ctrl-D ends")
