@@ -24,10 +24,7 @@ from wire.field_errors import explain
 from wire.lenient_json import UNREADABLE, reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from supervisor.harness.recorded_process import RecordedLine
-    from supervisor.harness.result import ScriptResult
+    from collections.abc import Iterable
 
 MEMBERS = ("about", "extension", "host", "note")
 NEAR = 0.75
@@ -180,21 +177,3 @@ def _near(name: str, known: Iterable[str]) -> str:
 def write_line(side: Side, frame: dict[str, Any], places: ScriptPaths | None = None) -> bytes:
     """Returns one line of a script, LF included. With `places`, names replace the paths."""
     return msgspec.json.encode({side.value: frame if places is None else places.hide(frame)}) + b"\n"
-
-
-def recording(outcome: ScriptResult, about: About) -> bytes:
-    """Returns the conversation of a result as the text of a script, with the project of the script that was played."""
-    project = b"" if about.project is None else msgspec.json.encode({"about": {"project": about.project}}) + b"\n"
-    return project + recording_of(outcome.said, outcome.places)
-
-
-def recording_of(conversation: Sequence[RecordedLine], places: ScriptPaths) -> bytes:
-    """Returns a conversation as the text of a script. Puts the `hello_ack` right after the `hello`, even if the
-    extension said more in between: so equal conversations give equal recordings."""
-    lines = [line for line in conversation if line.frame is not None]
-    ack = next((line for line in lines if line.side is Side.HOST and line.type == "hello_ack"), None)
-    hello = next((line for line in lines if line.side is Side.EXTENSION and line.type == "hello"), None)
-    if ack is not None and hello is not None:
-        lines = [line for line in lines if line is not ack]
-        lines.insert(lines.index(hello) + 1, ack)
-    return b"".join(write_line(line.side, line.frame, places) for line in lines if line.frame is not None)

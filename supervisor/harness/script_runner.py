@@ -57,7 +57,7 @@ def play(
 def record(
     harness: Harness, found: Found, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S
 ) -> ScriptResult:
-    """Says only the host's lines of the script and compares nothing. `recording` makes a script of the result."""
+    """Says only the host's lines of the script and compares nothing. `result.recording` makes a script of it."""
     return _ScriptRun(harness, found, script, cwd, wait_s).run(_Mode.RECORD)
 
 

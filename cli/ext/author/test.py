@@ -16,7 +16,8 @@ from cli.ext.author.script_report import report_for
 from cli.ext.script_target import script_target
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.new_answers import rewrite
-from supervisor.harness.script import Script, ScriptError, read_script, recording
+from supervisor.harness.result import recording
+from supervisor.harness.script import Script, ScriptError, read_script
 from supervisor.harness.script_runner import collect, play, record
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home

@@ -16,7 +16,8 @@ from cli.ext.script_target import script_target
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.messages import answer_to
 from supervisor.harness.recorded_process import HandshakePhase
-from supervisor.harness.script import Side, recording_of
+from supervisor.harness.result import recording_of
+from supervisor.harness.script import Side
 from supervisor.harness.script_runner import ended_badly
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from supervisor.harness.harness import Harness, HarnessInterruptedError
-from supervisor.harness.script import About, Script, Side, parse_script, recording
+from supervisor.harness.result import recording
+from supervisor.harness.script import About, Script, Side, parse_script
 from supervisor.harness.script_runner import found_in, play, record
 from tests.support.extension_folder import extension, folder
 from tests.support.host import PRELUDE
