@@ -66,8 +66,7 @@ def test_an_answer_that_does_not_come_is_an_error(zot, tmp_path):
 def test_an_extension_that_does_not_start_is_an_error(zot, tmp_path):
     outcome = piped(zot, tmp_path, "ping\n", "ext", "drive", extension(tmp_path, "exits_before_hello"))
     assert outcome.status == 1
-    assert "it exited before its hello (exit 3)" in outcome.stderr
-    assert "cannot find my configuration" in outcome.stderr  # its stderr
+    assert 'it exited before its hello (exit 3): "exits_before_hello: cannot find my configuration"' in outcome.stderr
     assert outcome.stderr.count("zot ext drive:") == 1
 
 
