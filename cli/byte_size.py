@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 ACCEPTED = "bytes (1048576) or a number with KB, MB, GB (1000s) or KiB, MiB, GiB, K, M, G (1024s)"
-METAVAR = "SIZE"
 _UNITS = {"": 1, "B": 1}
 for _power, _letter in enumerate("KMGT", start=1):
     _UNITS |= {_letter: 1024**_power, f"{_letter}IB": 1024**_power, f"{_letter}B": 1000**_power}

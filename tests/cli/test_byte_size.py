@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.batch.byte_size import bytes_from
+from cli.byte_size import bytes_from
 
 
 @pytest.mark.parametrize(
