@@ -9,6 +9,7 @@ import typer
 from cli.help.completion import hosts
 from cli.os_errors import exit_with
 from cli.parameters import Json
+from cli.root_group import HOSTS
 from cli.run.flags import takes
 from wire.flags.host import HOST
 
@@ -25,10 +26,10 @@ Pid = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Adds the commands to `zot`."""
-    app.command("host")(host)
-    app.command("ps")(ps)
-    app.command("top")(top)
-    app.command("stop")(stop)
+    app.command("host", rich_help_panel=HOSTS)(host)
+    app.command("ps", rich_help_panel=HOSTS)(ps)
+    app.command("top", rich_help_panel=HOSTS)(top)
+    app.command("stop", rich_help_panel=HOSTS)(stop)
 
 
 @takes(HOST)

@@ -135,7 +135,7 @@ def _known_flags() -> set[str]:
 def _cli() -> str:
     parts = [GENERATED, "# The command line\n"]
     for name, command in _commands():
-        text = re.sub(r"\[/?bold\]", "", command.help or "").strip()  # type: ignore[attr-defined]
+        text = (command.help or "").strip()  # type: ignore[attr-defined]
         parts.append(f"\n## `{name}`\n\n```text\n{text}\n```\n")
         rows = [_flag_row(param) for param in command.params]  # type: ignore[attr-defined]
         if rows:

@@ -50,12 +50,9 @@ def parse(text: str) -> HelpText:
         part = _part(block.split("\n"))
         if isinstance(part, str) and (sentence := re.fullmatch(r"Exit status: (.*?)\.?", part)):
             exit_status = HelpTable(EXIT_STATUS, _statuses(sentence[1]))
-        elif isinstance(part, str) and (sentence := re.fullmatch(r"Examples?: (.*)", part)):
-            lines = re.findall(r"\[bold\](.*?)\[/bold\]", sentence[1]) or [sentence[1]]
-            examples = HelpTable(EXAMPLES, tuple((line, "") for line in lines))
         elif isinstance(part, str):
-            body.append(re.sub(r"\[/?bold\]", "", part))
-        elif part.title in ("Example", EXAMPLES):
+            body.append(part)
+        elif part.title == EXAMPLES:
             examples = HelpTable(EXAMPLES, part.rows)
         elif part.title == EXIT_STATUS:
             exit_status = part

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from cli.choices import CommandLineError
-from cli.root_group import LITERAL, RootGroup
+from cli.help.unknown_command import neither_command_nor_prompt
+from cli.root_group import LITERAL
 from cli.run.flags import takes
 from cli.run.output.asked import Form, asked_from
 from cli.run.request import FlagError, request_from
 from cli.version import VERSION
 from wire.flags.run import RUN
-from wire.suggest import did_you_mean
 
 
 def _version(wanted: bool) -> None:
@@ -43,13 +43,9 @@ def root(
     if drain_s is not None and not given["rpc"]:
         raise CommandLineError("--drain-timeout has no effect without --rpc")
     if asked is None:
-        assert isinstance(ctx.command, RootGroup)
-        known = sorted(ctx.command.list_commands(ctx))
-        hint = did_you_mean(words[0], set(known) - {"help"}) if words else ""
         if given["continue_"] or given["resume"] is not None or given["session"] is not None:
             raise CommandLineError('a session goes on with a prompt: add -p or --json, as in zot -p -c "go on"')
-        said = f"no such command: {words[0]!r}{'; ' + hint if hint else '.'} " if words else ""
-        raise CommandLineError(f"{said}To send a prompt, use -p or --json; commands: {', '.join(known)}")
+        raise neither_command_nor_prompt(ctx, words)
     try:
         request = request_from(given)
     except FlagError as error:
