@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from cli.byte_size import bytes_from
 from cli.duration import limit_from, seconds_from
 from cli.help import completion
 from cli.run.request import dollars_from
@@ -17,6 +17,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wire.flags.flag import Flag
+
+SIZES = "bytes (1048576) or a number with KB, MB, GB (1000s) or KiB, MiB, GiB, K, M, G (1024s)"
+_UNITS = {"": 1, "B": 1}
+for _power, _letter in enumerate("KMGT", start=1):
+    _UNITS |= {_letter: 1024**_power, f"{_letter}IB": 1024**_power, f"{_letter}B": 1000**_power}
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{0,9})?|\.[0-9]{1,9}) ?([A-Za-z]{0,3})")
+
+
+def bytes_from(text: str) -> int:
+    """The bytes that `text` means, at least one: `512MB`, `1.5GiB`, `800M`, `1048576`. Units may be in lower case.
+    Raises ValueError, whose text says what is accepted."""
+    found = _SIZE.fullmatch(text.strip())
+    unit = _UNITS.get(found[2].upper()) if found else None
+    size = int(float(found[1]) * unit) if found and unit else 0
+    if not size:
+        raise ValueError(f"{text!r} is not a size above zero: write {SIZES}")
+    return size
+
 
 TYPES: dict[Kind, Any] = {
     Kind.SWITCH: bool, Kind.TEXTS: list[str], Kind.PATHS: list[str], Kind.COUNT: int, Kind.NUMBER: float,
