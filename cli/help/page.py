@@ -35,19 +35,10 @@ UNBROKEN = str.maketrans("-", "\u2011")
 """The formatter would break lines within the names of flags: after a hyphen, but not after this one."""
 
 
-def page_width(
-    environ: dict[str, str] | None = None, *, is_terminal: bool | None = None, widest: int | None = WIDEST
-) -> int:
+def page_width(widest: int | None = WIDEST) -> int:
     """Columns: $COLUMNS, else the width of the terminal, else 80; at least 40, at most `widest`."""
-    env = os.environ if environ is None else environ
-    said = env.get("COLUMNS", "")
-    if said.isdecimal() and int(said) > 0:
-        width = int(said)
-    elif sys.stdout.isatty() if is_terminal is None else is_terminal:
-        width = shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns
-    else:
-        width = PLAIN_WIDTH
-    return max(NARROWEST, width if widest is None else min(width, widest))
+    width = max(NARROWEST, shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns)
+    return width if widest is None else min(width, widest)
 
 
 def wants_style() -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.output.fd_writer import FdWriter
-from cli.choices import CommandLineError, LogFormat, LogLevel, project_folder
+from cli.choices import CommandLineError, project_folder
 from cli.hosts.find import close, shared, survey
 from cli.hosts.host_log import HostLog
 from cli.run.trust_prompt import ask
@@ -41,12 +41,7 @@ def run_host(flags: Mapping[str, Any]) -> int:
         return Status.INTERRUPTED.exit_code
     # A terminal that is paused with Ctrl-S must not stop the host.
     stderr = FdWriter(host.loop, 2, _ignore, lossy=True)
-    host.tell = HostLog(
-        stderr.write,
-        form=LogFormat(flags["log_format"]),
-        level=LogLevel(flags["log_level"]),
-        is_coloured=_wants_colours(2),
-    )
+    host.tell = HostLog.of(flags, stderr.write)
     found = survey(LOOK_S)
     close(each.client for each in found)
     if others := {each.pid: each.info.extensions for each in found if each.info and each.info.kind == "host"}:
@@ -116,10 +111,6 @@ def _check_files(stats: str | None, metrics: str | None, interval_s: float | Non
         raise CommandLineError("--openmetrics has no effect without --metrics FILE")
     if stats is not None and metrics is not None and os.path.realpath(stats) == os.path.realpath(metrics):
         raise CommandLineError(f"--stats and --metrics name the same file, {metrics}; each needs its own")
-
-
-def _wants_colours(fd: int) -> bool:
-    return os.isatty(fd) and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def _cut(phase: Phase) -> str:

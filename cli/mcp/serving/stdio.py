@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.output.fd_writer import FdWriter
 from agent.rpc.stdin_lines import StdinLines
-from cli.choices import CommandLineError, LogFormat, LogLevel
+from cli.choices import CommandLineError
 from cli.hosts.host_log import HostLog
 from cli.version import VERSION
 from supervisor.host import HostEvent
@@ -43,11 +43,7 @@ class Stdio:
         except OSError:  # there is no stderr
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         self._stderr = FdWriter(loop, 2, _ignore, lossy=True)
-        coloured = os.isatty(2) and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
-        form, level = LogFormat(flags["log_format"]), LogLevel(flags["log_level"])
-        self.log = HostLog(
-            self._stderr.write, form=form, level=LogLevel.error if flags["quiet"] else level, is_coloured=coloured
-        )
+        self.log = HostLog.of(flags, self._stderr.write)
 
     def serve(self, source: Source, on_end: Callable[[str, bool], None]) -> McpServer:
         """Begins to read the client's lines; all happens in the loop."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from typing import Any
 
 import pytest
@@ -111,8 +112,10 @@ def test_titles_and_names_are_bold_only_if_asked_for():
 @pytest.mark.parametrize(
     ("columns", "width"), [("", 80), ("72", 72), ("500", 100), ("3", 40), ("wide", 80), ("0", 80), ("-5", 80)]
 )
-def test_the_width_is_that_of_columns_within_bounds(columns, width):
-    assert page_width({"COLUMNS": columns}, is_terminal=False) == width
+def test_the_width_is_that_of_columns_within_bounds(columns, width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr(sys, "__stdout__", None)
+    assert page_width() == width
 
 
 @pytest.mark.parametrize(
