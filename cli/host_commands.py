@@ -10,7 +10,7 @@ from cli.help.completion import hosts
 from cli.os_errors import exit_with
 from cli.parameters import Json
 from cli.root_group import HOSTS
-from cli.run.flags import takes
+from cli.run.flags import with_flags
 from wire.flags.host import HOST
 
 Pid = Annotated[
@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
     app.command("stop", rich_help_panel=HOSTS)(stop)
 
 
-@takes(HOST)
+@with_flags(HOST)
 def host(ctx: typer.Context, **_flags: Any) -> None:
     """Keep extensions running without an agent, for other programs.
 

@@ -9,11 +9,11 @@ import typer
 
 from cli.batch.completion import task_files
 from cli.choices import CommandLineError
-from cli.run.flags import takes
+from cli.run.flags import with_flags
 from wire.flags.batch import BATCH
 
 
-@takes(BATCH)
+@with_flags(BATCH)
 def batch(
     ctx: typer.Context,
     tasks: Annotated[

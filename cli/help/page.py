@@ -58,12 +58,12 @@ def render(context: Context, *, width: int, bold: bool) -> str:
     tables = [text.examples, *command_groups(context), *_parameters(context), text.exit_status]
     formatter = _formatter(context, width)
     formatter.write_usage(context.command_path, " ".join(pieces))
-    return _written(formatter, [*text.body, *tables], bold=bold)
+    return _page(formatter, [*text.body, *tables], bold=bold)
 
 
 def overview(context: Context, head: str, more: HelpTable) -> str:
     """A sentence, the commands of the context's group, and one more table."""
-    return _written(_formatter(context, page_width()), [head, *command_groups(context), more], bold=wants_style())
+    return _page(_formatter(context, page_width()), [head, *command_groups(context), more], bold=wants_style())
 
 
 def command_groups(context: Context) -> Iterator[HelpTable]:
@@ -104,7 +104,7 @@ def _formatter(context: Context, width: int) -> HelpFormatter:
     return formatter
 
 
-def _written(formatter: HelpFormatter, parts: list[str | HelpTable], *, bold: bool) -> str:
+def _page(formatter: HelpFormatter, parts: list[str | HelpTable], *, bold: bool) -> str:
     """Adds paragraphs and tables, an empty line before each. A table without rows is left out."""
 
     def strong(text: str) -> str:

@@ -29,7 +29,7 @@ def unknown_command(context: Context, word: str) -> CommandLineError:
     return error
 
 
-def neither_command_nor_prompt(context: Context, words: Sequence[str]) -> CommandLineError:
+def missing_prompt(context: Context, words: Sequence[str]) -> CommandLineError:
     """The error for `zot WORDS` where the first word is no command, and no flag says how to print an answer."""
     known = sorted(dict(shown_commands(context)))
     hint = did_you_mean(words[0], set(known) - {"help"}) if words else ""

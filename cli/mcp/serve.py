@@ -7,7 +7,7 @@ from typing import Any
 import typer  # noqa: TC002  (it reads the annotations)
 
 from cli.os_errors import exit_with
-from cli.run.flags import takes
+from cli.run.flags import with_flags
 from wire.flags.host import SERVE
 
 
@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
     app.command("serve")(serve)
 
 
-@takes(SERVE)
+@with_flags(SERVE)
 def serve(ctx: typer.Context, **_flags: Any) -> None:
     """Serve the tools of extensions to an MCP client, such as Claude Code, Codex or an editor.
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from cli.choices import CommandLineError
-from cli.help.unknown_command import neither_command_nor_prompt
+from cli.help.unknown_command import missing_prompt
 from cli.root_group import LITERAL
-from cli.run.flags import takes
+from cli.run.flags import with_flags
 from cli.run.output.asked import Form, asked_from
 from cli.run.request import FlagError, request_from
 from cli.version import VERSION
@@ -23,7 +23,7 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@takes(RUN)
+@with_flags(RUN)
 def root(
     ctx: typer.Context,
     version: Annotated[
@@ -45,7 +45,7 @@ def root(
     if asked is None:
         if given["continue_"] or given["resume"] is not None or given["session"] is not None:
             raise CommandLineError('a session goes on with a prompt: add -p or --json, as in zot -p -c "go on"')
-        raise neither_command_nor_prompt(ctx, words)
+        raise missing_prompt(ctx, words)
     try:
         request = request_from(given)
     except FlagError as error:

@@ -46,18 +46,18 @@ READERS: dict[Kind, Callable[[str], float]] = {
 """What makes a value of the text, for kinds that typer does not know."""
 
 
-def takes(flags: tuple[Flag, ...]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_flags(flags: tuple[Flag, ...]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Gives a command these flags, behind the parameters of its own. Their values are in the `params` of its context;
     those of a repeatable flag are a tuple."""
 
-    def with_flags(command: Callable[..., None]) -> Callable[..., None]:
+    def add(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command, eval_str=True)
         own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
         made = signature.replace(parameters=[*own, *(parameter(flag) for flag in flags)])
         command.__signature__ = made  # type: ignore[attr-defined]  # typer asks for it
         return command
 
-    return with_flags
+    return add
 
 
 def parameter(flag: Flag) -> inspect.Parameter:

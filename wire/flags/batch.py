@@ -57,8 +57,8 @@ PRINTED = (
 )  # fmt: skip
 OF_EACH_RUN = (
     *(flag for flag in RUN if flag.panel in (MODEL, TOOLS) and flag not in (RECORD, WATCH, STREAM_BEFORE_GUARDS)),
-    MAX_STEPS.but("At most so many turns in each run.", panel=EACH),
-    OUTPUT_SCHEMA.but(
+    MAX_STEPS.variant("At most so many turns in each run.", panel=EACH),
+    OUTPUT_SCHEMA.variant(
         "The final answer of each run must be JSON that fits this JSON Schema: a file, or {…} itself.", panel=EACH
     ),
 )
@@ -135,6 +135,6 @@ RETRY = (
     MAX_TOKENS,
     API_KEY,
     API_KEY_FILE,
-    BASE_URL.but("Use this address of the model's server. Default: that of the last start."),
+    BASE_URL.variant("Use this address of the model's server. Default: that of the last start."),
     *(flag for flag in PRINTED if flag.name != "no_events"),
 )

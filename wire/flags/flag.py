@@ -98,6 +98,6 @@ class Flag(msgspec.Struct, frozen=True):
     def is_repeatable(self) -> bool:
         return self.kind in (Kind.TEXTS, Kind.PATHS)
 
-    def but(self, help: str = "", *, panel: str | None = None) -> Flag:  # noqa: A002
+    def variant(self, help: str = "", *, panel: str | None = None) -> Flag:  # noqa: A002
         """The flag as another command has it."""
         return replace(self, help=help or self.help, panel=self.panel if panel is None else panel)

@@ -6,23 +6,23 @@ from wire.flags.flag import Flag, Kind
 from wire.flags.run import ALLOW_ASKED, EXT, MCP_CONFIG, METRICS, NO_EXT, OPENMETRICS, STRICT_GUARDS, WATCH
 
 OF_THE_START = (
-    EXT.but(panel=""),
-    MCP_CONFIG.but(panel=""),
-    NO_EXT.but(panel=""),
+    EXT.variant(panel=""),
+    MCP_CONFIG.variant(panel=""),
+    NO_EXT.variant(panel=""),
     Flag("--cwd", "The project's folder. Default: this one.", Kind.PATH, metavar="DIR"),
     Flag(
         "--trust-project", "Start the project's extensions and MCP servers although they are not trusted.", Kind.SWITCH
     ),
-    WATCH.but(panel=""),
-    STRICT_GUARDS.but(panel=""),
-    ALLOW_ASKED.but(panel=""),
+    WATCH.variant(panel=""),
+    STRICT_GUARDS.variant(panel=""),
+    ALLOW_ASKED.variant(panel=""),
     Flag("--stats", "Append what everything costs, for zot report; 64 MiB at most, in four files.", Kind.PATH),
     Flag(
         "--stats-interval", "Between two lines of --stats. Default: 10.", Kind.NUMBER, metavar="SECONDS",
         least=0.25, most=3600, shows_default=False,
     ),
-    METRICS.but(panel=""),
-    OPENMETRICS.but(panel=""),
+    METRICS.variant(panel=""),
+    OPENMETRICS.variant(panel=""),
 )  # fmt: skip
 """Flags that have an effect when a host starts, and none on one that runs."""
 LOG = (
@@ -43,7 +43,7 @@ SERVED = {
 }
 """Help of `zot mcp serve`, where it says it in other words than `zot host`."""
 SERVE = (
-    *(flag.but(SERVED.get(flag.name, "")) for flag in OF_THE_START),
+    *(flag.variant(SERVED.get(flag.name, "")) for flag in OF_THE_START),
     Flag(
         "--host", "Serve the extensions of a zot host that runs: its pid, or its folder.", metavar="PID|DIR",
         completer="hosts",

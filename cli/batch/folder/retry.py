@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer  # noqa: TC002  (it reads the annotations)
 
 from cli.batch.folder.shared_options import Folder, Statuses, checked, results_of, working
-from cli.run.flags import takes
+from cli.run.flags import with_flags
 from wire.flags.batch import RETRY
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
     app.command("retry")(retry)
 
 
-@takes(RETRY)
+@with_flags(RETRY)
 def retry(ctx: typer.Context, folder: Folder, status: Statuses = None, **_flags: Any) -> None:
     """Run again what has failed in a batch, and what was not run, with the flags of its last start.
 
