@@ -10,14 +10,13 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.batch.request import BatchRequest
-from agent.batch.reserve import DEFAULT
 from agent.batch.tasks.filter import SelectionError, filter_from
 from agent.batch.tasks.select import Selection, shard_from, slice_from
 from agent.providers.key_file import KeyFileError, read_key
 from cli.batch.output.show import Show
 from cli.choices import CommandLineError
 from cli.run.request import FlagError, request_from
-from wire.flags.batch import OF_EACH_RUN
+from wire.flags.batch import OF_EACH_RUN, OF_THE_BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,21 +56,9 @@ def asked_from(given: Mapping[str, Any]) -> AskedBatch:
         run = request_from({flag.name: given[flag.name] for flag in OF_EACH_RUN} | {"no_session": True})
     except FlagError as error:
         raise CommandLineError(str(error)) from None
+    own = {flag.field or flag.name: given[flag.name] for flag in OF_THE_BATCH if given[flag.name] is not None}
     request = BatchRequest(
-        redo=tuple(given["redo"] or ()),
-        folder=folder_from(given["output"]),
-        run=absolute_paths(run),
-        jobs=given["jobs"],
-        retries=given["retries"],
-        workspace=given["workspace"],
-        task_timeout=given["task_timeout"],
-        task_max_cost_usd=given["task_max_cost"],
-        run_memory=given["run_memory"],
-        max_cost_usd=given["max_cost_usd"],
-        max_tokens=given["max_tokens"],
-        reserve=given["reserve"] or DEFAULT,
-        max_failures=given["max_failures"],
-        deadline=given["deadline"],
+        redo=tuple(given["redo"] or ()), folder=folder_from(given["output"]), run=absolute_paths(run), **own
     )
     return AskedBatch(
         request=request,

@@ -63,6 +63,36 @@ OF_EACH_RUN = (
     ),
 )
 """The flags that go into the request of every run: all about the model, the tools and the extensions."""
+OF_THE_BATCH = (
+    Flag(
+        "--task-timeout", "End a run after so long: 90, 5m, 1h30m. Its waits for a rate limit do not count.",
+        Kind.LIMIT, EACH,
+    ),
+    Flag(
+        "--task-max-cost", "A run makes no request any more once it has cost so many dollars.", Kind.DOLLARS, EACH,
+        field="task_max_cost_usd",
+    ),
+    Flag(
+        "--run-memory", "End a run whose processes have more memory for themselves: 512MB, 2G.", Kind.SIZE, EACH,
+        option_help="End a run whose processes have more bytes of memory for themselves.",
+    ),
+    JOBS,
+    Flag(
+        "--retries", "Further attempts of a task that has crashed or has met an error that may pass.", COUNT, POOL,
+        least=0, default=1,
+    ),
+    Flag(
+        "--workspace",
+        "shared: each task works in its folder. copy: in a copy of it, and its changes are kept as a diff.",
+        Kind.CHOICE, POOL, choices=("shared", "copy"), default="shared",
+    ),
+    MAX_COST_USD,
+    RESERVE,
+    MAX_TOKENS,
+    Flag("--max-failures", "Start no task any more after so many are not ok.", COUNT, LIMITS),
+    Flag("--deadline", "Start no task any more after so long: 2h, 90m.", Kind.LIMIT, LIMITS),
+)  # fmt: skip
+"""The flags that are fields of the request for the batch."""
 
 BATCH = (
     Flag(
@@ -102,30 +132,7 @@ BATCH = (
         is_option=False,
     ),
     *OF_EACH_RUN,
-    Flag(
-        "--task-timeout", "End a run after so long: 90, 5m, 1h30m. Its waits for a rate limit do not count.",
-        Kind.LIMIT, EACH,
-    ),
-    Flag("--task-max-cost", "A run makes no request any more once it has cost so many dollars.", Kind.DOLLARS, EACH),
-    Flag(
-        "--run-memory", "End a run whose processes have more memory for themselves: 512MB, 2G.", Kind.SIZE, EACH,
-        option_help="End a run whose processes have more bytes of memory for themselves.",
-    ),
-    JOBS,
-    Flag(
-        "--retries", "Further attempts of a task that has crashed or has met an error that may pass.", COUNT, POOL,
-        least=0, default=1,
-    ),
-    Flag(
-        "--workspace",
-        "shared: each task works in its folder. copy: in a copy of it, and its changes are kept as a diff.",
-        Kind.CHOICE, POOL, choices=("shared", "copy"), default="shared",
-    ),
-    MAX_COST_USD,
-    RESERVE,
-    MAX_TOKENS,
-    Flag("--max-failures", "Start no task any more after so many are not ok.", COUNT, LIMITS),
-    Flag("--deadline", "Start no task any more after so long: 2h, 90m.", Kind.LIMIT, LIMITS),
+    *OF_THE_BATCH,
     *PRINTED,
 )  # fmt: skip
 RETRY = (

@@ -67,8 +67,8 @@ class Flag(msgspec.Struct, frozen=True):
     completer: str = ""
     """The function of `cli.help.completion` that offers values."""
     field: str | None = ""
-    """Of a flag of a run: the field of `RunRequest` that it sets; empty if that has the name of the flag. A flag
-    `--no-…` sets its field to false. None if the request has no such field."""
+    """The field of the request for a run or a batch that it sets; empty if that has the name of the flag, None if there
+    is no such field. A flag `--no-…` of a run sets its field to false."""
     is_option: bool = True
     """Whether `pyzot` has it as an option."""
     option_help: str = ""
