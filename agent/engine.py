@@ -45,10 +45,9 @@ if TYPE_CHECKING:
     from agent.output.stderr_notices import StderrNotices
     from agent.run.slash_commands import Invocation, Meanwhile
     from agent.sessions.opening import Opened
-    from agent.transcript import Image, ToolResult
+    from agent.transcript import Image
     from supervisor.discovery.skipped import Skipped
     from supervisor.loop.loop import Loop
-    from supervisor.loop.timestamp import Timestamp
     from wire.frames import SessionEnd
 
 
@@ -57,8 +56,7 @@ class Engine:
     often as you like, one at a time, then `stop` and `close`.
 
     Each call that waits takes an `Abort` of its own, which ends that call and nothing else. `on_show` gets the notes
-    and panels of extensions as records. `on_tool_ran` gets each tool call that has ended: the tool, its extension (""
-    for a built-in tool), the time of its start, and its result.
+    and panels of extensions as records.
     """
 
     def __init__(
@@ -71,7 +69,6 @@ class Engine:
         event_writer: EventWriter,
         notices: StderrNotices,
         on_show: Callable[[events.Record], None],
-        on_tool_ran: Callable[[str, str, Timestamp, ToolResult], None],
         owns_process: bool,
         session: Opened | None = None,
     ) -> None:
@@ -134,7 +131,6 @@ class Engine:
             skills=options.offered_skills,
             extension_tools=extension_tools,
             on_progress=lambda call_id, text: event_writer.post_progress(events.ToolProgress(call_id, text)),
-            on_ran=on_tool_ran,
         )
 
     # --- prompts ------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from wire import events
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import Options
@@ -30,7 +30,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Headless:
-    """Runs one prompt, and those that extensions send meanwhile. `on_record` gets every record. With `stdout`, a
+    """Runs one prompt, and those that extensions send meanwhile. The `readers` get every record. With `stdout`, a
     descriptor, the records are also written to it.
 
     `before_line` is called before a line goes to `stderr`.
@@ -46,7 +46,7 @@ class Headless:
         version: str,
         make_provider: Callable[[Loop], Provider | ProviderUnavailable],
         session: Opened | None = None,
-        on_record: Callable[[events.Record], None] | None = None,
+        readers: Sequence[Callable[[events.Record], None]] = (),
         before_line: Callable[[], None] | None = None,
         owns_process: bool = True,
         stdout: int | None = None,
@@ -66,14 +66,13 @@ class Headless:
         self._abort = Abort()
         provider = make_provider(self._loop)
         self._stdout = None if stdout is None else FdWriter(self._loop, stdout, self.stdout_broken)
-        self._on_record = on_record
         self._host = EngineHost(
             self._loop,
             options,
             version=version,
             provider=provider,
             abort=self._abort,
-            sink=self._write,
+            readers=readers if self._stdout is None else (self._write, *readers),
             output=self._stdout,
             before_line=before_line,
             owns_process=owns_process,
@@ -151,7 +150,5 @@ class Headless:
             self._abort.request(Status.INTERRUPTED, "")
 
     def _write(self, record: events.Record) -> None:
-        if self._stdout is not None:
-            self._stdout.write(events.encode(record))
-        if self._on_record is not None:
-            self._on_record(record)
+        assert self._stdout is not None
+        self._stdout.write(events.encode(record))

@@ -92,7 +92,7 @@ class RpcServer:
             version=version,
             provider=make_provider(self._loop),
             abort=self._ending,
-            sink=self._write,
+            readers=(self._write,),
             output=self._client.writer,
             owns_process=owns_process,
             stderr=stderr,

@@ -55,17 +55,17 @@ class Toolbox:
         skills: Sequence[Skill] = (),
         extension_tools: ExtensionTools | None = None,
         on_progress: Callable[[str, str], None],
-        on_ran: Callable[[str, str, Timestamp, ToolResult], None] | None = None,
     ) -> None:
-        """`on_ran` gets each call that has ended: the tool, its extension ("" for a built-in tool), when it began, and
-        its result."""
-        self._on_ran = on_ran
+        self.on_ran: Callable[[str, str, Timestamp, ToolResult], None] | None = None
+        """Gets each call that has ended: the tool, its extension ("" for a built-in tool), when it began, and its
+        result."""
         self._loop = loop
         self._supervisor = supervisor
         self._registered = supervisor.registrations
         self._cwd = cwd
         self.skills = tuple(skills)
-        self._active_skills = ActiveSkills()
+        self._active_skills: ActiveSkills | None = None
+        """None until the prompt loads a skill."""
         self._specs = {name: spec for name, spec in BUILT_IN.items() if name in enabled}
         if skills:
             self._specs[catalogue.SKILL.name] = catalogue.SKILL
@@ -111,11 +111,11 @@ class Toolbox:
 
     def begin_prompt(self) -> None:
         """No skill is active any more."""
-        self._active_skills = ActiveSkills()
+        self._active_skills = None
 
     def refusal(self, call: ToolCall) -> str:
         """Why the skills that are active do not allow the call, whose arguments are a JSON object; "" if they do."""
-        return self._active_skills.refusal(call.name, call.args)
+        return "" if self._active_skills is None else self._active_skills.refusal(call.name, call.args)
 
     def run(self, call: ToolCall, args: bytes, wait: Waiting, abort: Abort) -> ToolResult:
         """Carries out one call with these arguments, a JSON object. A failed call has a result that says why."""
@@ -137,6 +137,8 @@ class Toolbox:
 
     def fit_images(self, call: ToolCall, result: ToolResult, wait: Waiting) -> ToolResult:
         """The result with images that a model takes. One that cannot be made so is an error of a built-in tool."""
+        if not any(isinstance(part, Image) for part in result.content):
+            return result
         return fit_result(self._loop, result, wait, is_error=call.name in self._enabled)
 
     def fit_message(self, images: tuple[Image, ...], wait: Waiting) -> tuple[Image, ...]:
@@ -157,8 +159,8 @@ class Toolbox:
 
         def ended(result: ToolResult) -> None:
             results[index] = result
-            if self._on_ran is not None:
-                self._on_ran(call.name, extension, began, result)
+            if self.on_ran is not None:
+                self.on_ran(call.name, extension, began, result)
 
         if call.name in FILE_TOOLS and call.name in self._enabled:
             ended(self._run_file_tool(call, args, wait))
@@ -235,6 +237,7 @@ class Toolbox:
             loaded = skill.find(arguments.decode(args), self.skills)
         except ToolError as error:
             return failed(call.id, str(error))
+        self._active_skills = self._active_skills or ActiveSkills()
         self._active_skills.begin(loaded.name, loaded.allowed)
         return ToolResult(call.id, (Text(loaded.text),))
 

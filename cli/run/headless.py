@@ -13,7 +13,7 @@ from agent.request_checks import UsageError
 from cli.run.output.asked import Asked, Form
 from cli.run.output.delivery import deliver, print_object, unstarted
 from cli.run.prompt import STDIN, PromptError
-from cli.run.status_line import StatusLine
+from cli.run.status_line import StatusLine, has_terminal
 from cli.run.stdin import read_prompt
 from cli.version import VERSION
 from supervisor.home.zot_home import zot_home
@@ -24,7 +24,6 @@ from wire.exit_codes import Status
 if TYPE_CHECKING:
     from agent.options import RunRequest
     from cli.run.output.summary import Seen
-    from wire import events
 
 
 def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, asked: Asked, no_stdin: bool = False) -> int:
@@ -52,21 +51,14 @@ def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, asked: As
         return Status.USAGE.exit_code
     except KeyboardInterrupt:
         return _not_begun(asked, Status.INTERRUPTED, "interrupted by SIGINT")
-    status = None if as_stream else StatusLine()
+    status = StatusLine() if not as_stream and has_terminal() else None
     seen = _seen() if asked.summary_file is not None else None
-
-    def on_record(record: events.Record) -> None:
-        if status is not None:
-            status.show(record)
-        if seen is not None:
-            seen.see(record)
-
     try:
         headless = Headless(
             prepared.options,
             version=VERSION,
             make_provider=prepared.make_provider,
-            on_record=on_record,
+            readers=(*([status.show] if status else ()), *([seen.see] if seen else ())),
             session=prepared.session,
             before_line=status.clear if status else None,
             stdout=1 if as_stream else None,

@@ -11,17 +11,22 @@ from wire.text import printable
 ERASE = "\r\x1b[2K"
 
 
+def has_terminal(fd: int = 2) -> bool:
+    """Whether the descriptor is a terminal that can rewrite a line."""
+    try:
+        return os.isatty(fd) and os.environ.get("TERM", "dumb") != "dumb"
+    except OSError:
+        return False
+
+
 class StatusLine:
-    """Rewrites the last line of a terminal. Does nothing without a terminal, or with `TERM=dumb`."""
+    """Rewrites the last line of a terminal."""
 
     def __init__(self, fd: int = 2) -> None:
         self._fd = fd
         self._shown = False
         self._step = 0
-        try:
-            self._on = os.isatty(fd) and os.environ.get("TERM", "dumb") != "dumb"
-        except OSError:
-            self._on = False
+        self._on = True
 
     def show(self, record: events.Record) -> None:
         match record:

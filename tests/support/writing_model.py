@@ -96,7 +96,6 @@ class Project:
                 event_writer=event_writer,
                 notices=notices,
                 on_show=event_writer.post_shown,
-                on_tool_ran=lambda *_: None,
                 owns_process=False,
             )  # fmt: skip
             try:

@@ -180,7 +180,7 @@ class TaskRun:
             replace(prepared.options, keeper=Keeper(self._begin.token, task.id)),
             version=self._begin.version,
             make_provider=make_provider,
-            on_record=self._on_record,
+            readers=(self._on_record,),
             owns_process=self._owns_process,
             stdout=self._stdout,
             stderr=self._stderr,
