@@ -272,18 +272,4 @@ def _ok(act: Callable[[Any], None]) -> Callable[[Client, Any], control.Ok]:
 
 
 def _event_of(request: frames.EventIntercept) -> frames.Event:
-    return frames.Event(
-        request.event,
-        step=request.step,
-        tool_id=request.tool_id,
-        tool_name=request.tool_name,
-        tool_args=request.tool_args,
-        text=request.text,
-        is_error=request.is_error,
-        content=request.content,
-        error=request.error,
-        source=request.source,
-        reason=request.reason,
-        error_context=request.error_context,
-        recoverable=request.recoverable,
-    )
+    return frames.Event(**{name: value for name, value in msgspec.structs.asdict(request).items() if name != "id"})
