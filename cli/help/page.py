@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -16,38 +13,11 @@ if TYPE_CHECKING:
 
     from typer._click.core import Command, Context
 
-PLAIN_WIDTH = 80
-WIDEST = 100
-NARROWEST = 40
 INDENT = 2
 GAP = 2
 LEFT_SHARE = 0.6
 """The most of the width that the left column of a table may take."""
 DEFAULT_PANEL = "Options"
-
-
-def page_width(
-    environ: dict[str, str] | None = None, *, is_terminal: bool | None = None, widest: int | None = WIDEST
-) -> int:
-    """Columns: $COLUMNS, else the width of the terminal, else 80; at least 40, at most `widest`."""
-    env = os.environ if environ is None else environ
-    said = env.get("COLUMNS", "")
-    if said.isdecimal() and int(said) > 0:
-        width = int(said)
-    elif sys.stdout.isatty() if is_terminal is None else is_terminal:
-        width = shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns
-    else:
-        width = PLAIN_WIDTH
-    return max(NARROWEST, width if widest is None else min(width, widest))
-
-
-def wants_style() -> bool:
-    """Whether to print bold text: on a terminal or with FORCE_COLOR, but never with NO_COLOR or on a dumb terminal."""
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def render(context: Context, *, width: int, bold: bool) -> str:

@@ -8,7 +8,8 @@ import typer
 
 from cli.choices import CommandLineError
 from cli.help.help_text import HelpTable
-from cli.help.page import command_groups, overview, page_width, wants_style
+from cli.help.page import command_groups, overview
+from cli.terminal import page_width, wants_style
 from wire.suggest import no_such
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from cli.choices import CommandLineError, LogFormat, LogLevel, project_folder
 from cli.hosts.find import close, shared, survey
 from cli.hosts.host_log import HostLog
 from cli.run.trust_prompt import ask
+from cli.terminal import wants_style
 from cli.version import VERSION
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError
@@ -75,7 +76,7 @@ def run_host(
         raise CommandLineError(str(error)) from None
     # A terminal that is paused with Ctrl-S must not stop the host.
     stderr = FdWriter(host.loop, 2, _ignore, lossy=True)
-    host.tell = HostLog(stderr.write, form=log_format, level=log_level, is_coloured=_wants_colours(2))
+    host.tell = HostLog(stderr.write, form=log_format, level=log_level, is_coloured=wants_style(2))
     found = survey(LOOK_S)
     close(each.client for each in found)
     if others := {each.pid: each.info.extensions for each in found if each.info and each.info.kind == "host"}:
@@ -111,10 +112,6 @@ def check_files(stats: str | None, metrics: str | None, interval_s: float | None
         raise CommandLineError("--openmetrics has no effect without --metrics FILE")
     if stats is not None and metrics is not None and os.path.realpath(stats) == os.path.realpath(metrics):
         raise CommandLineError(f"--stats and --metrics name the same file, {metrics}; each needs its own")
-
-
-def _wants_colours(fd: int) -> bool:
-    return os.isatty(fd) and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def _cut(phase: Phase) -> str:

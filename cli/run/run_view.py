@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.columns import fitted
-from cli.help.page import page_width
 from cli.os_errors import discard_output
+from cli.terminal import page_width
 from wire import events
 from wire.text import counted, printable
 

@@ -25,10 +25,6 @@ COLUMNS = 80
 CLEAR_LINE = "\r\x1b[K"
 
 
-def wants_colour() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
 class ConversationView:
     """Prints the conversation. With an editor, the line that the user types stays the last line of the terminal."""
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from cli.ext.drive.input import Input, LinesIn, TerminalIn
 from cli.ext.drive.line_editor import LineEditor, Typed
-from cli.ext.drive.screen import ConversationView, wants_colour
+from cli.ext.drive.screen import ConversationView
 from cli.ext.drive.typed_commands import HELP, CommandError, RegisteredNames, frame_for
 from cli.ext.script_target import script_target
+from cli.terminal import wants_style
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.messages import answer_to
 from supervisor.harness.recorded_process import HandshakePhase
@@ -92,7 +93,7 @@ class _Session:
         self._process: RecordedProcess | None = None
         by_hand = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty() and not request.as_json
         editor = LineEditor(self._registered.completions) if by_hand else None
-        self._view = ConversationView(as_json=request.as_json, colour=wants_colour(), editor=editor)
+        self._view = ConversationView(as_json=request.as_json, colour=wants_style(), editor=editor)
         self._by_hand = by_hand
         self._editor = editor
         self._input: Input = (

@@ -109,10 +109,11 @@ def test_a_command_is_answered_with_what_it_displays(serving, client):
     ],
 )
 def test_a_verdict_is_answered_with_its_judgement(serving, client, judgement, reply):
-    client.say({"type": "event_intercept", "id": "v", "event": "tool_call", "tool_name": "read", "tool_args": {"a": 1}})
+    asked = {"event": "user_prompt", "tool_name": "read", "tool_args": {"a": 1}, "files": ["a.txt"], "sender": "x"}
+    client.say({"type": "event_intercept", "id": "v", **asked})
     serving.until(lambda: serving.served.asked)
     (_, event) = serving.served.asked[0].what
-    assert (event.event, event.tool_name, json.loads(bytes(event.tool_args))) == ("tool_call", "read", {"a": 1})
+    assert json.loads(frames.encode(event)) == {"type": "event", **asked}
     serving.served.asked[0].done(judgement)
     assert client.replies(1) == [{"type": "event_intercept_response", "id": "v", **reply}]
 
