@@ -7,7 +7,7 @@ import pty
 
 import pytest
 
-from cli.terminal import is_screen, is_terminal, page_width, size, table_width, wants_style
+from cli.terminal import is_screen, page_width, table_width, wants_style
 
 
 @pytest.fixture
@@ -50,10 +50,3 @@ def test_colours_are_for_terminals_unless_the_user_says_otherwise(
     with open(tmp_path / "file", "wb") as file:
         assert wants_style(file.fileno()) is of_a_pipe
         assert not is_screen(file.fileno())
-
-
-def test_a_closed_descriptor_is_no_terminal(tmp_path):
-    with open(tmp_path / "file", "wb") as file:
-        closed = file.fileno()
-    assert not is_terminal(closed)
-    assert size(closed) == (80, 24)
