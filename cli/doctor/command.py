@@ -6,12 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from cli.doctor.checks import examine
-from cli.doctor.finding import Check, Level
+from supervisor.harness.findings import Level
 from wire.exit_codes import Status
 from wire.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from cli.doctor.check import Check
 
 NAME_WIDTH = 12
 
