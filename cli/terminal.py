@@ -32,12 +32,8 @@ def wants_style(fd: int = 1) -> bool:
 
 def page_width(widest: int | None = WIDEST) -> int:
     """Columns: $COLUMNS, else the width of the terminal, else 80; at least 40, at most `widest`."""
-    said = os.environ.get("COLUMNS", "")
-    if said.isdecimal() and int(said) > 0:
-        width = int(said)
-    else:
-        width = shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns if is_terminal(1) else PLAIN_WIDTH
-    return max(NARROWEST, width if widest is None else min(width, widest))
+    width = max(NARROWEST, shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns)
+    return width if widest is None else min(width, widest)
 
 
 def table_width() -> int | None:

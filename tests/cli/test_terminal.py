@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import sys
 
 import pytest
 
@@ -23,6 +24,7 @@ def terminal():
 )
 def test_the_width_is_that_of_columns_within_bounds(monkeypatch, columns, width):
     monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr(sys, "__stdout__", None)
     assert page_width() == width
     assert table_width() is None, "stdout is no terminal here"
 

@@ -94,7 +94,7 @@ def test_the_parser_takes_each_example(example):
             name, command, rest = context.command.resolve_command(context, [*context._protected_args, *context.args])
             context = command.make_context(name, rest, parent=context)
         if context.command is ROOT:
-            assert any(context.params[mode] for mode in ("print_", "json", "rpc")), example
+            assert any(context.params[mode] for mode in ("print", "json", "rpc")), example
 
 
 def test_a_flag_shows_its_default_as_a_sentence_and_an_argument_no_braces():
