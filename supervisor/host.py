@@ -32,7 +32,7 @@ from supervisor.reload.reloader import Reloader
 from supervisor.reload.watch_mode import mcp_files, parents_of, watch
 from supervisor.supervisor import Supervisor
 from wire.dialects.base import HostInfo
-from wire.text import one_line
+from wire.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -211,7 +211,7 @@ class Host:
         self.phase = Phase.SERVING
         discovery = finish(self._discover())
         count = len(discovery.found)
-        serving = f"{count} extension{'s' * (count != 1)}; to stop: Ctrl-C, or zot stop {os.getpid()}"
+        serving = f"{counted(count, 'extension')}; to stop: Ctrl-C, or zot stop {os.getpid()}"
         self.tell(HostEvent("serving", serving, fields={"pid": os.getpid(), "socket": str(self.control.path)}))
         self.supervisor.skipped = discovery.skipped
         for line in lines_of(discovery.skipped):

@@ -72,8 +72,7 @@ def _run(*, everywhere: bool, most: int | None, cwd: str | None, as_json: bool) 
 def table(found: list[SessionInfo], width: int | None, *, with_folder: bool) -> list[str]:
     """Lines in columns. The title comes last and is cut to `width` columns; where too little of it would be left, other
     columns are left out first."""
-    from cli.columns import aligned
-    from cli.sessions.listing import cut
+    from cli.columns import aligned, cut
 
     rows = [_row(info, time.time()) for info in found]
     kept = [name for name in COLUMNS if name != "folder" or with_folder]

@@ -57,7 +57,8 @@ def _run(*, everywhere: bool, cwd: str | None, as_json: bool) -> int:
         more = "" if everywhere else f" of {where}; zot session tree --all has those of all folders"
         say(f"no sessions{more}")
     else:
-        from cli.sessions.listing import cut, terminal_width
+        from cli.columns import cut
+        from cli.sessions.listing import terminal_width
 
         width = terminal_width()
         is_plain = not (sys.stdout.encoding or "").lower().startswith("utf")

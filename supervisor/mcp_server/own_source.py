@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from supervisor import queries
 from supervisor.loop.future import Failure
 from supervisor.loop.timestamp import Timestamp
 from supervisor.mcp_server.content import error_result
 from supervisor.mcp_server.offer import Offer
 from wire import frames
-from wire.control import CommandInfo, ToolInfo
 from wire.dialects.table import dialect_named
-from wire.suggest import no_such
+from wire.suggest import UnknownNameError
 from wire.text import valid_text
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class OwnSource:
 
     @property
     def extensions(self) -> Sequence[str]:
-        return [valid_text(extension.name) for extension in self._supervisor.extensions]
+        return queries.names(self._supervisor)
 
     @property
     def instructions(self) -> str:
@@ -76,30 +76,13 @@ class OwnSource:
         )
 
     def offer(self) -> Offer:
-        registrations = self._supervisor.registrations
-        return Offer(
-            tuple(
-                ToolInfo(
-                    name,
-                    owned.tool.description,
-                    owned.tool.schema,
-                    valid_text(owned.owner.name),
-                    read_only=owned.tool.read_only,
-                    idempotent=owned.tool.retry,
-                )
-                for name, owned in registrations.tools().items()
-            ),
-            tuple(
-                CommandInfo(name, owned.command.description, valid_text(owned.owner.name))
-                for name, owned in registrations.commands().items()
-            ),
-        )
+        return Offer(queries.tools(self._supervisor), queries.commands(self._supervisor))
 
     def unknown_tool(self, name: str) -> str:
         try:
             self._supervisor.registrations.tool(name)
-        except KeyError:
-            return no_such("tool", name, self._supervisor.registrations.tools())
+        except UnknownNameError as error:
+            return str(error)
         return ""
 
     # --- requests -----------------------------------------------------------------------------------------------
@@ -119,8 +102,9 @@ class OwnSource:
     ) -> Cancellable:
         try:
             owned = self._supervisor.registrations.tool(name)
-        except KeyError:  # it was taken back while the guards judged
-            return self._soon(lambda: done(error_result(self.unknown_tool(name))))
+        except UnknownNameError as error:  # it was taken back while the guards judged
+            gone = error_result(str(error))
+            return self._soon(lambda: done(gone))
         began = Timestamp.now()
         extension = valid_text(owned.owner.name)
 
@@ -153,7 +137,7 @@ class OwnSource:
         """Nobody can use a panel here: its text is in the answer."""
         try:
             self._supervisor.panels.close(extension, panel_id)
-        except KeyError:
+        except UnknownNameError:
             pass
 
     def _soon(self, callback: Callable[[], None]) -> Cancellable:

@@ -14,6 +14,7 @@ from agent.batch.opening.settings import FLAGS, flags_of
 from agent.batch.tasks.digest import Digests
 from agent.batch.time_text import utc_now
 from wire.batch.outcome import TaskStatus  # noqa: TC001  (msgspec reads the annotations)
+from wire.text import noun_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,7 +106,7 @@ def _notices(
 def _tasks(ids: Sequence[str]) -> str:
     shown = ", ".join(map(repr, ids[:NAMED]))
     more = f" and {len(ids) - NAMED} more" if len(ids) > NAMED else ""
-    return f"{'task' if len(ids) == 1 else 'tasks'} {shown}{more}"
+    return f"{noun_for(len(ids), 'task')} {shown}{more}"
 
 
 def _write(request: BatchRequest, tasks: Sequence[Task], folder: RunFolder, digests: Digests, version: str) -> None:

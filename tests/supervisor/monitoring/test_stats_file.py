@@ -35,8 +35,7 @@ class Recorded:
         try:
             self.file = StatsFile(
                 self.loop,
-                lambda: sample(self.at, {}, pid=pid).host,
-                lambda: dict(self.extensions),
+                lambda: sample(self.at, dict(self.extensions), pid=pid),
                 stats_file=path,
                 interval_s=INTERVAL_S,
                 metrics_file=None,

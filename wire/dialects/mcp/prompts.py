@@ -10,7 +10,7 @@ from wire.dialects.base import UnsendableError, Warned
 from wire.dialects.json_values import kind_of, objects, string, text_of
 from wire.dialects.mcp.results import error_text, in_words, unfinished
 from wire.dialects.mcp.tools import NAME_SHOWN, public_name
-from wire.text import one_line
+from wire.text import noun_for, one_line
 
 ARGUMENTS_LIMIT = 256 * 1024
 """Characters behind a slash command. Shell words are read one character at a time."""
@@ -78,7 +78,7 @@ def arguments(prompt: Any, text: str) -> dict[str, str]:
     if missing := [name for name, required in declared.items() if required and name not in given]:
         listed = ", ".join(repr(one_line(name, NAME_SHOWN)) for name in missing)
         raise _misused(
-            prompt, f"the argument{'s' * (len(missing) > 1)} {listed} {'are' if missing[1:] else 'is'} missing"
+            prompt, f"the {noun_for(len(missing), 'argument')} {listed} {'are' if missing[1:] else 'is'} missing"
         )
     return {name: given[name] for name in declared if name in given}
 
