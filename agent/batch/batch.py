@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from agent.batch import schedule
 from agent.batch.attempts import Attempts
-from agent.batch.budget import Spent, Stop, used_up
+from agent.batch.budget import Stop, used_up
 from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.results import write_results
@@ -26,7 +26,8 @@ from agent.batch.pool.jobs import DESCRIPTORS, available_memory, cores, default_
 from agent.batch.pool.processes import Processes
 from agent.batch.request import BatchControls
 from agent.batch.retry import wait_s
-from agent.batch.tally import Tally, batch_end, spent_in
+from agent.batch.spent import Spent, spent_in
+from agent.batch.tally import Tally, batch_end
 from agent.batch.time_text import utc_now
 from agent.batch.workspace.copy import remove_snapshots
 from supervisor.home.runtime_dir import runtime_dir

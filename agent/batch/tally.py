@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import TYPE_CHECKING
 
-from agent.batch.budget import Spent, add
 from agent.batch.request import BatchView
+from agent.batch.spent import Spent
 from agent.batch.time_text import utc_now
 from wire.batch import records
-from wire.batch.outcome import Lost, TaskStatus, Usage
+from wire.batch.outcome import TaskStatus, Usage
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agent.batch.journal.state import BatchState
-    from agent.batch.pool.run_process import RunProcess
     from agent.batch.request import BatchControls, RunView, StopReason
-    from agent.batch.reserve import Rule
     from agent.batch.schedule import Halt
 
 RATE_S = 60.0
@@ -128,16 +125,6 @@ class Tally:
             memory_bytes=memory_bytes,
             rate_limited=rate_limited,
         )
-
-
-def spent_in(state: BatchState, rule: Rule, runs: Iterable[RunProcess] = ()) -> Spent:
-    """By all attempts that have ended, earlier starts included, and by the `runs` that go on."""
-    usage, known_usd, lost, is_known = state.usage, state.known_cost_usd, Lost(), not state.unknown_costs
-    for run in runs:
-        facts = run.facts
-        usage, known_usd, lost = add(usage, facts.usage), known_usd + facts.known_usd, lost + facts.lost
-        is_known = is_known and not facts.has_unknown_cost
-    return Spent(usage, round(known_usd, 6), state.reserve.usd(rule, lost), is_known)
 
 
 def batch_end(

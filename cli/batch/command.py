@@ -187,7 +187,7 @@ def batch(
     shard: Annotated[
         str | None,
         typer.Option(
-            help="The i-th of n equal parts of the tasks, from 1/n to n/n; zot batch merge joins the results.",
+            help="The i-th of n equal parts of the tasks, from 1/n to n/n; zot batch results takes all folders.",
             metavar="I/N",
             rich_help_panel=TASKS,
         ),

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Raw
 
-from agent.batch.budget import BYTES_PER_TOKEN, add, lost_request
+from agent.batch.budget import BYTES_PER_TOKEN, lost_request
 from agent.batch.pool.lease import max_tokens_of
+from agent.batch.spent import add
 from agent.model import catalogue
 from wire import events  # noqa: TC001  (msgspec reads the annotations)
 from wire.batch.outcome import Lost, Usage
