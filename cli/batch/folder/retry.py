@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent.batch.journal.folder import RunFolder
     from agent.batch.journal.results import BatchResults, Shard
     from agent.batch.request import BatchRequest
-    from cli.batch.output.show import Show
+    from cli.batch.output.stderr import Show
 
 
 def register(app: typer.Typer) -> None:
