@@ -14,7 +14,7 @@ from wire.batch.outcome import Lost, Usage
 
 if TYPE_CHECKING:
     from agent.batch.request import BatchRequest, StopReason
-    from agent.batch.spent import Spent
+    from agent.batch.reserve import Spent
 
 BYTES_PER_TOKEN = 2
 """Of a request, at least: text has three to four, so a request is never thought to be smaller than it is."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import TYPE_CHECKING
 
+from agent.batch.log import utc_now
 from agent.batch.request import BatchView
-from agent.batch.spent import Spent
-from agent.batch.time_text import utc_now
+from agent.batch.reserve import Spent
 from wire.batch import records
 from wire.batch.outcome import TaskStatus, Usage
 from wire.exit_codes import Status

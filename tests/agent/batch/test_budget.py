@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agent.batch.budget import used_up
 from agent.batch.request import BatchRequest
-from agent.batch.spent import Spent, add
+from agent.batch.reserve import Spent, add
 from agent.options import RunRequest
 from wire.batch.outcome import Usage
 
