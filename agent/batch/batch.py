@@ -25,9 +25,9 @@ from agent.batch.pool.jobs import DESCRIPTORS, available_memory, cores, default_
 from agent.batch.pool.processes import Processes
 from agent.batch.pool.run_order import Orders
 from agent.batch.request import BatchControls
-from agent.batch.reserve import Spent, spent_in
+from agent.batch.reserve import Spent
 from agent.batch.retry import wait_s
-from agent.batch.tally import Tally, batch_end
+from agent.batch.tally import Tally, batch_end, spent_in
 from agent.batch.workspace.copy import remove_snapshots
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home

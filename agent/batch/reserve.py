@@ -13,11 +13,9 @@ import msgspec
 from wire.batch.outcome import Lost, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from agent.batch.journal.glance import OutcomeGlance
-    from agent.batch.journal.state import BatchState
-    from agent.batch.pool.run_process import RunProcess
     from wire.batch.outcome import Outcome
 
 Rule = Literal["none", "seen", "worst"]
@@ -112,13 +110,3 @@ def add(left: Usage, right: Usage) -> Usage:
         left.cache_read + right.cache_read,
         left.cache_write + right.cache_write,
     )
-
-
-def spent_in(state: BatchState, rule: Rule, runs: Iterable[RunProcess] = ()) -> Spent:
-    """By all attempts that have ended, earlier starts included, and by the `runs` that go on."""
-    usage, known_usd, lost, is_known = state.usage, state.known_cost_usd, Lost(), not state.unknown_costs
-    for run in runs:
-        facts = run.facts
-        usage, known_usd, lost = add(usage, facts.usage), known_usd + facts.known_usd, lost + facts.lost
-        is_known = is_known and not facts.has_unknown_cost
-    return Spent(usage, round(known_usd, 6), state.reserve.usd(rule, lost), is_known)

@@ -9,13 +9,16 @@ from agent.batch.log import utc_now
 from agent.batch.request import BatchView
 from agent.batch.reserve import Spent
 from wire.batch import records
-from wire.batch.outcome import TaskStatus, Usage
+from wire.batch.outcome import Lost, TaskStatus, Usage
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from agent.batch.journal.state import BatchState
+    from agent.batch.pool.run_process import RunProcess
     from agent.batch.request import BatchControls, RunView, StopReason
+    from agent.batch.reserve import Rule
     from agent.batch.schedule import Halt
 
 RATE_S = 60.0
@@ -125,6 +128,16 @@ class Tally:
             memory_bytes=memory_bytes,
             rate_limited=rate_limited,
         )
+
+
+def spent_in(state: BatchState, rule: Rule, runs: Iterable[RunProcess] = ()) -> Spent:
+    """By all attempts that have ended, earlier starts included, and by the `runs` that go on."""
+    going_on, lost = Spent(), Lost()
+    for run in runs:
+        facts = run.facts
+        going_on += Spent(facts.usage, facts.known_usd, is_known=not facts.has_unknown_cost)
+        lost += facts.lost
+    return state.spent(rule, lost) + going_on
 
 
 def batch_end(

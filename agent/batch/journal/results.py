@@ -20,7 +20,7 @@ from agent.batch.journal.disk import replacing
 from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.own_files import open_own
 from agent.batch.journal.reader import JournalReader, read_journal
-from agent.batch.reserve import Spent, rule_in, spent_in
+from agent.batch.reserve import Spent, rule_in
 from wire.batch.journal_lines import AnyLine, Finished, JournalLineError, Line, UnknownLineError, decode_with
 from wire.batch.outcome import TaskStatus
 from wire.batch.task import encode_task
@@ -153,7 +153,7 @@ class BatchResults:
         """By all attempts of all folders that have ended, each folder by its own rule of `--reserve`."""
         total = Spent()
         for shard in self.shards:
-            total += spent_in(shard.state, shard.rule())
+            total += shard.state.spent(shard.rule())
         return total
 
     def only(self, statuses: Collection[TaskStatus], *, not_run: bool = False) -> BatchResults:
