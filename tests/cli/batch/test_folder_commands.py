@@ -359,7 +359,7 @@ def test_several_folders_are_one_batch(zot, runs, more):
         "  not ok      1 check_failed, 1 error, 1 timeout",
         "  left        0",
     ]
-    assert f"zot batch results {runs.path} {more.path}  the results" in found.text
+    assert f"zot report {runs.path} {more.path} -o report.html" in found.text
     assert "zot batch retry" not in found.text  # it takes one folder
     (record,) = run(zot, "batch", "status", "runs", "more", "--json").json_lines
     assert (record["folders"], record["attempts"], record["starts"], record["known_cost_usd"]) == (
@@ -388,7 +388,7 @@ def test_batches_that_contradict_each_other_need_a_word(zot, runs):
     for words in (["batch", "status"], ["batch", "results"], ["report", "-o", "-"]):
         refused = run(zot, *words, "runs", "other")
         assert (refused.status, refused.stdout) == (2, b"")
-        assert "1 tasks contradict each other in these batches: two (check_failed in " in refused.stderr
+        assert "these batches contradict each other in 1 task: two (check_failed in " in refused.stderr
     found = run(zot, "batch", "results", "runs", "other", "--prefer", "ok")
     assert (found.status, found.json_lines[1]["status"]) == (0, "ok")
     assert '"two","ok",2' in run(zot, "report", "runs", "other", "--prefer", "ok", "-o", "-").text.replace(" ", "")
