@@ -10,12 +10,12 @@ from msgspec import UNSET, Raw
 from supervisor.calls.verdict import Judgement
 from supervisor.control.client import FRAME_LIMIT
 from supervisor.control.connection import Connection
-from supervisor.mcp_server import log_levels
-from supervisor.mcp_server.content import error_result
-from supervisor.mcp_server.offer import Offer
+from supervisor.extension.notices import level_of_note, level_of_notice
 from supervisor.mcp_server.own_source import PATIENCE_S
 from wire import control, events, frames
 from wire.framing import Oversize
+from wire.mcp_server.answers import error_result
+from wire.mcp_server.offer import Offer
 from wire.suggest import no_such
 
 if TYPE_CHECKING:
@@ -184,9 +184,9 @@ class HostSource:
             case control.RegistrationsChanged():
                 self._ask_offer()
             case events.Extension(extension=name, event=kind, message=message):
-                self.on_log(log_levels.of_notice(kind), name, message)
+                self.on_log(level_of_notice(kind), name, message)
             case events.ExtNotify(extension=name, level=level, message=message):
-                self.on_log(log_levels.of_note(level), name, message)
+                self.on_log(level_of_note(level), name, message)
             case _:
                 # An event that the host does not take, as one that stops, is answered without an id: nothing is lost.
                 self._answered(getattr(reply, "id", ""), reply)

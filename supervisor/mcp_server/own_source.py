@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from supervisor.loop.future import Failure
 from supervisor.loop.timestamp import Timestamp
-from supervisor.mcp_server.content import error_result
-from supervisor.mcp_server.offer import Offer
 from wire import frames
 from wire.control import CommandInfo, ToolInfo
 from wire.dialects.table import dialect_named
+from wire.mcp_server.answers import error_result
+from wire.mcp_server.offer import Offer
 from wire.suggest import no_such
 from wire.text import valid_text
 

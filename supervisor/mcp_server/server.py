@@ -7,21 +7,21 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from supervisor.mcp_server.guarded_call import GuardedCall
-from supervisor.mcp_server.messages import Code
-from supervisor.mcp_server.orders import Abandon, Call, Invoke, Say
+from wire.dialects.jsonrpc import INVALID_PARAMS
 from wire.framing import Oversize
+from wire.mcp_server.orders import Abandon, Call, Invoke, Say
 from wire.text import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from supervisor.loop.loop import Loop, Timer
-    from supervisor.mcp_server.messages import Key
-    from supervisor.mcp_server.orders import Order
-    from supervisor.mcp_server.session import Session
     from supervisor.mcp_server.source import Cancellable, Source
     from wire import frames
     from wire.framing import Line
+    from wire.mcp_server.orders import Order
+    from wire.mcp_server.requests import Key
+    from wire.mcp_server.session import Session
 
 LINE_LIMIT = 16 * 1024 * 1024
 """Bytes of one line of the client."""
@@ -165,7 +165,7 @@ class McpServer:
     def _call(self, order: Call) -> None:
         key = order.key
         if fault := self._source.unknown_tool(order.name):
-            self._carry_out(self._session.failed(key, Code.INVALID_PARAMS, fault))
+            self._carry_out(self._session.failed(key, INVALID_PARAMS, fault))
             return
         self._calls += 1
         call = GuardedCall(

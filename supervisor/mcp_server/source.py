@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from supervisor.calls.verdict import Judgement
-    from supervisor.mcp_server.offer import Offer
     from wire import frames
+    from wire.mcp_server.offer import Offer
 
 
 class Cancellable(Protocol):

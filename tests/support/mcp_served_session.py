@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from supervisor.mcp_server.offer import Offer
-from supervisor.mcp_server.orders import Order, Say
-from supervisor.mcp_server.session import Session
 from wire import frames
 from wire.control import CommandInfo, ToolInfo
+from wire.mcp_server.offer import Offer
+from wire.mcp_server.orders import Order, Say
+from wire.mcp_server.session import Session
 
 ECHO = ToolInfo("echo", "Returns its text.", {"properties": {}}, "echo", read_only=True)
 WIPE = ToolInfo("wipe", "Wipes.", {"type": "object"}, "wiper", idempotent=True)

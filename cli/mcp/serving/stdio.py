@@ -11,9 +11,9 @@ from cli.choices import CommandLineError
 from cli.hosts.host_log import HostLog
 from cli.version import VERSION
 from supervisor.host import HostEvent
-from supervisor.mcp_server.offer import instructions
 from supervisor.mcp_server.server import LINE_LIMIT, McpServer
-from supervisor.mcp_server.session import Session
+from wire.mcp_server.offer import instructions
+from wire.mcp_server.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable

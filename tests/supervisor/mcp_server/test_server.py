@@ -9,12 +9,12 @@ import pytest
 
 from supervisor.calls.verdict import UNTOUCHED
 from supervisor.loop.loop import Loop
-from supervisor.mcp_server.messages import Code
-from supervisor.mcp_server.offer import Offer
 from supervisor.mcp_server.server import DRAIN_S, GAIN_S, LOSS_S, OUTBOX_LIMIT, STUCK_S, McpServer, Phase
-from supervisor.mcp_server.session import Session
 from wire import frames
 from wire.control import CommandInfo, ToolInfo
+from wire.dialects.jsonrpc import INVALID_PARAMS
+from wire.mcp_server.offer import Offer
+from wire.mcp_server.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -154,7 +154,7 @@ def test_calls_run_side_by_side_and_are_answered_in_the_order_of_their_ends(serv
 def test_an_unknown_tool_is_an_error_of_the_protocol(served: Served):
     served.send("tools/call", {"name": "nope"})
     (line,) = served.said()
-    assert line["error"] == {"code": Code.INVALID_PARAMS, "message": "no such tool: nope"}
+    assert line["error"] == {"code": INVALID_PARAMS, "message": "no such tool: nope"}
 
 
 def test_new_tools_are_told_together(served: Served):

@@ -15,6 +15,7 @@ from wire import frames
 from wire.dialects.long_lines import SHORT
 from wire.dialects.mcp import prompts, results
 from wire.dialects.mcp.limits import TooLongError, call_result, value_of_page
+from wire.dialects.mcp.protocol import CALL_TOOL, GET_PROMPT
 from wire.lenient_json import UNREADABLE, reason
 
 if TYPE_CHECKING:
@@ -76,13 +77,13 @@ def tool_result(call_id: str, message: Incoming) -> frames.ToolResult | frames.M
     if failure := message.failure:
         return results.error_result(call_id, value_of(failure))
     if message.result is UNSET:
-        return frames.Malformed("the answer to tools/call has no result", "tools/call", call_id)
+        return frames.Malformed("the answer to tools/call has no result", CALL_TOOL, call_id)
     try:
         result = call_result(message.result)
     except TooLongError as error:
-        return frames.Malformed(str(error), "tools/call", call_id)
+        return frames.Malformed(str(error), CALL_TOOL, call_id)
     except UNREADABLE as error:
-        return frames.Malformed(f"bad result of tools/call: {reason(error)}", "tools/call", call_id)
+        return frames.Malformed(f"bad result of tools/call: {reason(error)}", CALL_TOOL, call_id)
     return results.next_round(result) or results.tool_result(call_id, result)
 
 
@@ -91,11 +92,11 @@ def command_response(call_id: str, message: Incoming) -> frames.CommandResponse 
     if failure := message.failure:
         return prompts.error_response(call_id, value_of(failure))
     if message.result is UNSET:
-        return frames.Malformed("the answer to prompts/get has no result", "prompts/get", call_id)
+        return frames.Malformed("the answer to prompts/get has no result", GET_PROMPT, call_id)
     try:
         result = value_of_page("a prompt", message.result)
     except TooLongError as error:
-        return frames.Malformed(str(error), "prompts/get", call_id)
+        return frames.Malformed(str(error), GET_PROMPT, call_id)
     except UNREADABLE as error:
-        return frames.Malformed(f"bad result of prompts/get: {reason(error)}", "prompts/get", call_id)
+        return frames.Malformed(f"bad result of prompts/get: {reason(error)}", GET_PROMPT, call_id)
     return results.next_round(result) or prompts.response(call_id, result)

@@ -11,6 +11,7 @@ from wire.dialects.base import Instructions, Unusable
 from wire.dialects.mcp import versions
 from wire.dialects.mcp.call_answers import value_of
 from wire.dialects.mcp.limits import TooLongError, opening_result
+from wire.dialects.mcp.protocol import MODERN
 from wire.dialects.mcp.requests import Kind, Request
 from wire.dialects.mcp.versions import Discover, Refused, Server
 from wire.lenient_json import UNREADABLE, reason
@@ -18,7 +19,7 @@ from wire.lenient_json import UNREADABLE, reason
 if TYPE_CHECKING:
     from wire.dialects.base import Message, Received, Setup
     from wire.dialects.jsonrpc import Incoming
-    from wire.dialects.mcp.requests import Requests
+from wire.dialects.mcp.requests import Requests
 
 CAPABILITIES = ["cancel", "ping"]
 """What every MCP server can, in the words of zot's hello."""
@@ -58,7 +59,7 @@ class Handshake:
         self.due_at: float | None = None
         """When `on_time` is to be called; None if never."""
         # Kept again once the server has answered: one that does not is opened in the other era the next time.
-        self._was_modern = self._kept.pop(_ERA, None) == versions.MODERN
+        self._was_modern = self._kept.pop(_ERA, None) == MODERN
         self.phase = Phase.DISCOVERING if self._was_modern else Phase.OPENING
 
     @property
@@ -105,7 +106,7 @@ class Handshake:
             return (), self._discover()
         if isinstance(judged, Refused):
             return self._refuse(judged)
-        self.version = versions.MODERN if self.phase is Phase.DISCOVERING else value["protocolVersion"]
+        self.version = MODERN if self.phase is Phase.DISCOVERING else value["protocolVersion"]
         return self._accept(judged), b""
 
     def failed(self, why: str, now: float) -> None:
@@ -126,7 +127,7 @@ class Handshake:
 
     def _accept(self, server: Server) -> list[Message]:
         if self.phase is Phase.DISCOVERING:
-            self._kept[_ERA] = versions.MODERN
+            self._kept[_ERA] = MODERN
             self._requests.meta = versions.meta(self._setup.host_version, has_logging=server.has_logging)
         self.phase = Phase.ACCEPTED
         self._server = server

@@ -1,4 +1,4 @@
-"""What an extension answers, in MCP's words: results of tools, and commands as prompts. Pure."""
+"""Results for an MCP client: what the server is, and what extensions answer, as tools and as prompts. Pure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from wire import frames
+from wire.dialects.mcp.protocol import LEGACY, META_PREFIX
 from wire.text import valid_text
 
 if TYPE_CHECKING:
@@ -27,6 +28,33 @@ _SIGNATURES = {
 """The types of images that clients take, and the first bytes of each."""
 _HEAD = 16
 """Characters of base64 for the first 12 bytes."""
+
+
+# --- the server ---------------------------------------------------------------------------------------------
+
+
+def answered_version(asked: str) -> str:
+    """The version of a session: the client's if it is known, else our newest."""
+    return asked if asked in LEGACY else LEGACY[-1]
+
+
+def capabilities() -> dict[str, Any]:
+    return {"tools": {"listChanged": True}, "prompts": {"listChanged": True}, "logging": {}}
+
+
+def server_info(version: str) -> dict[str, str]:
+    return {"name": "zot", "title": "zot extensions", "version": version}
+
+
+def as_modern(result: dict[str, Any], version: str) -> dict[str, Any]:
+    """A result in the form of the modern era."""
+    meta = {f"{META_PREFIX}serverInfo": server_info(version), **result.get("_meta", {})}
+    return {"resultType": "complete", **result, "_meta": meta}
+
+
+def uncached(result: dict[str, Any]) -> dict[str, Any]:
+    """A modern list: the client may keep it, but should ask again when it needs it."""
+    return {**result, "ttlMs": 0, "cacheScope": "private"}
 
 
 # --- lists ----------------------------------------------------------------------------------------------------

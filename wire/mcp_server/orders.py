@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from supervisor.mcp_server.messages import Key  # noqa: TC001  (msgspec looks at the annotations)
+from wire.mcp_server.requests import Key  # noqa: TC001  (msgspec looks at the annotations)
 
 
 class Say(msgspec.Struct, frozen=True):

@@ -9,12 +9,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from supervisor.mcp_server.offer import Offer
-from supervisor.mcp_server.orders import Abandon, Call, Invoke, Order, Say
-from supervisor.mcp_server.session import Session
 from tests.support.any_json import json_values
 from wire import frames
 from wire.control import CommandInfo, ToolInfo
+from wire.mcp_server.offer import Offer
+from wire.mcp_server.orders import Abandon, Call, Invoke, Order, Say
+from wire.mcp_server.session import Session
 
 OFFERS = [Offer(), Offer((ToolInfo("echo", "", {}, "echo"),), (CommandInfo("plan", "", "planner"),))]
 METHODS = [
