@@ -10,7 +10,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
-from supervisor.registry.arguments import fault_at_once
 from supervisor.registry.checker_main import check
 from supervisor.registry.registration import (
     DESCRIPTION_LIMIT,
@@ -21,6 +20,7 @@ from supervisor.registry.registration import (
     RefusedError,
     Tool,
     command_name_fault,
+    fault_at_once,
     judge_tool,
 )
 from tests.support.any_message import JSON
