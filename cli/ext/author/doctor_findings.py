@@ -15,7 +15,7 @@ from supervisor.process.stop_policy import Patience
 from supervisor.registry.definition_size import too_large
 from wire.dialects.table import ZOT
 from wire.manifest import FILE
-from wire.manifest_faults import all_faults
+from wire.settings.manifest_faults import all_faults
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cli.ext.author.diagnosis import Diagnosis
     from supervisor.harness.checkup import CheckupResult
     from supervisor.harness.program_facts import ProgramFacts
-    from wire.manifest_faults import Fault
+    from wire.settings.manifest_faults import Fault
 
 TALKATIVE = 1000
 """Lines on stdout without a request from the host. So many are a finding."""
