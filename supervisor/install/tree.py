@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from supervisor.discovery.content_hash import file_state, hash_states, link_state
+from supervisor.discovery.content.covered_files import file_state, hash_states, link_state
 from supervisor.discovery.data_dir import RECORD
 from supervisor.home.delete_tree import delete
 from supervisor.install.errors import InstallError

@@ -13,7 +13,7 @@ from agent.options import RunRequest
 from agent.request_checks import UsageError
 from cli.duration import limit_from
 from supervisor.cleanup.host_record import HostRecord, open_record
-from supervisor.discovery.content_hash import ContentError
+from supervisor.discovery.content.covered_files import ContentError
 from supervisor.discovery.discover import McpFiles, discover, read_manifest
 from supervisor.discovery.found import Found, Scope
 from supervisor.discovery.mcp.entry_hash import hashing_entry
