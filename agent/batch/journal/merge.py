@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 from msgspec.structs import replace
 
-from agent.batch.journal.disk import make_folder, sync, sync_folder
 from agent.batch.journal.errors import BusyError, FolderError
 from agent.batch.journal.folder import BatchFile, RunFolder
 from agent.batch.journal.own_files import IN_DIFFS, IN_RUNS, make_own_folder, open_own
 from agent.batch.journal.reader import JournalReader, read_journal
 from agent.batch.journal.results import write_results
+from supervisor.home.files import make_folder, sync, sync_folder
 from wire.batch.journal_lines import AnyLine, Closed, Finished, Opened, Paused, Reopened, Resumed, Started, encode_line
 from wire.batch.outcome import TaskStatus
 from wire.batch.task import encode_task

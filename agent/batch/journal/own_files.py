@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from agent.batch.journal.errors import FolderError
 from supervisor.home.delete_tree import OPEN_FOLDER
+from supervisor.home.files import OPEN_SAFELY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +28,7 @@ SMALL = 16 << 20
 """Bytes of a file that is read as a whole."""
 IN_RUNS, IN_DIFFS = 3, 2
 """`own` of files in `runs/NAME/`, and in `diffs/`."""
-_OPEN_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_OPEN_FILE = os.O_NOFOLLOW | OPEN_SAFELY
 _KINDS = {
     stat.S_IFLNK: "a link",
     stat.S_IFIFO: "a named pipe",

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agent.batch.journal.disk import replacing
 from agent.batch.journal.errors import JournalError
 from agent.batch.journal.own_files import open_own
 from agent.batch.journal.reader import JournalReader, read_journal
+from supervisor.home.files import replacing
 from wire.batch.journal_lines import AnyLine, Finished, JournalLineError, Line, UnknownLineError, decode_with
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.discovery.content.seal import stamp_of
 from supervisor.discovery.steps import STEP_BYTES
+from supervisor.home.files import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,8 +29,6 @@ PART = 16
 """Hexadecimal digits of the hash of a part. It serves only to tell which parts have changed."""
 PATH_SHOWN = 300
 """Characters of a path that an error names."""
-OPEN_FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-"""A FIFO or a link may have taken the file's place: a FIFO is not waited for, a link is not followed."""
 
 
 class ContentError(Exception):
@@ -136,11 +134,9 @@ class Covered:
     def _read(self, path: str) -> Steps[tuple[str, os.stat_result]]:
         """Reads a regular file; its hash in hexadecimal digits, and its state."""
         try:
-            fd = os.open(path, OPEN_FILE)
+            fd = open_regular(path, os.O_NOFOLLOW)  # a link may have taken the file's place
             try:
                 found = os.fstat(fd)
-                if not stat.S_ISREG(found.st_mode):
-                    raise changing(path)
                 self._allow(path, found.st_size)
                 digest, size = hashlib.sha256(), 0
                 while chunk := os.read(fd, STEP_BYTES):

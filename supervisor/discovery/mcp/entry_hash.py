@@ -23,6 +23,7 @@ import msgspec
 from supervisor.discovery.content.covered_files import Content, ContentError, Covered, digest_state, link_state
 from supervisor.discovery.content.seal import HISTORY
 from supervisor.discovery.steps import Allowance
+from supervisor.home.files import read_start
 from wire.data_files import paths_in
 from wire.dialects.shell_words import texts_for_shells, with_known_folders, words_for_sure
 
@@ -236,11 +237,7 @@ def _is_program(entry: os.DirEntry[str]) -> bool:
             return False
         if found.st_mode & 0o111 or entry.name in RUN_IN_FOLDERS or entry.name.endswith(SCRIPTS):
             return True
-        fd = os.open(entry.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            return os.read(fd, 2) == b"#!"
-        finally:
-            os.close(fd)
+        return read_start(entry.path, 2) == b"#!"
     except OSError:
         return False
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agent.batch.journal.disk import sync_folder
 from agent.batch.journal.errors import FolderError
+from supervisor.home.files import sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
