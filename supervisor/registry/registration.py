@@ -9,9 +9,8 @@ import msgspec
 from msgspec import UNSET
 
 from supervisor.registry.definition_size import definition_bytes, tokens_of
-from supervisor.registry.fault_text import invalid_args
 from supervisor.registry.old_schema_forms import in_new_form
-from supervisor.registry.plain_schema import count_values, plain_faults, plain_parts
+from supervisor.registry.plain_schema import count_values, plain_parts
 from supervisor.registry.schema_rules import schema_fault
 from wire.lenient_json import UNREADABLE, is_deeper, read, reason
 from wire.text import one_line
@@ -37,10 +36,6 @@ PROPERTY_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 """The names of arguments for which the Messages API takes a tool."""
 CHOICES = ("anyOf", "oneOf", "allOf")
 """Keywords that the Messages API does not take at the top of a schema."""
-STEPS_LIMIT = 100_000
-"""Parts of the schema times values in the arguments; at worst about a twentieth of a second."""
-BYTES_LIMIT = 1024 * 1024
-"""Bytes of arguments that are checked in the loop."""
 EMPTY_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -141,22 +136,3 @@ def _tool(frame: RegisterTool, schema: dict[str, Any]) -> Tool:
         plain_parts=plain_parts(schema),
         tokens=tokens_of(definition_bytes(frame.name, description, schema)),
     )
-
-
-# --- arguments ----------------------------------------------------------------------------------------------
-
-
-def fault_at_once(tool: Tool, args: bytes) -> str | None:
-    """Returns the faults of the arguments, each with its path; "" if there are none. None if this is not plainly cheap:
-    then a checker process (`checkers`) must check them. Extensions write the schemas, all others wait while the loop
-    runs a check, and a schema of a few hundred bytes can ask for millions of steps."""
-    if not tool.plain_parts or len(args) > BYTES_LIMIT:
-        return None
-    try:
-        value, _ = read(args)
-    except UNREADABLE:
-        return ""  # the caller reports invalid JSON
-    most = STEPS_LIMIT // tool.plain_parts
-    if count_values(value, most) > most:
-        return None
-    return invalid_args(plain_faults(tool.schema, value))

@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
+from supervisor.registry.call_arguments import fault_at_once
 from supervisor.registry.checker_main import check
 from supervisor.registry.registration import (
     DESCRIPTION_LIMIT,
@@ -20,7 +21,6 @@ from supervisor.registry.registration import (
     RefusedError,
     Tool,
     command_name_fault,
-    fault_at_once,
     judge_tool,
 )
 from tests.support.any_message import JSON
