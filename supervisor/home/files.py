@@ -24,6 +24,8 @@ CHUNK = 1 << 20
 """Bytes."""
 OPEN_SAFELY = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 """Flags with which no pipe is waited for, and no terminal becomes that of the process."""
+SPECIAL = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device"}
+"""The kinds of files that are neither regular nor folders nor links, in words."""
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 """macOS: there `fsync` leaves the bytes in the memory of the drive."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from supervisor.discovery.content.covered_files import file_state, hash_states, link_state
 from supervisor.discovery.data_dir import RECORD
 from supervisor.home.delete_tree import delete
-from supervisor.home.files import open_regular, write_all
+from supervisor.home.files import SPECIAL, open_regular, write_all
 from supervisor.install.errors import InstallError
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ KEPT_MODE = 0o755
 """The bits of a mode that are installed: nobody but the owner may write, and no program runs as somebody else."""
 PIECE = 1 << 20
 """Bytes of one read."""
-KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ def check(root: Path, without: Path | None = None) -> list[TreeEntry]:
         if entry.is_link:
             _check_link(root, real_root, entry.path)
         elif not entry.is_file and not entry.is_folder:
-            kind = KINDS.get(stat.S_IFMT(entry.stat.st_mode), "neither file nor folder")
+            kind = SPECIAL.get(stat.S_IFMT(entry.stat.st_mode), "neither file nor folder")
             raise InstallError(f"{root / entry.path}: is {kind}; only files, folders and links are installed")
         found.append(entry)
     return found

@@ -11,8 +11,8 @@ import msgspec
 from agent.batch.journal.own_files import make_own_folder, own_names
 from agent.batch.workspace.ignored import RULES, ignored_files
 from agent.batch.workspace.patch import Side, file_patch, git_mode, shown_name
-from agent.batch.workspace.tree import SPECIAL, Entry, Skipped, scan
-from supervisor.home.files import read_file, replacing
+from agent.batch.workspace.tree import Entry, Skipped, scan
+from supervisor.home.files import SPECIAL, read_file, replacing
 
 if TYPE_CHECKING:
     from pathlib import Path
