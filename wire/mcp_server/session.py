@@ -1,5 +1,5 @@
 """One client's session with the server, in the era that its first request decides. Pure: it reads no clock, and does no
-I/O. Every method returns orders, which the server carries out."""
+I/O. Every method returns actions, which the server carries out."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from wire.dialects.mcp import protocol
 from wire.dialects.mcp.protocol import LEGACY, LOG_LEVELS, MODERN
 from wire.lenient_json import UNREADABLE
 from wire.mcp_server import answers
+from wire.mcp_server.actions import Abandon, Action, Call, Invoke, Say
 from wire.mcp_server.offer import Offer
-from wire.mcp_server.orders import Abandon, Call, Invoke, Order, Say
 from wire.mcp_server.requests import (
     BadParamsError,
     CallParams,
@@ -64,7 +64,7 @@ class _Open(msgspec.Struct):
     """What a subscription is about; None: it is no subscription."""
 
 
-class Session:
+class ServedSession:
     """Requests about tools and prompts wait until the first `offered`: the extensions are still starting."""
 
     def __init__(self, version: str, describe: Callable[[], str], is_described: Callable[[], bool]) -> None:
@@ -80,12 +80,12 @@ class Session:
         self._listed: set[str] = set()
         """The lists that the client has asked for, by the first part of their methods."""
         self._level = DEFAULT_LEVEL
-        self._methods: dict[Era, dict[str, Callable[[Request], list[Order]]]] = {
+        self._methods: dict[Era, dict[str, Callable[[Request], list[Action]]]] = {
             Era.OPEN: {},
             Era.LEGACY: {protocol.PING: self._ping, protocol.SET_LEVEL: self._set_level},
             Era.MODERN: {protocol.DISCOVER: self._discover, protocol.LISTEN: self._listen},
         }
-        self._of_offer: dict[str, Callable[[Request], list[Order]]] = {
+        self._of_offer: dict[str, Callable[[Request], list[Action]]] = {
             protocol.LIST_TOOLS: self._list,
             protocol.LIST_PROMPTS: self._list,
             protocol.CALL_TOOL: self._call,
@@ -104,18 +104,18 @@ class Session:
 
     # --- from the client --------------------------------------------------------------------------------------
 
-    def receive(self, line: Line) -> list[Order]:
+    def receive(self, line: Line) -> list[Action]:
         """Takes one line of the client."""
-        orders: list[Order] = []
+        actions: list[Action] = []
         for message in jsonrpc.read(line, has_noise=False):
             if isinstance(message, Incoming):
-                orders += self._take(message)
+                actions += self._take(message)
             else:
                 named = message.named.id if message.code == INVALID_REQUEST else b""  # else it may be no id at all
-                orders.append(_refuse(named, message.code, message.reason))
-        return orders
+                actions.append(_refuse(named, message.code, message.reason))
+        return actions
 
-    def receive_oversize(self, line: Oversize) -> list[Order]:
+    def receive_oversize(self, line: Oversize) -> list[Action]:
         """Takes what is left of a line that was too long. Its id may stand near its start or its end. An answer and a
         notification are passed over: nothing answers them."""
         named = jsonrpc.named(line.prefix, line.suffix)
@@ -125,7 +125,7 @@ class Session:
         text = f"{what} has {line.size} bytes; a message may have {line.limit}"
         return [_refuse(named.id, INVALID_REQUEST, text)]
 
-    def _take(self, message: Incoming) -> list[Order]:
+    def _take(self, message: Incoming) -> list[Action]:
         """Takes one message. Answers are passed over: the server asks nothing."""
         written = b"" if message.id is UNSET else bytes(message.id)
         params = b"" if message.params is UNSET else bytes(message.params)
@@ -140,7 +140,7 @@ class Session:
             params = b"{}"
         return self._asked(Request(message.method, written, key, params, read_meta(params)))
 
-    def _asked(self, request: Request) -> list[Order]:
+    def _asked(self, request: Request) -> list[Action]:
         if request.method != protocol.INITIALIZE and (refusal := self._choose_era(request)):
             return [refusal]
         if request.key in self._open or any(request.key == waiting.key for waiting in self._waiting):
@@ -161,7 +161,7 @@ class Session:
     def _is_full(self) -> bool:
         return len(self._open) + len(self._waiting) >= REQUESTS_LIMIT
 
-    def _wait(self, request: Request) -> list[Order]:
+    def _wait(self, request: Request) -> list[Action]:
         """Lets a request wait for the first offer."""
         if self._is_full:
             return [_fail(request, INTERNAL_ERROR, f"{REQUESTS_LIMIT} requests are under way; wait for answers")]
@@ -190,13 +190,13 @@ class Session:
         return None
 
     @staticmethod
-    def _tried(handler: Callable[[Request], list[Order]], request: Request) -> list[Order]:
+    def _tried(handler: Callable[[Request], list[Action]], request: Request) -> list[Action]:
         try:
             return handler(request)
         except BadParamsError as error:
             return [_fail(request, INVALID_PARAMS, str(error))]
 
-    def _notified(self, method: str, params: bytes) -> list[Order]:
+    def _notified(self, method: str, params: bytes) -> list[Action]:
         if method != protocol.CANCELLED:
             return []
         try:
@@ -214,7 +214,7 @@ class Session:
 
     # --- requests about the session -----------------------------------------------------------------------------
 
-    def _initialize(self, request: Request) -> list[Order]:
+    def _initialize(self, request: Request) -> list[Action]:
         """Begins a session, also for a client that has asked `server/discover` before."""
         asked = read_params(request, Version).version
         self.era = Era.LEGACY
@@ -234,7 +234,7 @@ class Session:
         """Whether the instructions still lack something."""
         return self._offer is None and not self._is_described()
 
-    def _discover(self, request: Request) -> list[Order]:
+    def _discover(self, request: Request) -> list[Action]:
         if self._must_wait:
             return self._wait(request)
         result = {
@@ -244,17 +244,17 @@ class Session:
         }
         return [self._result(request, answers.uncached(result))]
 
-    def _ping(self, request: Request) -> list[Order]:
+    def _ping(self, request: Request) -> list[Action]:
         return [Say(jsonrpc.answer(request.id, b"{}"))]
 
-    def _set_level(self, request: Request) -> list[Order]:
+    def _set_level(self, request: Request) -> list[Action]:
         level = read_params(request, Level).level
         if level not in LOG_LEVELS:
             raise BadParamsError(f"there is no level {level[:80]!r}; it is one of {', '.join(LOG_LEVELS)}")
         self._level = LOG_LEVELS.index(level)
         return [Say(jsonrpc.answer(request.id, b"{}"))]
 
-    def _listen(self, request: Request) -> list[Order]:
+    def _listen(self, request: Request) -> list[Action]:
         """Opens a subscription. It stays open until the client cancels it or the server ends."""
         if len(self._open) >= REQUESTS_LIMIT:
             return [_fail(request, INTERNAL_ERROR, f"{REQUESTS_LIMIT} requests are under way")]
@@ -266,7 +266,7 @@ class Session:
 
     # --- requests about tools and prompts -----------------------------------------------------------------------
 
-    def _list(self, request: Request) -> list[Order]:
+    def _list(self, request: Request) -> list[Action]:
         """The whole list, whatever the cursor: it has one page."""
         kind = request.method.partition("/")[0]
         self._listed.add(kind)
@@ -278,13 +278,13 @@ class Session:
         result = {kind: found}
         return [self._result(request, answers.uncached(result) if self.era is Era.MODERN else result)]
 
-    def _call(self, request: Request) -> list[Order]:
+    def _call(self, request: Request) -> list[Action]:
         params = read_params(request, CallParams)
         args = b"{}" if params.arguments is UNSET else call_arguments(bytes(params.arguments))
         self._open[request.key] = _Open(request, params.name)
         return [Call(request.key, params.name, args)]
 
-    def _get_prompt(self, request: Request) -> list[Order]:
+    def _get_prompt(self, request: Request) -> list[Action]:
         params = read_params(request, PromptParams)
         given = dict(params.arguments or {})
         text = given.pop(answers.ARGUMENTS, "")
@@ -298,12 +298,12 @@ class Session:
 
     # --- from the extensions ------------------------------------------------------------------------------------
 
-    def called(self, key: Key, result: frames.ToolResult) -> list[Order]:
+    def called(self, key: Key, result: frames.ToolResult) -> list[Action]:
         """The answer of a call. Nothing is said of a call that the client has cancelled."""
         opened = self._open.pop(key, None)
         return [] if opened is None else [self._result(opened.request, answers.call_result(result))]
 
-    def invoked(self, key: Key, answer: frames.CommandResponse) -> list[Order]:
+    def invoked(self, key: Key, answer: frames.CommandResponse) -> list[Action]:
         """The answer of a command."""
         opened = self._open.get(key)
         if opened is None:
@@ -314,12 +314,12 @@ class Session:
         about = {command.name: command.description for command in self.offer.commands}.get(opened.name, "")
         return [self._result(opened.request, answers.prompt_result(opened.name, about, answer))]
 
-    def failed(self, key: Key, code: int, text: str) -> list[Order]:
+    def failed(self, key: Key, code: int, text: str) -> list[Action]:
         """A call or a command that could not even be tried."""
         opened = self._open.pop(key, None)
         return [] if opened is None else [_fail(opened.request, code, text)]
 
-    def progressed(self, key: Key, text: str) -> list[Order]:
+    def progressed(self, key: Key, text: str) -> list[Action]:
         """Progress of a call, for a client that wants it."""
         opened = self._open.get(key)
         if opened is None or (token := opened.request.meta.progress_token) is None:
@@ -328,18 +328,20 @@ class Session:
         params = {"progressToken": token, "progress": opened.reports, "message": text}
         return [Say(jsonrpc.notification(protocol.PROGRESS, encode(params)), is_vital=False)]
 
-    def offered(self, offer: Offer) -> list[Order]:
+    def offered(self, offer: Offer) -> list[Action]:
         """What the extensions offer now. The first time answers what has waited for it; later, the client is told if
         there is a difference to a list that it knows."""
         before, self._offer = self._offer, offer
         if before is not None:
             changed = {"tools": offer.tools != before.tools, "prompts": offer.commands != before.commands}
-            return [order for kind, has_changed in changed.items() if has_changed for order in self._list_changed(kind)]
+            return [
+                action for kind, has_changed in changed.items() if has_changed for action in self._list_changed(kind)
+            ]
         waiting, self._waiting = self._waiting, []
         first = {protocol.INITIALIZE: self._initialize, protocol.DISCOVER: self._discover, **self._of_offer}
-        return [order for request in waiting for order in self._tried(first[request.method], request)]
+        return [action for request in waiting for action in self._tried(first[request.method], request)]
 
-    def _list_changed(self, kind: str) -> list[Order]:
+    def _list_changed(self, kind: str) -> list[Action]:
         method = f"notifications/{kind}/list_changed"
         if self.era is Era.LEGACY:
             return [Say(jsonrpc.notification(method))] if kind in self._listed else []
@@ -349,7 +351,7 @@ class Session:
             if opened.wanted is not None and (opened.wanted.tools if kind == "tools" else opened.wanted.prompts)
         ]
 
-    def logged(self, level: str, logger: str, text: str) -> list[Order]:
+    def logged(self, level: str, logger: str, text: str) -> list[Action]:
         """A log message of an extension, if the client wants messages of this level."""
         if self.era is Era.OPEN:
             return []
@@ -360,20 +362,20 @@ class Session:
         params = {"level": level, "logger": logger, "data": text}
         return [Say(jsonrpc.notification(protocol.LOG_MESSAGE, encode(params)), is_vital=False)]
 
-    def end(self, reason: str) -> list[Order]:
+    def end(self, reason: str) -> list[Action]:
         """Answers all that is under way: the server stops, for this reason."""
-        orders: list[Order] = [_fail(request, INTERNAL_ERROR, reason) for request in self._waiting]
+        actions: list[Action] = [_fail(request, INTERNAL_ERROR, reason) for request in self._waiting]
         for opened in self._open.values():
             if opened.wanted is not None:
                 meta = {_SUBSCRIPTION: Raw(opened.request.id)}
-                orders.append(self._result(opened.request, {"_meta": meta}))
+                actions.append(self._result(opened.request, {"_meta": meta}))
             elif opened.request.method == protocol.CALL_TOOL:
-                orders.append(self._result(opened.request, answers.call_result(answers.error_result(reason))))
+                actions.append(self._result(opened.request, answers.call_result(answers.error_result(reason))))
             else:
-                orders.append(_fail(opened.request, INTERNAL_ERROR, reason))
+                actions.append(_fail(opened.request, INTERNAL_ERROR, reason))
         self._waiting.clear()
         self._open.clear()
-        return orders
+        return actions
 
     # --- lines --------------------------------------------------------------------------------------------------
 

@@ -77,7 +77,7 @@ def test_a_cancelled_subscription_is_over(client: Client):
     )
     client.send({"method": "notifications/cancelled", "params": {"requestId": "s"}})
     assert client.take(client.session.offered(Offer())) == []
-    assert client.orders == []
+    assert client.actions == []
 
 
 def test_modern_log_messages_come_while_a_request_wants_them(client: Client):

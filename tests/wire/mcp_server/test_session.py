@@ -12,8 +12,8 @@ from wire import frames
 from wire.dialects.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
 from wire.dialects.mcp.protocol import LEGACY
 from wire.framing import Oversize
+from wire.mcp_server.actions import Abandon, Call, Invoke, Say
 from wire.mcp_server.offer import Offer
-from wire.mcp_server.orders import Abandon, Call, Invoke, Say
 from wire.mcp_server.requests import Era
 from wire.mcp_server.session import REQUESTS_LIMIT
 
@@ -57,9 +57,9 @@ def test_ids_come_back_as_they_were_written(legacy: Client, id_: Any):
 
 
 def test_an_id_keeps_its_very_text(legacy: Client):
-    (order,) = legacy.session.receive(b'{"id": 1.50e2, "method": "ping", "jsonrpc": "2.0"}')
-    assert isinstance(order, Say)
-    assert order.line == b'{"jsonrpc":"2.0","id":1.50e2,"result":{}}\n'
+    (action,) = legacy.session.receive(b'{"id": 1.50e2, "method": "ping", "jsonrpc": "2.0"}')
+    assert isinstance(action, Say)
+    assert action.line == b'{"jsonrpc":"2.0","id":1.50e2,"result":{}}\n'
 
 
 def test_the_lists_have_one_page_whatever_the_cursor(legacy: Client):
@@ -87,7 +87,7 @@ def test_the_lists_have_one_page_whatever_the_cursor(legacy: Client):
 )
 def test_a_call_and_its_result(legacy: Client, given: dict[str, Any], args: bytes):
     key = legacy.begin("tools/call", {"name": "echo", **given}, "c")
-    assert legacy.orders == [Call(key, "echo", args)]
+    assert legacy.actions == [Call(key, "echo", args)]
     assert not legacy.session.is_idle
     (said,) = legacy.take(legacy.session.called(key, text_result("hi", is_error=True)))
     assert said == {
@@ -112,7 +112,7 @@ def test_parameters_that_do_not_fit(legacy: Client, params: Any, words: str):
     error = legacy.ask("tools/call", params)
     assert error["code"] == INVALID_PARAMS
     assert words in error["message"]
-    assert legacy.orders == []
+    assert legacy.actions == []
 
 
 @pytest.mark.parametrize("method", ["resources/list", "server/discover", "subscriptions/listen", "x", ""])
@@ -164,7 +164,7 @@ def test_a_batch_is_taken_apart(legacy: Client):
 
 def test_characters_that_are_no_unicode_are_repaired(legacy: Client):
     legacy.send(rb'{"id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"\ud83d"}}}')
-    (call,) = legacy.orders
+    (call,) = legacy.actions
     assert isinstance(call, Call)
     assert json.loads(call.args) == {"text": "\ufffd"}
 
@@ -194,7 +194,7 @@ def test_progress_only_for_who_wants_it(legacy: Client):
 def test_a_cancelled_call_is_abandoned_and_never_answered(legacy: Client, number: Any):
     key = legacy.begin("tools/call", {"name": "echo"}, 7)
     legacy.send({"method": "notifications/cancelled", "params": {"requestId": number, "reason": "enough"}})
-    assert legacy.orders[-1] == Abandon(key, "the client has cancelled it: enough")
+    assert legacy.actions[-1] == Abandon(key, "the client has cancelled it: enough")
     assert legacy.session.is_idle
     assert legacy.session.called(key, text_result("late")) == []
     assert legacy.ask("ping", id_=7) == {}
@@ -204,7 +204,7 @@ def test_a_cancelled_call_is_abandoned_and_never_answered(legacy: Client, number
 def test_a_cancel_of_nothing_does_nothing(legacy: Client, params: Any):
     legacy.begin("tools/call", {"name": "echo"}, 7)
     legacy.send({"method": "notifications/cancelled", "params": params})
-    assert len(legacy.orders) == 1
+    assert len(legacy.actions) == 1
     assert not legacy.session.is_idle
 
 
@@ -233,7 +233,7 @@ def test_only_so_many_requests_at_a_time(legacy: Client):
 )
 def test_a_command_is_a_prompt(legacy: Client, answer: frames.CommandResponse, text: str):
     key = legacy.begin("prompts/get", {"name": "plan", "arguments": {"arguments": "a trip"}})
-    assert legacy.orders == [Invoke(key, "plan", "a trip")]
+    assert legacy.actions == [Invoke(key, "plan", "a trip")]
     (said,) = legacy.take(legacy.session.invoked(key, answer))
     content = {"type": "text", "text": text}
     assert said["result"] == {"description": "Plans.", "messages": [{"role": "user", "content": content}]}
@@ -287,7 +287,7 @@ def test_requests_about_tools_wait_for_the_first_offer():
     client.send({"method": "notifications/cancelled", "params": {"requestId": 1}})
     said = client.take(client.session.offered(OFFER))
     assert [each["id"] for each in said] == [0, 3]
-    assert [type(order) for order in client.orders] == [Call]
+    assert [type(action) for action in client.actions] == [Call]
 
 
 def test_a_client_is_told_of_changes_to_lists_that_it_knows(legacy: Client):

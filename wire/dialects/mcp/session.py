@@ -24,7 +24,7 @@ from wire.dialects.jsonrpc import encode, number_of
 from wire.dialects.long_lines import SHORT
 from wire.dialects.mcp import protocol, server_messages
 from wire.dialects.mcp.call_answers import command_response, plain_answer, tool_result, value_of
-from wire.dialects.mcp.handshake import Handshake, Phase
+from wire.dialects.mcp.handshake import Handshake, HandshakePhase
 from wire.dialects.mcp.limits import limit_of
 from wire.dialects.mcp.lists.server_lists import Lists
 from wire.dialects.mcp.requests import Kind, Request, Requests
@@ -109,7 +109,7 @@ class McpSession(NoHostCalls):
         return messages, b"".join(replies)
 
     def _take(self, message: Incoming, now: float) -> Received:
-        if self._handshake.phase is Phase.UNUSABLE:
+        if self._handshake.phase is HandshakePhase.UNUSABLE:
             return _NOTHING
         if message.method is not None:
             written = message.written_id
@@ -233,7 +233,7 @@ class McpSession(NoHostCalls):
 
     def _lost(self, why: str, named: Named, kind: str | None, now: float) -> Received:
         """What is lost with a message that could not be read: an answer fails its request, a request is answered."""
-        if self._handshake.phase is Phase.UNUSABLE:
+        if self._handshake.phase is HandshakePhase.UNUSABLE:
             return _NOTHING
         if named.method:
             found, reply = server_messages.reply_to(named.method, named.id) if named.id else ((), b"")
@@ -276,7 +276,7 @@ class McpSession(NoHostCalls):
         return received
 
     def greet(self, host: HostInfo, extension_dir: str, data_dir: str, now: float) -> bytes:  # noqa: ARG002
-        if self._handshake.phase is not Phase.ACCEPTED:
+        if self._handshake.phase is not HandshakePhase.ACCEPTED:
             return b""
         first, server = self._handshake.greet()
         asked = self._lists.begin(server, now)
@@ -313,7 +313,7 @@ class McpSession(NoHostCalls):
 
     def ping(self, ping_id: str) -> bytes:
         """Some servers run tools in the loop that reads: none is pinged while it works."""
-        if self._handshake.phase is not Phase.OPEN or self._requests.calls:
+        if self._handshake.phase is not HandshakePhase.OPEN or self._requests.calls:
             return b""
         self._requests.take(self._ping)
         sent = self._requests.send(Request(Kind.PING, ping_id), method=self._handshake.ping_method)
