@@ -15,7 +15,7 @@ from wire.text import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from supervisor.discovery.content_hash import Content
+    from supervisor.discovery.content.covered_files import Content
     from supervisor.discovery.found import Found
     from supervisor.discovery.trust_rules import TrustJudgement
     from supervisor.home.config import Config

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from supervisor import queries
 from supervisor.loop.future import Failure
 from supervisor.loop.timestamp import Timestamp
-from supervisor.mcp_server.content import error_result
-from supervisor.mcp_server.offer import Offer
+from supervisor.mcp_server.source import StartingSource
 from wire import frames
 from wire.dialects.table import dialect_named
+from wire.mcp_server.answers import error_result
+from wire.mcp_server.offer import Offer
 from wire.suggest import UnknownNameError
 from wire.text import valid_text
 
@@ -23,35 +24,20 @@ if TYPE_CHECKING:
     from supervisor.mcp_server.source import Cancellable
     from supervisor.supervisor import Supervisor
 
-PATIENCE_S = 5.0
-"""Seconds for which the first list of tools waits for extensions that are not required. Clients give a server 10 s and
-more to start."""
 
-
-class OwnSource:
+class OwnSource(StartingSource):
     """`start` must be called when the host has started its extensions."""
 
     def __init__(self, supervisor: Supervisor) -> None:
+        super().__init__(supervisor.loop)
         self._supervisor = supervisor
-        self._is_over = False
-        self.on_change: Callable[[], None] = _nothing
-        self.on_log: Callable[[str, str, str], None] = _ignore
-        self.is_ready = False
 
     def start(self) -> None:
         """Begins to wait for the extensions."""
         self._supervisor.registrations.on_change.append(self._changed)
         self._supervisor.guards.on_start_over.append(self._changed)
-        self._supervisor.loop.call_later(PATIENCE_S, self._patience_over)
+        self._begin_to_wait()
         self._changed()
-
-    def _patience_over(self) -> None:
-        self._is_over = True
-        self._changed()
-
-    def _changed(self) -> None:
-        self.is_ready = self.is_ready or self._has_started
-        self.on_change()
 
     @property
     def _has_started(self) -> bool:
@@ -141,7 +127,7 @@ class OwnSource:
             pass
 
     def _soon(self, callback: Callable[[], None]) -> Cancellable:
-        self._supervisor.loop.call_later(0, callback)
+        self._loop.call_later(0, callback)
         return _Ended()
 
 
@@ -156,11 +142,3 @@ def _failed(extension: str, tool: str, answer: ToolAnswer) -> str:
     if answer.failure is Failure.TIMEOUT:
         return f"extension {extension} failed: timeout waiting for {tool} ({answer.reason})"
     return f"extension {extension} failed: {answer.reason}"
-
-
-def _nothing() -> None:
-    """Nobody listens yet."""
-
-
-def _ignore(_level: str, _extension: str, _text: str) -> None:
-    """Nobody listens yet."""
