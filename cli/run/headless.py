@@ -13,8 +13,9 @@ from agent.request_checks import UsageError
 from cli.run.output.asked import Asked, Form
 from cli.run.output.delivery import deliver, print_object, unstarted
 from cli.run.prompt import STDIN, PromptError
-from cli.run.status_line import StatusLine, has_terminal
+from cli.run.status_line import StatusLine
 from cli.run.stdin import read_prompt
+from cli.terminal import is_screen
 from cli.version import VERSION
 from supervisor.home.zot_home import zot_home
 from supervisor.monitoring.stats_error import StatsFileError
@@ -51,7 +52,7 @@ def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, asked: As
         return Status.USAGE.exit_code
     except KeyboardInterrupt:
         return _not_begun(asked, Status.INTERRUPTED, "interrupted by SIGINT")
-    status = StatusLine() if not as_stream and has_terminal() else None
+    status = StatusLine() if not as_stream and is_screen(2) else None
     seen = _seen() if asked.summary_file is not None else None
     try:
         headless = Headless(

@@ -6,17 +6,9 @@ import os
 import shutil
 
 from wire import events
-from wire.text import printable
+from wire.text import counted, printable
 
 ERASE = "\r\x1b[2K"
-
-
-def has_terminal(fd: int = 2) -> bool:
-    """Whether the descriptor is a terminal that can rewrite a line."""
-    try:
-        return os.isatty(fd) and os.environ.get("TERM", "dumb") != "dumb"
-    except OSError:
-        return False
 
 
 class StatusLine:
@@ -31,7 +23,7 @@ class StatusLine:
     def show(self, record: events.Record) -> None:
         match record:
             case events.Session(extensions=names):
-                self._write(f"{len(names)} extension{'s' * (len(names) > 1)}" if names else "starting")
+                self._write(counted(len(names), "extension") if names else "starting")
             case events.TurnStart(step=step):
                 self._step = step
                 self._write(f"turn {step}: waiting for the model")
