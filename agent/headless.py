@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agent.abort import Abort
-from agent.engine_host import EngineHost
+from agent.engine.host import EngineHost
+from agent.engine.sent_runs import SentRuns
 from agent.output.fd_writer import FdWriter
 from agent.run.slash_commands import parse
-from agent.sent_runs import SentRuns
 from supervisor.loop.loop import Loop
 from wire import events
 from wire.exit_codes import Status
@@ -20,9 +20,9 @@ from wire.exit_codes import Status
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from agent.engine.prompt_result import PromptResult
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import Options
-    from agent.prompt_result import PromptResult
     from agent.sessions.opening import Opened
     from agent.transcript import Image
 

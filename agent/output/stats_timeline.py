@@ -14,35 +14,22 @@ from supervisor.loop.timestamp import Timestamp
 from wire import events, stats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agent.options import Options
     from agent.transcript import ToolResult
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind
-    from supervisor.supervisor import Supervisor
+    from supervisor.monitoring.stats_file import StatsFile
 
 DETAIL_LENGTH = 200
 """The most characters of an error that are written."""
 
 
 class Timeline:
-    """Writes turns, tool calls and notices. Raises `StatsFileError` for a file that cannot be written."""
+    """Writes turns, tool calls and notices to `recording`."""
 
-    def __init__(
-        self, supervisor: Supervisor, options: Options, *, version: str, on_error: Callable[[str], None]
-    ) -> None:
+    def __init__(self, recording: StatsFile) -> None:
+        self._recording = recording
         self._turn = (0, Timestamp.now())  # number and start of the current turn
         self._run = stats.Run(0.0, "", "", "", 0, 0, 0, 0, 0, None)
-        self._recording = supervisor.write_stats(
-            "run",
-            version,
-            options.cwd,
-            stats_file=options.stats_file,
-            metrics_file=options.metrics_file,
-            openmetrics=options.openmetrics,
-            on_error=on_error,
-        )
 
     def seen(self, record: events.Record) -> None:
         """Takes each record of the run."""

@@ -12,7 +12,7 @@ from wire.text import valid_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from agent.engine import Engine
+    from agent.engine.engine import Engine
     from wire.control import ReloadOutcome
 
     Done = Callable[[Reloaded | str], None]

@@ -12,15 +12,15 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from agent.abort import Abort
-from agent.engine_host import EngineHost
-from agent.host_calls.sent_prompts import SendRefusedError
-from agent.prompt_result import PromptResult
+from agent.engine.host import EngineHost
+from agent.engine.host_calls.sent_prompts import SendRefusedError
+from agent.engine.prompt_result import PromptResult
+from agent.engine.sent_runs import REACTION_S, SHOWN, may_send
 from agent.rpc.client_output import STALLED_S, ClientOutput
 from agent.rpc.program_extensions import ProgramExtensions
 from agent.rpc.prompt_queue import PromptQueue
 from agent.rpc.requests import RequestHandler, failure
 from agent.rpc.stdin_lines import StdinLines
-from agent.sent_runs import REACTION_S, SHOWN, may_send
 from supervisor.loop.loop import Loop
 from supervisor.preload import preload
 from wire import events, frames
@@ -33,7 +33,7 @@ from wire.text import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agent.host_calls.sent_prompts import SentPrompt
+    from agent.engine.host_calls.sent_prompts import SentPrompt
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import Options
     from agent.rpc.prompt_queue import Prompt

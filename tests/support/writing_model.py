@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from agent.abort import Abort
-from agent.engine import Engine
+from agent.engine.engine import Engine
 from agent.options import Options
 from agent.output.event_writer import EventWriter
 from agent.output.stderr_notices import StderrNotices

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent import extensions as starting
 from agent.abort import Abort
+from agent.engine import extensions as starting
 from agent.tools.extension_tools import tools as module
 from supervisor.discovery.admission import Consent
 from tests.support.patience import PATIENCE_S

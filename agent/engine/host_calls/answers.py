@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agent.host_calls.git_place import git_place
-from agent.host_calls.sent_prompts import SendRefusedError, SentPrompt, check
-from agent.host_calls.workspace import WorkspaceError
+from agent.engine.host_calls.git_place import git_place
+from agent.engine.host_calls.sent_prompts import SendRefusedError, SentPrompt, check
+from agent.engine.host_calls.workspace import WorkspaceError
 from supervisor.discovery.found import Scope
 from wire.dialects import host_calls as calls
 from wire.text import one_line
@@ -14,8 +14,8 @@ from wire.text import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agent.engine_session import EngineSession
-    from agent.host_calls.workspace import Workspace
+    from agent.engine.host_calls.workspace import Workspace
+    from agent.engine.session import EngineSession
     from agent.run.budget import Spending
     from agent.run.conversation import Conversation
     from supervisor.extension.connection.open_calls import HostCallAnswer

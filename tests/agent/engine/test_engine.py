@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from agent.abort import Abort
-from agent.engine import Engine
+from agent.engine.engine import Engine
 from agent.options import Options
 from agent.output.event_writer import EventWriter
 from agent.output.stderr_notices import StderrNotices

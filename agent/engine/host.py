@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.engine import Engine
+from agent.engine.engine import Engine
 from agent.output.event_writer import EventWriter
 from agent.output.result_record import result_record
 from agent.output.stderr_notices import StderrNotices
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agent.abort import Abort
+    from agent.engine.prompt_result import PromptResult
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import Options
     from agent.output.fd_writer import FdWriter
     from agent.output.stats_timeline import Timeline
-    from agent.prompt_result import PromptResult
     from agent.sessions.opening import Opened
     from supervisor.loop.loop import Loop
     from wire.frames import SessionEnd
@@ -92,12 +92,16 @@ class EngineHost:
             return None
         from agent.output.stats_timeline import Timeline  # other runs do not load it
 
-        timeline = Timeline(
-            self.engine.supervisor,
-            options,
-            version=version,
+        recording = self.engine.supervisor.write_stats(
+            "run",
+            version,
+            options.cwd,
+            stats_file=options.stats_file,
+            metrics_file=options.metrics_file,
+            openmetrics=options.openmetrics,
             on_error=lambda text: self.notices.say(f"zot: {text}"),
         )
+        timeline = Timeline(recording)
         self.event_writer.readers.append(timeline.seen)
         self.engine.toolbox.on_ran = timeline.tool_ran
         self.notices.followers.append(timeline.notice)

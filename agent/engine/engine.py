@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent import extensions as starting
-from agent.engine_session import EngineSession
-from agent.host_calls.answers import HostCalls
-from agent.host_calls.session_reloads import SessionReloads
-from agent.host_calls.workspace import Workspace
+from agent.engine import extensions as starting
+from agent.engine.host_calls.answers import HostCalls
+from agent.engine.host_calls.session_reloads import SessionReloads
+from agent.engine.host_calls.workspace import Workspace
+from agent.engine.prompt_result import PromptResult
+from agent.engine.session import EngineSession
 from agent.model import catalogue
 from agent.model.provided import Provided
 from agent.model.provider import ProviderUnavailable
-from agent.prompt_result import PromptResult
 from agent.run import compaction, session_hooks
 from agent.run.budget import Budget, Spending, refusal
 from agent.run.error_hook import ErrorHook
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agent.abort import Abort
-    from agent.host_calls.sent_prompts import SentPrompt
+    from agent.engine.host_calls.sent_prompts import SentPrompt
     from agent.model.provider import Provider
     from agent.options import Options
     from agent.output.event_writer import EventWriter
