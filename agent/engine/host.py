@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from agent.engine.engine import Engine
 from agent.output.event_writer import EventWriter
-from agent.output.result_record import result_record
 from agent.output.stderr_notices import StderrNotices
 from supervisor.control.server import ControlServer
 from supervisor.home.runtime_dir import runtime_dir
@@ -132,19 +131,7 @@ class EngineHost:
 
     def result(self, ran: PromptResult, duration_s: float, sent: Sequence[events.SentPrompt] = ()) -> events.Result:
         """The `result` record, with what the extensions have cost so far. `sent`: how their prompts have ended."""
-        return result_record(
-            ran.status,
-            ran.reason,
-            text=ran.text,
-            answer=ran.answer,
-            steps=ran.steps,
-            usage=ran.usage,
-            duration_s=duration_s,
-            session=self.engine.session.id,
-            extensions=self.engine.supervisor.costs(),
-            sent=sent,
-            error_kind=ran.error_kind,
-        )
+        return ran.record(duration_s, self.engine.session.id, self.engine.supervisor.costs(), sent)
 
     # --- the end ------------------------------------------------------------------------------------------
 
