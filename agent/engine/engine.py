@@ -17,8 +17,7 @@ from agent.engine.host_calls.workspace import Workspace
 from agent.engine.prompt_result import PromptResult
 from agent.engine.session import EngineSession
 from agent.model import catalogue
-from agent.model.provided import Provided
-from agent.model.provider import ProviderUnavailable
+from agent.model.provider import Provided, ProviderUnavailable
 from agent.run import compaction, session_hooks
 from agent.run.budget import Budget, Spending, refusal
 from agent.run.error_hook import ErrorHook

@@ -5,10 +5,10 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agent.images.conversation import fit_message, fit_result
+from agent.images.scaler import fit_message, fit_result
 from agent.model.request import ToolSpec
 from agent.skills.allowed_tools import ActiveSkills
-from agent.tools import arguments, bash, catalogue, skill
+from agent.tools import arguments, bash, catalogue
 from agent.tools.extension_result import extension_result, failed, within_bounds
 from agent.tools.file_worker.client import CALL_S, FILE_TOOLS, FileTools
 from agent.tools.outcome import ToolError
@@ -16,6 +16,7 @@ from agent.tools.shell.command import ShellCommand, log_folder
 from agent.transcript import Image, Text, ToolResult
 from supervisor.loop.future import Failure
 from supervisor.loop.timestamp import Timestamp
+from wire.suggest import some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from supervisor.process.teardown import Stoppable
     from supervisor.supervisor import Supervisor
+
 
 CANCELLED_S = 1.0
 """Seconds that the run waits for cancelled calls, which end within the next passes of the loop."""
@@ -234,7 +236,7 @@ class Toolbox:
 
     def _load_skill(self, call: ToolCall, args: bytes) -> ToolResult:
         try:
-            loaded = skill.find(arguments.decode(args), self.skills)
+            loaded = find_skill(arguments.decode(args), self.skills)
         except ToolError as error:
             return failed(call.id, str(error))
         self._active_skills = self._active_skills or ActiveSkills()
@@ -246,3 +248,23 @@ class Toolbox:
         self._files.cancel_pending(reason)
         if self._extension_tools is not None:
             self._extension_tools.cancel_pending(reason)
+
+
+NAMES_SHOWN = 50
+QUOTED = 80
+"""Characters of an unknown name in the error about it."""
+
+
+def find_skill(args: arguments.Arguments, skills: Sequence[Skill]) -> Skill:
+    """The skill that a call names. Raises `ToolError`."""
+    try:
+        name = arguments.text(args, "name").strip()
+    except ToolError as error:
+        raise ToolError(f"skill: {error}") from None
+    if not name:
+        raise ToolError("skill: name is required")
+    for skill in skills:
+        if skill.name == name:
+            return skill
+    known = some(sorted(skill.name for skill in skills), NAMES_SHOWN)
+    raise ToolError(f'skill: no skill named "{name[:QUOTED]}"; there {"is" if len(skills) == 1 else "are"} {known}')
