@@ -9,10 +9,10 @@ from pathlib import Path
 from agent.tools.files.atomic import replace_file
 from agent.tools.outcome import ToolError
 from cli.os_errors import discard_output
-from cli.report.page.page import render
-from cli.report.page.shell import is_report
+from cli.report.page.document import is_report
 from cli.report.reading.recording import InputError
 from cli.report.reading.source import read_recording
+from cli.report.run.page import render
 from cli.version import VERSION
 from wire.exit_codes import Status
 from wire.text import printable

@@ -29,14 +29,6 @@ def name(value: str) -> str:
     return text(value, NAME_CHARACTERS) if value.strip() else "(no name)"
 
 
-def number(value: float, digits: int = 2) -> str:
-    """A number for an attribute: without trailing zeros, exponent or negative zero."""
-    shown = f"{value:.{digits}f}"
-    if "." in shown:
-        shown = shown.rstrip("0").rstrip(".")
-    return "0" if shown == "-0" else shown
-
-
 def script_data(value: Any) -> str:
     """JSON for a `<script>` element: it cannot end the element or open a comment."""
     shown = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -21,7 +21,7 @@ from cli.report.batch.page import render
 from cli.report.batch.reading import outcome_at, read_batch
 from cli.report.batch.tables import Links
 from cli.report.batch.task_page import PAGE_CHARACTERS, TaskPage, render_task
-from cli.report.page.shell import is_report
+from cli.report.page.document import is_report
 from wire.batch.task import safe_name
 
 if TYPE_CHECKING:

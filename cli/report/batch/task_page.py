@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -11,15 +10,16 @@ import msgspec
 from cli.number_format import bytes_text, count_text, dollars, duration_text, elapsed, plural, short
 from cli.report.batch.conversation import Kind, cut, shortened
 from cli.report.batch.figures import State
-from cli.report.batch.overview import chip
+from cli.report.batch.overview import count_label, style_of
 from cli.report.markup import name, text
-from cli.report.page.headline import top
-from cli.report.page.shell import document, packaged
+from cli.report.page.document import document, packaged
+from cli.report.page.table import Cell, Column, chip, number_cell, section, table
+from cli.report.page.top import top
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
     from cli.report.batch.conversation import Conversation, Entry
-    from cli.report.batch.figures import Attempt, TaskFigures
+    from cli.report.batch.figures import TaskFigures
     from wire.batch.outcome import CommandEnd, Outcome
 
 PAGE_CHARACTERS = 200_000
@@ -58,7 +58,7 @@ def render_task(page: TaskPage) -> str:
     task, outcome = page.task, page.outcome
     shown_first, conversation = page.conversations[0] if page.conversations else (task.latest, None)
     body = f'<p class="back"><a href="{page.back}">← <bdi>{text(page.batch, 100)}</bdi></a></p>'
-    body += top(f"Task {task.id}", _facts(task, outcome, shown_first), [], [])
+    body += top(f"Task {task.id}", _facts(task, outcome, shown_first))
     body += _ending(task)
     if page.prompt:
         body += f'<section id="prompt"><h2>Prompt</h2>{_pre(cut(page.prompt, PROMPT_CHARACTERS))}</section>'
@@ -82,7 +82,7 @@ def render_task(page: TaskPage) -> str:
         body += _extensions(outcome) + _meta(outcome.meta)
     return document(
         f"{text(task.id, 100)}: {text(task.state.value)}",
-        packaged("colors.css") + "\n" + packaged("task.css", folder=Path(__file__).parent),
+        packaged("colors.css", "task.css"),
         f"<main>{body}</main>",
     )
 
@@ -110,7 +110,7 @@ def _facts(task: TaskFigures, outcome: Outcome | None, shown: int) -> list[tuple
             ("ended", outcome.ended),
             ("session", outcome.session),
         ]
-    return [(label, value) for label, value in facts if value]
+    return facts
 
 
 def _ending(task: TaskFigures) -> str:
@@ -123,8 +123,9 @@ def _ending(task: TaskFigures) -> str:
         State.NOT_RUN: "It has no final outcome yet.",
     }
     said = words.get(task.state, "") if isinstance(task.state, State) else ""
+    state = chip(task.state.value, style_of(task.state.value))
     return (
-        f'<section id="ending" class="{"good" if task.is_ok else "bad"}"><p>{chip(task.state.value)} {said}</p>'
+        f'<section id="ending" class="{"good" if task.is_ok else "bad"}"><p>{state} {said}</p>'
         + (_pre(reason) if reason else "")
         + "</section>"
     )
@@ -203,39 +204,48 @@ def _command(what: str, end: CommandEnd | None) -> str:
 def _attempts(task: TaskFigures) -> str:
     if len(task.attempts) < 2:
         return ""
-    return (
-        '<section id="attempts"><h2>All attempts</h2><div class="scroll" tabindex="0"><table><thead><tr>'
-        "<th>attempt</th><th>outcome</th><th>time</th><th>cost</th><th>reason</th></tr></thead>"
-        f"<tbody>{''.join(map(_attempt, task.attempts))}</tbody></table></div></section>"
+    columns = (
+        Column("attempt"),
+        Column("outcome", is_text=True),
+        Column("time"),
+        Column("cost"),
+        Column("reason", is_text=True),
     )
-
-
-def _attempt(attempt: Attempt) -> str:
-    final = " (it counts)" if attempt.is_final else ""
-    cost = "not known" if attempt.cost_usd is None else dollars(attempt.cost_usd)
-    return (
-        f"<tr><td>{attempt.number}{final}</td><td>{chip(attempt.status.value)}</td><td>{elapsed(attempt.duration_s)}</td>"
-        f"<td>{cost}</td><td><bdi>{text(attempt.reason, 300)}</bdi></td></tr>"
+    rows = (
+        (
+            Cell(f"{one.number}{' (it counts)' if one.is_final else ''}"),
+            Cell(one.status.value, style=style_of(one.status.value)),
+            number_cell(one.duration_s, elapsed),
+            Cell("not known") if one.cost_usd is None else number_cell(one.cost_usd, dollars),
+            Cell(one.reason),
+        )
+        for one in task.attempts
     )
+    return section("attempts", "All attempts", "", table("All attempts", columns, rows))
 
 
 def _extensions(outcome: Outcome) -> str:
     if not outcome.extensions:
         return ""
-    rows = "".join(
-        f"<tr><td><bdi>{name(extension)}</bdi></td><td>{text(cost.state, 20)}</td>"
-        f"<td>{short(cost.cpu_ms / 1000)} s</td><td>{bytes_text(cost.rss_peak_bytes)}</td>"
-        f"<td>{count_text(cost.calls)}</td><td>{count_text(cost.errors)}</td><td>{duration_text(cost.p99_ms)}</td>"
-        f"<td>{count_text(cost.restarts)}</td></tr>"
+    columns = (
+        Column("extension", is_text=True, is_name=True),
+        Column("state", is_text=True),
+        *map(Column, ("CPU", "peak RSS", "calls", "errors", "p99", "restarts")),
+    )
+    rows = (
+        (
+            Cell(extension),
+            Cell(cost.state),
+            number_cell(cost.cpu_ms / 1000, lambda cpu_s: f"{short(cpu_s)} s"),
+            number_cell(cost.rss_peak_bytes, bytes_text),
+            number_cell(cost.calls, count_label),
+            number_cell(cost.errors, count_label),
+            number_cell(cost.p99_ms, duration_text),
+            number_cell(cost.restarts, count_label),
+        )
         for extension, cost in outcome.extensions.items()
     )
-    heads = "".join(
-        f"<th>{head}</th>" for head in ("extension", "state", "CPU", "peak RSS", "calls", "errors", "p99", "restarts")
-    )
-    return (
-        '<section id="extensions"><h2>Extensions</h2><div class="scroll" tabindex="0"><table>'
-        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div></section>"
-    )
+    return section("extensions", "Extensions", "", table("Extensions", columns, rows))
 
 
 def _meta(meta: dict[str, Any]) -> str:

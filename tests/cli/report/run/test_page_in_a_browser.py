@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import pytest
 
-import cli.report.page
 from cli.number_format import bytes_text, duration_text, elapsed, short
 from cli.report.command import make_report
+from cli.report.page.document import ROOM
 from tests.support.recorded_events import RESULT, RUN, write_events
 from tests.support.recorded_stats import MIB, extension_stats, hostile_lines, mark, recorded, sample, write
 
-SCRIPTS = Path(cli.report.page.__file__).parent / "script"
+SCRIPTS = ROOM / "script"
 SETTLED = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
