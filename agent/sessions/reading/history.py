@@ -12,7 +12,7 @@ import msgspec
 from agent.sessions.load import BYTE_ORDER_MARK, FAULTS_SHOWN, Fault, Lines, SessionError
 from agent.sessions.rows import Compaction, Meta, Row, Summary, Unreadable, read_row
 from agent.sessions.store import SessionInfo, describe
-from agent.transcript import Message, ToolCall
+from agent.transcript import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,15 +48,6 @@ class History(msgspec.Struct, frozen=True):
                 yield waiting.pop(0)
             yield number, message
         yield from waiting
-
-    def tool_names(self) -> dict[str, str]:
-        """The name of the tool of each call, by the call's id."""
-        return tool_names(self.messages)
-
-
-def tool_names(messages: tuple[Message, ...]) -> dict[str, str]:
-    """The name of the tool of each call, by the call's id."""
-    return {block.id: block.name for message in messages for block in message.content if isinstance(block, ToolCall)}
 
 
 def read_history(path: Path) -> History:

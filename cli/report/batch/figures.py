@@ -74,8 +74,6 @@ class TaskFigures(msgspec.Struct):
     """Those that have ended, in the order of the journal."""
     is_listed: bool = True
     """Whether the tasks file has it."""
-    rundir: str = ""
-    """The folder of its batch, as the user has named it, if a page is about several; else empty."""
 
     @property
     def final(self) -> Attempt | None:

@@ -232,11 +232,8 @@ def all_tasks(batch: BatchFigures, links: Links, said: str) -> str:
     shown = sorted(batch.tasks, key=lambda task: not task.has_failed)[:ROWS_HELD]
     if not shown:
         return ""
-    has_several = any(task.rundir for task in shown)
     columns = [TASK, OUTCOME, *map(Column, ("attempts", "time", "cost", "tokens"))]
-    if has_several:
-        columns.append(Column("batch", is_text=True))
-    rows = (_row(task, links, has_several=has_several) for task in shown)
+    rows = (_row(task, links) for task in shown)
     held = len(batch.tasks) - len(shown)
     left = f" {plural(held, 'task')} at the end of the order are left out." if held > 0 else ""
     return section(
@@ -247,7 +244,7 @@ def all_tasks(batch: BatchFigures, links: Links, said: str) -> str:
     )
 
 
-def _row(task: TaskFigures, links: Links, *, has_several: bool) -> list[Cell]:
+def _row(task: TaskFigures, links: Links) -> list[Cell]:
     told = task.told
     return [
         links.cell(task.id),
@@ -256,5 +253,4 @@ def _row(task: TaskFigures, links: Links, *, has_several: bool) -> list[Cell]:
         number_cell(None if told is None else told.duration_s, elapsed),
         _cost(task),
         number_cell(task.tokens if task.attempts else None, count_label),
-        *([Cell(task.rundir)] if has_several else ()),
     ]

@@ -90,7 +90,7 @@ def test_the_page_of_a_task_has_what_was_said_and_what_failed(written):
     a, b, c = (page(written, f"report-tasks/{name}.html") for name in "abc")
     assert a.of("section", id="prompt")
     assert [text.strip() for _, text in a.of("pre")] == ["do a", "all done", "all done"]
-    assert len(a.of("div", class_="prompt")) == 0  # the prompt is shown once
+    assert len(a.of("article", class_="user")) == 0  # the prompt is shown once
     assert "SIGSEGV" in b.text
     assert "I beg" in b.text
     assert "a warning" in b.text
