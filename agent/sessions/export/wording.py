@@ -23,6 +23,8 @@ _UNITS = ("B", "KiB", "MiB", "GiB")
 def visible(text: str) -> str:
     """The text with colours left out and a name in place of each character that controls a terminal or the direction
     of text, as `<U+202E>`. Nothing is hidden, and nothing takes effect."""
+    if text.isprintable():
+        return text
     return _UNSEEN.sub(lambda found: f"<U+{ord(found[0]):04X}>", _COLOUR.sub("", _RETURN.sub("\n", text)))
 
 

@@ -70,11 +70,11 @@ def distribution(title: str, values: Sequence[float], label: Callable[[float], s
     }
 
 
-def distributions(batch: BatchFigures) -> tuple[str, list[dict[str, Any]]]:
-    """The section, and its data; both empty before the first end of a task."""
+def distributions(batch: BatchFigures) -> tuple[str, list[dict[str, Any]]] | None:
+    """The section, and its data; None before the first end of a task."""
     told = [one for task in batch.tasks if (one := task.told) is not None]
     if not told:
-        return "", []
+        return None
     costs = [cost for task in batch.tasks if (cost := task.cost_usd) is not None]
     unknown = len(told) - len(costs)
     said = f"The cost of {plural(unknown, 'task is', 'tasks are')} not known, and not in this chart."

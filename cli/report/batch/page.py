@@ -30,8 +30,9 @@ def render(batch: BatchFigures, links: Links, *, folder: str, pages_said: str, w
     if columns := batch.workload.columns(COLUMNS):
         data["workload"] = {"end": batch.workload.end, "columns": columns, "starts": _starts(batch.workload)}
         body += _workload(batch)
-    shown, data["distributions"] = distributions(batch)
-    body += shown
+    if (found := distributions(batch)) is not None:
+        shown, data["distributions"] = found
+        body += shown
     body += extremes(batch, links) + retries(batch, links) + extensions(batch) + all_tasks(batch, links, pages_said)
     return drawn_document(f"{text(batch.name, 100)}: a batch of zot", body, data, version=version, source=folder)
 

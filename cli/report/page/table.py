@@ -65,12 +65,16 @@ def table(
     With `filter_hint` the script offers to filter by the first two columns. It shows `shown` rows at once, all if 0."""
     head = "".join(_head(column, is_sorted=index == sorted_by) for index, column in enumerate(columns))
     tags = chain((f'<tr id="{each}">' for each in ids), repeat("<tr>"))
-    body = "".join(f"{tag}{''.join(map(_cell, columns, row))}</tr>" for tag, row in zip(tags, rows, strict=False))
-    given = (f' class="{style}"' if style else "") + (f' data-shown="{shown}"' if shown else "")
+    made = [f"{tag}{''.join(map(_cell, columns, row))}</tr>" for tag, row in zip(tags, rows, strict=False)]
+    at_once = shown or len(made)
+    body = f"<tbody>{''.join(made[:at_once])}</tbody>"
+    if made[at_once:]:
+        body += f'<tbody class="rest">{"".join(made[at_once:])}</tbody>'
+    given = f' class="{style}"' if style else ""
     given += f' data-filter="{text(filter_hint)}"' if filter_hint else ""
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{text(label)}"><table{given}>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f"<thead><tr>{head}</tr></thead>{body}</table></div>"
     )
 
 

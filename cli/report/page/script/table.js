@@ -28,27 +28,24 @@ const addBars = (rows, column) => {
   if (most) rows.forEach((row) => row.cells[column].prepend(styled(make("i"), { width: `${(100 * value(row)) / most}%` })));
 };
 const enhance = (table) => {
-  const body = table.tBodies[0];
-  let rows = Array.from(body.rows);
+  const [body, rest] = table.tBodies;
+  const atOnce = rest ? body.rows.length : Infinity;
+  let rows = all("tbody tr", table);
+  rest?.remove();
   const heads = all("thead th", table);
   heads.forEach((head, column) => { if ("bar" in head.dataset) addBars(rows, column); });
   if (rows.length < 2) return;
-  const atOnce = Number(table.dataset.shown) || rows.length;
   let most = atOnce, wanted = "";
   const filter = make("input", { type: "search", id: "filter", placeholder: table.dataset.filter, ariaLabel: table.dataset.filter });
   const found = make("span", { id: "count", role: "status" });
   const more = make("button", { type: "button", id: "more" });
-  const shownRows = () => {
+  const showRows = () => {
     const has = (row) => `${row.cells[0].textContent} ${row.cells[1].textContent}`.toLowerCase().includes(wanted);
-    let count = 0;
-    for (const row of rows) {
-      const fits = !wanted || has(row);
-      row.hidden = !fits || count >= most;
-      count += fits ? 1 : 0;
-    }
-    found.textContent = wanted ? `${count.toLocaleString("en-US")} of ${rows.length.toLocaleString("en-US")}` : "";
-    more.hidden = count <= most;
-    more.textContent = `show more: ${(count - most).toLocaleString("en-US")} are left`;
+    const fitting = wanted ? rows.filter(has) : rows;
+    body.replaceChildren(...fitting.slice(0, most));
+    found.textContent = wanted ? `${fitting.length.toLocaleString("en-US")} of ${rows.length.toLocaleString("en-US")}` : "";
+    more.hidden = fitting.length <= most;
+    more.textContent = `show more: ${(fitting.length - most).toLocaleString("en-US")} are left`;
   };
   const collator = new Intl.Collator("en", { numeric: true });
   const sortBy = (head) => {
@@ -64,8 +61,7 @@ const enhance = (table) => {
     const known = keyed.filter(([value]) => value !== null);
     known.sort(([a], [b]) => sign * (isText ? collator.compare(a, b) : a - b));
     rows = [...known, ...keyed.filter(([value]) => value === null)].map(([, row]) => row);
-    body.append(...rows);
-    shownRows();
+    showRows();
   };
   heads.forEach((head) => {
     const button = make("button", { type: "button", title: head.title, textContent: head.textContent });
@@ -75,15 +71,18 @@ const enhance = (table) => {
   });
   if (table.dataset.filter && rows.length > 8) {
     table.parentNode.before(make("p", { className: "filter" }, filter, " ", found));
-    filter.addEventListener("input", () => { wanted = filter.value.trim().toLowerCase(); most = atOnce; shownRows(); });
+    filter.addEventListener("input", () => { wanted = filter.value.trim().toLowerCase(); most = atOnce; showRows(); });
     addEventListener("hashchange", () => {  // a link to a row that the filter hides
-      if (filter.value) { filter.value = ""; filter.dispatchEvent(new Event("input")); }
+      if (!filter.value) return;
+      filter.value = "";
+      filter.dispatchEvent(new Event("input"));
+      document.getElementById(location.hash.slice(1))?.scrollIntoView();
     });
   }
-  if (rows.length > atOnce) {
+  if (rest) {
     table.parentNode.after(make("p", { className: "more" }, more));
-    more.addEventListener("click", () => { most *= 4; shownRows(); });
-    shownRows();
+    more.addEventListener("click", () => { most *= 4; showRows(); });
+    showRows();
   }
 };
 all("main table").forEach(enhance);

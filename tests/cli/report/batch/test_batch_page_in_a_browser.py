@@ -102,3 +102,11 @@ def test_nothing_is_wider_than_the_window(show, name, width, dark):
     assert browser.evaluate("document.documentElement.scrollWidth") == width
     light = browser.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).every(part => part > 200)")
     assert light is not dark
+
+
+def test_a_batch_that_was_not_begun_is_a_page_too(browser, batch):
+    written = batch("a", "b")
+    assert make_report(str(written.path), None) == 0
+    browser.open(written.path / "report.html")
+    assert browser.evaluate("document.documentElement.dataset.ready") == "yes"
+    assert browser.complaints() == []
