@@ -65,8 +65,8 @@ def is_batch(path: str) -> bool:
 
 def _batch_page(source: str, target: str | None, pages: int | None, mode: int) -> str:
     """The page of a batch. Those of its tasks are written beside `target`. Raises `InputError`, `OSError`."""
-    from cli.report.batch.chosen import PAGES
     from cli.report.batch.make import BatchPages
+    from cli.report.batch.selection import PAGES
 
     batch = BatchPages(source, VERSION)
     return batch.page() if target is None else batch.page_with_tasks(target, PAGES if pages is None else pages, mode)

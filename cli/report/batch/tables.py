@@ -6,9 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from cli.number_format import bytes_text, count_text, dollars, duration_text, elapsed, plural, short
-from cli.report.batch.chosen import most_expensive, most_tried, slowest
 from cli.report.batch.overview import count_label, style_of
 from cli.report.batch.reasons import groups_of
+from cli.report.batch.selection import most_expensive, most_tried, slowest
 from cli.report.markup import text
 from cli.report.page.table import Cell, Column, chip, named, number_cell, section, table
 from wire.batch.outcome import TaskStatus

@@ -147,6 +147,7 @@ def test_any_of_a_hundred_extensions_can_be_added(show):
     browser.evaluate(f"({chosen})(document.querySelector('#add'))")
     assert count(browser, ".panel[data-measure=rss][data-kind=lines] .line") == 10
     assert "the other 91, summed" in texts(browser, ".key.rest")
+    assert browser.evaluate("document.querySelector('.key.rest').clientWidth") > 0
     assert len(drawn(browser, ".panel[data-measure=rss] .line:last-child")) == 60
     assert count(browser, ".panel path[d*=NaN], .panel path[d*=undefined]") == 0
 
