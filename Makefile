@@ -45,6 +45,7 @@ contract: $(VENV)/.dev
 schemas: $(VENV)/.dev
 	$(BIN)/python -m wire.schema --check
 	$(BIN)/python -m wire.rpc.python_classes --check
+	$(BIN)/python -m wire.rpc.blocking_half --check
 
 docs-check: $(VENV)/.dev
 	$(BIN)/python docs/generate.py --check
