@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from enum import Enum
+from typing import Literal
 
 import typer
 
@@ -35,6 +36,13 @@ class Reasoning(Enum):
 class OutputFormat(Enum):
     text = "text"
     json = "json"
+
+
+class Preferred(Enum):
+    _value_: Literal["first", "last", "ok"]
+    first = "first"
+    last = "last"
+    ok = "ok"
 
 
 class LogFormat(Enum):

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from agent.batch.log import utc_now
 from agent.batch.pool.model_pool import ModelPool
 from agent.batch.pool.run_outcome import Verdict
 from agent.batch.pool.run_process import RunLife, RunProcess
 from agent.batch.retry import is_final
-from agent.batch.time_text import utc_now
 from wire.batch import records
 from wire.batch.outcome import Outcome, TaskStatus, bounded
 from wire.suggest import some
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from agent.batch.journal.writer import Journal
     from agent.batch.log import BatchLog
-    from agent.batch.orders import Orders
     from agent.batch.pool.processes import Processes
+    from agent.batch.pool.run_order import Orders
     from agent.batch.request import BatchRequest, RunView
     from supervisor.loop.loop import Loop
     from wire.batch import link

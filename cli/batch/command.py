@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from enum import Enum
 from typing import Annotated
 
 import typer
 
-from cli.batch.byte_size import METAVAR as SIZE
-from cli.batch.byte_size import bytes_from
 from cli.batch.completion import redo_words, task_files
 from cli.choices import CommandLineError
 from cli.duration import METAVAR as DURATION
@@ -47,6 +46,14 @@ LIMITS = "Limits of the batch"
 OUTPUT = "What to print"
 
 
+ACCEPTED = "bytes (1048576) or a number with KB, MB, GB (1000s) or KiB, MiB, GiB, K, M, G (1024s)"
+SIZE = "SIZE"
+_UNITS = {"": 1, "B": 1}
+for _power, _letter in enumerate("KMGT", start=1):
+    _UNITS |= {_letter: 1024**_power, f"{_letter}IB": 1024**_power, f"{_letter}B": 1000**_power}
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{0,9})?|\.[0-9]{1,9}) ?([A-Za-z]{0,3})")
+
+
 class WorkspaceKind(Enum):
     shared = "shared"
     copy = "copy"
@@ -63,6 +70,17 @@ def size(text: str) -> int:
         return bytes_from(text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def bytes_from(text: str) -> int:
+    """The bytes that `text` means, at least one. Units may be in lower case. Raises ValueError, whose text says what is
+    accepted."""
+    found = _SIZE.fullmatch(text.strip())
+    unit = _UNITS.get(found[2].upper()) if found else None
+    size = int(float(found[1]) * unit) if found and unit else 0
+    if not size:
+        raise ValueError(f"{text!r} is not a size above zero: write {ACCEPTED}")
+    return size
 
 
 Jobs = Annotated[
@@ -187,7 +205,7 @@ def batch(
     shard: Annotated[
         str | None,
         typer.Option(
-            help="The i-th of n equal parts of the tasks, from 1/n to n/n; zot batch merge joins the results.",
+            help="The i-th of n equal parts of the tasks, from 1/n to n/n; zot batch results takes all folders.",
             metavar="I/N",
             rich_help_panel=TASKS,
         ),

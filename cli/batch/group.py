@@ -20,7 +20,6 @@ class BatchGroup(LazyGroup):
 
     modules = (
         "cli.batch.folder.status", "cli.batch.folder.results", "cli.batch.folder.retry", "cli.batch.folder.logs",
-        "cli.batch.folder.export", "cli.batch.folder.merge",
     )  # fmt: skip
 
     def __init__(self, **attributes: Any) -> None:

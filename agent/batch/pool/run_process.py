@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from agent.batch.pool.launch import kill_tree
-from agent.batch.pool.run_clock import RunClock
-from agent.batch.pool.run_facts import RunFacts
+from agent.batch.log import utc_now
+from agent.batch.pool.processes import kill_tree
+from agent.batch.pool.run_facts import RunClock, RunFacts
 from agent.batch.pool.run_files import RunFiles, RunFilesError
 from agent.batch.pool.run_link import RunLink
 from agent.batch.pool.run_outcome import Ending, Verdict, outcome_of
 from agent.batch.request import RunState, RunView
-from agent.batch.time_text import utc_now
 from supervisor.cleanup.kill_leftovers import TERM_S, HostMarks, LeftoverKiller
 from supervisor.process.child import SpawnError
 from wire.batch import link
@@ -27,8 +26,8 @@ from wire.batch.outcome import TaskStatus
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agent.batch.pool.launch import Launch, RunChild
     from agent.batch.pool.memory import RunMemory
+    from agent.batch.pool.processes import Launch, RunChild
     from agent.batch.pool.run_order import RunOrder
     from supervisor.loop.loop import Loop, Timer
     from supervisor.process.child import ExitStatus

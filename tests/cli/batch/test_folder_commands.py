@@ -1,4 +1,4 @@
-"""`zot batch status|results|logs|export|merge RUNDIR`."""
+"""`zot batch status|results|logs RUNDIR`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import fcntl
 import json
 import os
 import pty
-import sqlite3
 from contextlib import suppress
 from xml.etree import ElementTree
 
@@ -99,9 +98,7 @@ def test_status_tells_a_batch_that_runs_from_one_that_was_killed(zot, runs):
         assert "  state       running (pid " in run(zot, "batch", "status", "runs").text
 
 
-@pytest.mark.parametrize(
-    "words", [["status"], ["results"], ["logs", "one"], ["export", "--sqlite", "x.db"], ["merge", "-o", "new"]]
-)
+@pytest.mark.parametrize("words", [["status"], ["results"], ["logs", "one"]])
 def test_a_folder_without_a_batch_is_refused(zot, words):
     (zot.cwd / "empty").mkdir()
     command, *rest = words
@@ -155,7 +152,6 @@ def test_results_in_a_file_and_in_other_forms(zot, runs):
     ]
     (suite,) = ElementTree.fromstring(run(zot, "batch", "results", "runs", "--format", "junit", "--failed").stdout)
     assert (suite.get("tests"), suite.get("skipped")) == ("2", "0")
-    assert "check\\_failed" in run(zot, "batch", "results", "runs", "--format", "markdown").text
 
 
 @pytest.mark.parametrize(
@@ -185,7 +181,7 @@ def hostile(zot):
     loop.close()
 
 
-@pytest.mark.parametrize("form", ["jsonl", "csv", "markdown", "junit"])
+@pytest.mark.parametrize("form", ["jsonl", "csv", "junit"])
 def test_no_format_controls_a_terminal(zot, hostile, form):
     """Also where the terminal is named as a file."""
     for flags in ([], ["-o", "/dev/stdout"]):
@@ -338,37 +334,69 @@ def test_logs_that_there_are_not(zot, runs, words, status, reason):
     assert reason in found.stderr
 
 
-# --- export and merge ------------------------------------------------------------------------------------------
+# --- several folders -------------------------------------------------------------------------------------------
 
 
-def test_export(zot, runs):
-    found = run(zot, "batch", "export", "runs", "--sqlite", "runs.db")
-    assert (found.status, found.stdout, found.stderr) == (0, b"", "runs.db\n")
-    rows = sqlite3.connect(zot.cwd / "runs.db").execute("select task, status from results").fetchall()
-    assert rows == [("one", "ok"), ("two", "check_failed"), ("three", "timeout")]
-    assert run(zot, "batch", "export", "runs").status == 2
-
-
-def test_merge(zot, runs):
+@pytest.fixture
+def more(zot, runs):
+    """The fourth task of the other folder."""
     loop = Loop()
-    run_folder(zot.cwd / "more", loop, tasks("four"), outcome("four", status=TaskStatus.ERROR, reason="broken"))
+    yield run_folder(zot.cwd / "more", loop, tasks("four"), outcome("four", status=TaskStatus.ERROR, reason="broken"))
     loop.close()
-    found = run(zot, "batch", "merge", "runs", "more", "-o", "all")
-    assert (found.status, found.stdout) == (0, b"")
-    assert found.stderr == "all: 4 tasks, 4 of them done, 4 attempts\n"
-    assert ids(run(zot, "batch", "results", "all")) == ["one", "two", "three", "four"]
-    again = run(zot, "batch", "merge", "runs", "more", "-o", "all")
-    assert again.status == 2
-    assert "is there already" in again.stderr
-    assert "-o NEW is missing" in run(zot, "batch", "merge", "runs", "more").stderr
+
+
+def test_several_folders_are_one_batch(zot, runs, more):
+    assert ids(run(zot, "batch", "results", "runs", "more")) == ["one", "two", "three", "four"]
+    (suite,) = ElementTree.fromstring(run(zot, "batch", "results", "runs", "more", "--format", "junit").stdout)
+    assert (suite.get("name"), suite.get("tests"), suite.get("skipped")) == ("runs, more", "4", "0")
+    found = run(zot, "batch", "status", "runs", "more")
+    assert (found.status, found.stderr) == (10, "")
+    assert found.text.splitlines()[:6] == [
+        str(runs.path),
+        str(more.path),
+        "  state       done",
+        "  tasks       4 of 4 done, 1 ok",
+        "  not ok      1 check_failed, 1 error, 1 timeout",
+        "  left        0",
+    ]
+    assert f"zot batch results {runs.path} {more.path}  the results" in found.text
+    assert "zot batch retry" not in found.text  # it takes one folder
+    (record,) = run(zot, "batch", "status", "runs", "more", "--json").json_lines
+    assert (record["folders"], record["attempts"], record["starts"], record["known_cost_usd"]) == (
+        [str(runs.path), str(more.path)],
+        4,
+        2,
+        1.5,
+    )
+
+
+def test_of_several_folders_the_state_is_that_of_the_one_that_has_stopped_or_runs(zot, runs, more):
+    lines = runs.journal.read_bytes().splitlines(keepends=True)
+    runs.journal.write_bytes(b"".join(lines[:-2]))  # without the end of the third task, and without `closed`
+    (record,) = run(zot, "batch", "status", "runs", "more", "--json").json_lines
+    assert (record["state"], record["left"], record["interrupted"]) == ("killed", 1, 1)
+    with more.journal.open("r+b") as journal:
+        fcntl.flock(journal, fcntl.LOCK_EX)
+        (record,) = run(zot, "batch", "status", "runs", "more", "--json").json_lines
+    assert (record["state"], record["running"]) == ("running", 0)
 
 
 def test_batches_that_contradict_each_other_need_a_word(zot, runs):
     loop = Loop()
-    run_folder(zot.cwd / "other", loop, tasks("two"), outcome("two"))
+    run_folder(zot.cwd / "other", loop, tasks("two"), outcome("two", text="done"))
     loop.close()
-    assert run(zot, "batch", "merge", "runs", "other", "-o", "all").status == 2
-    found = run(zot, "batch", "merge", "runs", "other", "-o", "all", "--prefer", "ok")
-    assert found.status == 0
-    assert "of 1 task there were several outcomes: --prefer ok has chosen" in found.stderr
-    assert run(zot, "batch", "results", "all").json_lines[1]["status"] == "ok"
+    for words in (["batch", "status"], ["batch", "results"], ["report", "-o", "-"]):
+        refused = run(zot, *words, "runs", "other")
+        assert (refused.status, refused.stdout) == (2, b"")
+        assert "1 tasks contradict each other in these batches: two (check_failed in " in refused.stderr
+    found = run(zot, "batch", "results", "runs", "other", "--prefer", "ok")
+    assert (found.status, found.json_lines[1]["status"]) == (0, "ok")
+    assert '"two","ok",2' in run(zot, "report", "runs", "other", "--prefer", "ok", "-o", "-").text.replace(" ", "")
+
+
+def test_a_damaged_one_of_several_is_named(zot, runs, more):
+    more.journal.write_bytes(more.journal.read_bytes().replace(b"error", b"eror", 1))
+    for words, status in ((["batch", "status"], 1), (["batch", "results"], 1), (["report", "-o", "-"], 2)):
+        found = run(zot, *words, "runs", "more")
+        assert (found.status, found.stdout) == (status, b"")
+        assert "more/journal.jsonl, line 3 is damaged" in found.stderr

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import Raw
 
-from agent.batch.pool.launch import by_program
 from agent.batch.pool.memory import RunMemory
+from agent.batch.pool.processes import by_program
 from agent.batch.pool.run_order import RunOrder
 from agent.batch.pool.run_outcome import Attempt, Verdict
 from agent.batch.pool.run_process import RunProcess
