@@ -14,7 +14,7 @@ from cli.report.page.table import Cell, Column, chip, named, number_cell, sectio
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from cli.report.batch.figures import BatchFigures, ExtensionUse, TaskFigures
 
@@ -233,7 +233,10 @@ def all_tasks(batch: BatchFigures, links: Links, said: str) -> str:
     if not shown:
         return ""
     columns = [TASK, OUTCOME, *map(Column, ("attempts", "time", "cost", "tokens"))]
-    rows = (_row(task, links) for task in shown)
+    rows: Iterable[list[Cell]] = (_row(task, links) for task in shown)
+    if len(batch.results.shards) > 1:
+        columns.append(Column("batch", "the folder with its last attempt", is_text=True))
+        rows = ([*_row(task, links), Cell(_rundir(batch, task))] for task in shown)
     held = len(batch.tasks) - len(shown)
     left = f" {plural(held, 'task')} at the end of the order are left out." if held > 0 else ""
     return section(
@@ -242,6 +245,11 @@ def all_tasks(batch: BatchFigures, links: Links, said: str) -> str:
         f"{text(said)} Those that have failed come first.{left}",
         table("All tasks", columns, rows, filter_hint="Filter by id or outcome", shown=ROWS),
     )
+
+
+def _rundir(batch: BatchFigures, task: TaskFigures) -> str:
+    """The folder with the files of the attempt that tells most, as the user has named it; empty if there is none."""
+    return str(batch.results.locate(task.id, task.latest)[0].path) if task.latest else ""
 
 
 def _row(task: TaskFigures, links: Links) -> list[Cell]:
