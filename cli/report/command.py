@@ -79,7 +79,7 @@ def is_batch(path: str) -> bool:
 
 def _batch_page(sources: Sequence[str], target: str | None, pages: int | None, mode: int, prefer: Prefer | None) -> str:
     """The page of a batch. Those of its tasks are written beside `target`. Raises `InputError`, `OSError`."""
-    from cli.report.batch.make import BatchPages
+    from cli.report.batch.pages import BatchPages
     from cli.report.batch.selection import PAGES
 
     batch = BatchPages(sources, VERSION, prefer)
