@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.sessions.export.conversation import Call, Entry, Note, Part, Result, conversation_of
+from agent.sessions.export.conversation import Call, Entry, Note, Part, Result, Summary, conversation_of
 from agent.sessions.export.wording import (
     clock_of,
-    compaction_text,
     fault_text,
     image_text,
     title_of,
@@ -22,7 +21,7 @@ from wire.text import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agent.sessions.reading.history import Compacted, History
+    from agent.sessions.reading.history import History
 
 LINES = 8
 """Of a result, an argument and a thought, without `full`."""
@@ -49,7 +48,7 @@ def lines_of(history: History, *, full: bool, style: bool) -> Iterator[str]:
         yield from printable(visible(history.summary)).split("\n")
     for step in conversation_of(history):
         yield ""
-        yield from page.entry(step) if isinstance(step, Entry) else page.compaction(step)
+        yield from page.entry(step) if isinstance(step, Entry) else page.summary(step)
     yield ""
     yield page.styled(DIM, f"{len(history.messages)} messages, {usage_text(info.usage)}")
 
@@ -68,12 +67,10 @@ class _Page:
         for part in entry.parts:
             yield from self._part(part)
 
-    def compaction(self, compacted: Compacted) -> Iterator[str]:
-        yield self.styled(BOLD, f"--- {compaction_text(compacted)} ---")
-        for message in compacted.messages[:1]:
-            for block in message.content:
-                if isinstance(block, Text):
-                    yield from self._some(block.text, DIM)
+    def summary(self, summary: Summary) -> Iterator[str]:
+        yield self.styled(BOLD, f"--- {summary.title} ---")
+        for text in summary.texts:
+            yield from self._some(text, DIM)
 
     def _part(self, part: Part) -> Iterator[str]:
         match part:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agent.sessions.export.wording import compaction_text
 from agent.transcript import Image, Role, Text, Thinking, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from agent.sessions.reading.history import Compacted, History
+    from agent.sessions.reading.history import History
 
 
 class Result(msgspec.Struct):
@@ -48,16 +49,25 @@ class Entry(msgspec.Struct):
     time: str = ""
 
 
-def conversation_of(history: History) -> list[Entry | Compacted]:
+class Summary(msgspec.Struct):
+    """Here the session was compacted: from here on a summary stands for what was before."""
+
+    title: str
+    texts: list[str]
+
+
+def conversation_of(history: History) -> list[Entry | Summary]:
     """The messages of a session, and where it was compacted. The result of a call is the first one of its id in a later
     message."""
     calls = (block for message in history.messages for block in message.content if isinstance(block, ToolCall))
     tools = {call.id: call.name for call in calls}
     waiting: dict[str, tuple[int, Call]] = {}
-    steps: list[Entry | Compacted] = []
+    steps: list[Entry | Summary] = []
     for step in history.steps():
         if not isinstance(step, tuple):
-            steps.append(step)
+            first = step.messages[0].content if step.messages else ()
+            texts = [block.text for block in first if isinstance(block, Text)]
+            steps.append(Summary(compaction_text(step), texts))
             continue
         number, message = step
         entry = Entry(message.role, [], number, message.time)

@@ -3,6 +3,8 @@ carried out, where it is asked for."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -31,6 +33,7 @@ IMAGE_BYTES = 2 * 1024 * 1024
 IMAGES_BYTES = 16 * 1024 * 1024
 """The most of one image and of all; others are a line."""
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+DOCTYPE = "<!doctype html>\n"
 SUMMARY_CHARACTERS = 160
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _SAFE_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
@@ -141,3 +144,23 @@ def verbatim(kind: str, text: str) -> str:
 def escaped(text: str) -> str:
     """Text as the content of an element or of a quoted attribute."""
     return escape(visible(text), quote=True)
+
+
+def html_document(title: str, style: str, body: str, script: str = "", *, has_images: bool = False) -> str:
+    """A page that works alone: the browser fetches nothing, and takes only this style and script, whatever a text
+    contains. `title` and `body` are HTML already; `script` is JavaScript, and may be empty."""
+    allowed = ("img-src data:; " if has_images else "") + (f"script-src {_digest(script)}; " if script else "")
+    policy = f"default-src 'none'; {allowed}style-src {_digest(style)}; base-uri 'none'; form-action 'none'"
+    return (
+        f'{DOCTYPE}<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n<meta name="color-scheme" content="light dark">\n'
+        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}"
+        + (f"<script>{script}</script>\n" if script else "")
+        + "</body>\n</html>\n"
+    )
+
+
+def _digest(content: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from agent.sessions.export.conversation import Call, Entry, Note, Part, Result, conversation_of
 from agent.sessions.export.wording import (
+    ROLES,
     clock_of,
-    compaction_text,
+    facts_of,
     fault_text,
     image_text,
     title_of,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-    from agent.sessions.reading.history import Compacted, History
+    from agent.sessions.reading.history import History
 
 PARSED_CHARACTERS = 64 * 1024
 """A longer text is shown as it is, as a block of code."""
@@ -40,7 +41,6 @@ _OUTSIDE_SPANS = re.compile(rf"(`+)(?!`).*?(?<!`)\1(?!`)|`+|{_EVERYWHERE.pattern
 _ENTITIES = {"<": "&lt;", "&": "&amp;"}
 _TICKS = re.compile(r"`+")
 _MEANING = re.compile(r"([\\`*_\[\]<>#|~&])")
-ROLES = {"user": "User", "assistant": "Assistant", "tool": "Results"}
 
 
 def export_markdown(history: History) -> str:
@@ -52,7 +52,7 @@ def export_markdown(history: History) -> str:
             parts.append(f"## {step.number}. {ROLES[step.role]}{at}")
             parts += (shown for part in step.parts for shown in _part(part))
         else:
-            parts += _compaction(step)
+            parts += ["---", f"*{step.title}.*", *(contained(visible(text)) for text in step.texts), "---"]
     parts += ["---", f"{_plain(usage_text(history.info.usage))}"]
     return "\n\n".join(parts) + "\n"
 
@@ -134,16 +134,8 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _head(history: History) -> Iterator[str]:
-    info = history.info
     yield f"# {_plain(title_of(history))}"
-    rows = [
-        ("Session", info.id),
-        ("Folder", info.cwd),
-        ("Model", " ".join(filter(None, [info.provider, info.model]))),
-        ("Started", clock_of(info.started)),
-        ("Fork of", f"{info.parent}, after message {info.fork_point}" if info.parent else ""),
-    ]
-    yield "\n".join(f"- {name}: {_on_a_line(value)}" for name, value in rows if value)
+    yield "\n".join(f"- {name}: {_on_a_line(value)}" for name, value in facts_of(history.info))
     if faults := fault_text(history):
         yield f"> {faults}."
     if history.summary:
@@ -177,16 +169,6 @@ def _result(result: Result) -> Iterator[str]:
     yield f"**{'Error' if result.is_error else 'Result'} of {_on_a_line(result.tool or 'a call that is not there')}**"
     for part in result.content:
         yield fenced(visible(part.text), "text") if isinstance(part, Text) else f"*[{_plain(image_text(part))}]*"
-
-
-def _compaction(compacted: Compacted) -> Iterator[str]:
-    yield "---"
-    yield f"*{compaction_text(compacted)}.*"
-    if compacted.messages:
-        yield from (
-            contained(visible(block.text)) for block in compacted.messages[0].content if isinstance(block, Text)
-        )
-    yield "---"
 
 
 def _on_a_line(text: str) -> str:
