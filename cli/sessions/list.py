@@ -16,8 +16,8 @@ from cli.sessions.shared_options import All, Cwd, fields, folder, listed, workin
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from agent.sessions.reading.tree import Branch
     from agent.sessions.store import SessionInfo
-    from agent.sessions.tree import Branch
     from wire.rpc import sessions
 
 LINES = ("├─ ", "└─ ", "│  ", "   ")
@@ -132,7 +132,7 @@ def tree(everywhere: All = False, cwd: Cwd = None, as_json: Json = False) -> Non
 
 
 def _tree(*, everywhere: bool, cwd: str | None, as_json: bool) -> int:
-    from agent.sessions.tree import tree as branches_of
+    from agent.sessions.reading.tree import tree as branches_of
 
     where = folder(cwd)
     roots = branches_of(listed(where, everywhere=everywhere, command="tree"))

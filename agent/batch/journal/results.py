@@ -24,6 +24,7 @@ from agent.batch.reserve import Spent, rule_in
 from wire.batch.journal_lines import AnyLine, Finished, JournalLineError, Line, UnknownLineError, decode_with
 from wire.batch.outcome import TaskStatus
 from wire.batch.task import encode_task
+from wire.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -218,8 +219,8 @@ def _contradiction(tasks: Sequence[str], shards: Sequence[Shard]) -> Contradicti
         said.append(f"{task} ({', '.join(ends) if len(ends) > 1 else 'not the same task in all of them'})")
     more = f" and {len(tasks) - NAMED} more" if len(tasks) > NAMED else ""
     return ContradictionError(
-        f"{len(tasks)} tasks contradict each other in these batches: {'; '.join(said)}{more}. Say with --prefer first, "
-        "last or ok whose outcome counts",
+        f"these batches contradict each other in {counted(len(tasks), 'task')}: {'; '.join(said)}{more}. Say with "
+        "--prefer first, last or ok whose outcome counts",
         tuple(tasks),
     )
 

@@ -60,7 +60,7 @@ def results(
         zot batch results runs --status timeout --status error  of some statuses
         zot batch results runs --format csv -o results.csv      for a spreadsheet
         zot batch results runs --format junit -o junit.xml      for a CI job
-        zot batch results part1 part2 --prefer ok               of shards; the first ok outcome of each task
+        zot batch results part1 part2 --prefer ok               of shards together
     """
     working("results", lambda: _run(folders, form, status or [], prefer, failed=failed, output=output))
 

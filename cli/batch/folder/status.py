@@ -53,7 +53,7 @@ def _run(folders: list[str], prefer: Preferred | None, *, as_json: bool) -> int:
     if as_json:
         print_json(record)
     else:
-        for line in lines(record, _example(results)):
+        for line in lines(record, _example(results), prefer and prefer.value):
             sys.stdout.write(line + "\n")
     is_ok = not record["left"] and set(record["statuses"]) <= {"ok"}
     return 0 if is_ok else Status.PARTIAL_BATCH.exit_code
@@ -117,8 +117,8 @@ def _example(results: BatchResults) -> str:
     return next(failed, next(iter(results.done), ""))
 
 
-def lines(record: dict[str, Any], example: str = "") -> list[str]:
-    """The record for a person. `example` is a task that is done."""
+def lines(record: dict[str, Any], example: str = "", prefer: str | None = None) -> list[str]:
+    """The record for a person. `example` is a task that is done, `prefer` the word for contradictions."""
     from cli.batch.output.summary import cost_text, next_commands, statuses_text, stopped_text
     from cli.columns import aligned
     from cli.number_format import clock_text, count_text, plural
@@ -158,6 +158,8 @@ def lines(record: dict[str, Any], example: str = "") -> list[str]:
 
     limit = record["limit"] or ("--max-cost-usd" if record["state"] == "budget" else "")
     counted = {**statuses, "not_run": record["left"]}
-    if len(folders) > 1:
-        counted, example = {}, ""  # `logs` and `retry` take one folder
-    return [*shown, "", *next_commands(shlex.join(folders), counted, example=example, limit=limit)]
+    where = shlex.join(folders)
+    if len(folders) > 1:  # `logs` and `retry` take one folder
+        where += f" --prefer {prefer}" if prefer else ""
+        return [*shown, "", f"zot batch results {where}", f"zot report {where} -o report.html"]
+    return [*shown, "", *next_commands(where, counted, example=example, limit=limit)]

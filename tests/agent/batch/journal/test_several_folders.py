@@ -55,7 +55,7 @@ def test_a_contradiction_is_refused_or_decided(tmp_path, loop, prefer, text):
         for name, status, said in (("1", ERROR, "bad"), ("2", OK, "good"), ("3", ERROR, "worse"))
     ]
     with pytest.raises(
-        ContradictionError, match=r"1 tasks contradict each other.*: a \(error in .*/1, ok in .*/2, error"
+        ContradictionError, match=r"contradict each other in 1 task: a \(error in .*/1, ok in .*/2, error"
     ) as raised:
         read(*folders)
     assert raised.value.tasks == ("a",)
