@@ -16,7 +16,6 @@ from supervisor.discovery import data_dir
 from supervisor.discovery.environment import session_environment
 from supervisor.extension.connection.process_worker import ProcessWorker
 from supervisor.extension.connection.program_worker import ProgramWorker
-from supervisor.extension.exit_message import exit_message
 from supervisor.extension.lifecycle import (
     BEST_FIRST,
     GenerationState,
@@ -26,7 +25,7 @@ from supervisor.extension.lifecycle import (
     may_take_over,
 )
 from supervisor.extension.log import ExtensionLog
-from supervisor.extension.notices import NOTICE_LENGTH, Notices
+from supervisor.extension.notices import NOTICE_LENGTH, Notices, exit_message
 from supervisor.extension.restart import Cause, Decision, RestartIn, StayDown, WorkerEnding, decide
 from supervisor.extension.slot import WorkerSlot
 from supervisor.extension.stalls import Heartbeat, StallHandler

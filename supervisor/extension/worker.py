@@ -13,11 +13,11 @@ from supervisor.accounting.rates import TreeUse
 from supervisor.extension.connection.open_calls import OpenCalls
 from supervisor.extension.connection.reception import Reception
 from supervisor.extension.connection.round_trips import RoundTrips
-from supervisor.extension.crash_cause.last_words import LastWords
 from supervisor.extension.handshake import NO_NAME, Readiness, no_hello, not_hello, readiness
 from supervisor.extension.lifecycle import State, Trigger, advance
 from supervisor.extension.restart import Cause, WorkerEnding
 from supervisor.loop.future import Failure
+from supervisor.process.exit_cause import LastWords
 from supervisor.process.stop_policy import Patience
 from supervisor.registry.worker_registry import Registry
 from wire import frames
