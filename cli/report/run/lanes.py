@@ -34,6 +34,7 @@ WORDS = {
 }
 """The kinds of happenings that are points, and not bars. The script has a symbol for each."""
 _TITLES = {LaneKind.TURNS: "Turns", LaneKind.TOOLS: "Tools", LaneKind.GUARDS: "Intercepts", LaneKind.RUN: "The run"}
+_BAD = {"tool_call": ", failed", "intercept": ", blocked"}
 _NOUNS = {"turn": "turn", "tool_call": "tool call", "intercept": "intercept"}
 
 
@@ -71,14 +72,17 @@ def _lane(lane: Lane, ids: dict[str, str], words: _Words) -> dict[str, Any]:
 
 
 def _table(lanes: Sequence[Lane], words: _Words) -> str:
-    """The first marks in their order. Failed calls of extensions are in two lanes, and here once."""
+    """At most `ROWS` marks in their order; calls and intercepts that went well are the first to be left out. Failed
+    calls of extensions are in two lanes, and here once."""
     told = {id(mark.first): mark for lane in lanes for mark in lane.marks}
-    marks = sorted(told.values(), key=lambda mark: mark.first.begin)
-    left_out = len(marks) - ROWS
+    marks = sorted(told.values(), key=lambda mark: not mark.bad and mark.first.kind in ("tool_call", "intercept"))[
+        :ROWS
+    ]
+    marks.sort(key=lambda mark: mark.first.begin)
     columns = ("what", "extension", "when", "detail")
-    shown = table("What happened", [Column(title, is_text=True) for title in columns], map(words.row, marks[:ROWS]))
-    more = f'<p class="caption">The first {ROWS} of {count_text(len(marks))}.</p>' if left_out > 0 else ""
-    return shown + more
+    shown = table("What happened", [Column(title, is_text=True) for title in columns], map(words.row, marks))
+    left_out = f"{count_text(len(told) - ROWS)} more are in the chart only."
+    return shown + (f'<p class="caption">{left_out}</p>' if len(told) > ROWS else "")
 
 
 class _Words:
@@ -101,7 +105,8 @@ class _Words:
 
     def row(self, mark: DrawnMark) -> list[Cell]:
         what, when, detail = self._told(mark)
-        return [*map(Cell, (what.partition(" · ")[0], mark.first.extension, when, detail))]
+        ended = _BAD.get(mark.first.kind, "") if mark.bad else ""
+        return [*map(Cell, (what.partition(" · ")[0] + ended, mark.first.extension, when, detail))]
 
     def _told(self, mark: DrawnMark) -> tuple[str, str, str]:
         """What happened and to which extension, when, and the detail."""

@@ -69,7 +69,7 @@ def _use(series: Series, end: float) -> str:
         )
     what = "CPU in percent of one core, since the sample before; memory is the resident size of the whole process tree."
     every = ceil(points / ROWS)
-    columns = [Column("until", is_text=False), *map(Column, ("CPU, all", "memory, all", "CPU of zot", "memory of zot"))]
+    columns = [Column("until"), *map(Column, ("CPU, all", "memory, all", "CPU of zot", "memory of zot"))]
     measures = [
         values
         for line in (series.total, series.host)

@@ -164,10 +164,19 @@ def test_without_its_script_the_page_tells_in_tables_what_it_draws(file):
     page = page_of(file, [*marks, *(sample(float(at), held) for at in range(1, 100))])
     happened, used = page.tables("What happened", "Processor and memory over time")
     assert [row[:2] + row[3:] for row in happened] == [
-        ["tool call bash", "", "no such file"],
+        ["tool call bash, failed", "", "no such file"],
         ["ended by itself", "b", "</td>exit 3"],
     ]
     assert used[-1][:3] == ["1m39s", "0 %", "12 MiB"]
     assert len(used) <= ROWS
     assert not page.of("svg")
     assert "hidden" in page.of("section", id="latency")[0][0]
+
+
+def test_a_table_of_a_long_timeline_keeps_what_failed(file):
+    marks = [mark(float(at), "tool_call", name="read", ms=5) for at in range(400)]
+    page = page_of(file, [*marks, mark(400.0, "tool_call", "", "no such file", "bash", ms=5)])
+    (happened,) = page.tables("What happened")
+    assert happened[-1][0] == "tool call bash, failed"
+    assert len(happened) == 300
+    assert "101 more are in the chart only." in page.text
