@@ -75,14 +75,16 @@ def _table(lanes: Sequence[Lane], words: _Words) -> str:
     """At most `ROWS` marks in their order; calls and intercepts that went well are the first to be left out. Failed
     calls of extensions are in two lanes, and here once."""
     told = {id(mark.first): mark for lane in lanes for mark in lane.marks}
-    marks = sorted(told.values(), key=lambda mark: not mark.bad and mark.first.kind in ("tool_call", "intercept"))[
-        :ROWS
-    ]
-    marks.sort(key=lambda mark: mark.first.begin)
+    noteworthy = sorted(told.values(), key=_went_well)[:ROWS]
+    marks = sorted(noteworthy, key=lambda mark: mark.first.begin)
     columns = ("what", "extension", "when", "detail")
     shown = table("What happened", [Column(title, is_text=True) for title in columns], map(words.row, marks))
     left_out = f"{count_text(len(told) - ROWS)} more are in the chart only."
     return shown + (f'<p class="caption">{left_out}</p>' if len(told) > ROWS else "")
+
+
+def _went_well(mark: DrawnMark) -> bool:
+    return not mark.bad and mark.first.kind in _BAD
 
 
 class _Words:
