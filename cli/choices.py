@@ -27,17 +27,6 @@ def project_folder(cwd: str | None) -> str:
     return path
 
 
-class Reasoning(Enum):
-    low = "low"
-    medium = "medium"
-    high = "high"
-
-
-class OutputFormat(Enum):
-    text = "text"
-    json = "json"
-
-
 class Preferred(Enum):
     _value_: Literal["first", "last", "ok"]
     first = "first"

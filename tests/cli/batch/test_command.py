@@ -12,7 +12,6 @@ from agent.batch.opening.settings import flags_of, request_of
 from agent.batch.tasks.select import Selection
 from cli.app import app
 from cli.batch.asked import asked_from
-from cli.batch.command import bytes_from
 from cli.batch.output.stderr import Show
 from cli.choices import CommandLineError
 from tests.support.forked import run
@@ -151,27 +150,3 @@ def test_what_a_shell_offers(zot, runs):
     assert offered("zot batch t.jsonl -o runs --redo f") == ["failed"]
     assert offered("zot batch t.jsonl --workspace ") == ["shared", "copy"]
     assert "check_failed" in offered("zot batch results runs --status ch")
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        ("512MB", 512_000_000),
-        ("512MiB", 512 << 20),
-        ("512M", 512 << 20),
-        ("1.5g", 3 << 29),
-        ("1 KB", 1000),
-        ("1048576", 1 << 20),
-        ("10b", 10),
-        (".5K", 512),
-        ("2TiB", 2 << 40),
-    ],
-)
-def test_a_size(text, size):
-    assert bytes_from(text) == size
-
-
-@pytest.mark.parametrize("text", ["", "0", "-1M", "M", "1 2", "12XB", "1e3", "inf", "0.1", "\u0661M", "1MMB"])
-def test_what_is_no_size_says_what_is(text):
-    with pytest.raises(ValueError, match="is not a size above zero: write bytes"):
-        bytes_from(text)
