@@ -135,9 +135,19 @@ def schema(
         zot schema                                     the names of all schemas
         zot schema manifest > extension.schema.json    one of them, for an editor
     """
-    from cli.schema import show_schema
+    from wire.exit_codes import Status
+    from wire.schema import definitions, render
+    from wire.suggest import not_one_of
 
-    show_schema(name)
+    known = definitions()
+    if name is None:
+        for each, (_kind, title) in known.items():
+            print(f"{each:28} {title}")  # noqa: T201
+    elif name in known:
+        sys.stdout.write(render(name))
+    else:
+        print(f"zot schema: {not_one_of(name, known)}", file=sys.stderr)  # noqa: T201
+        raise typer.Exit(Status.USAGE.exit_code)
 
 
 @app.command("report", rich_help_panel=FILES)

@@ -11,6 +11,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from wire.text import counted
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -123,7 +125,7 @@ class Throttle:
         if now < self._paused_until:
             return Wait(self._paused_until, self._why_paused)
         if len(self._open) >= self._aimd.limit:
-            return Wait(math.inf, f"the server takes {_count(self._aimd.limit, 'request')} at the same time")
+            return Wait(math.inf, f"the server takes {counted(self._aimd.limit, 'request')} at the same time")
         if self._beginning >= self._at_once:
             return Wait(math.inf, "one request tries whether the server takes requests again")
         waits = [wait for name in LIMITS if (wait := self._wait_for(name, now, estimate)) is not None]
@@ -220,10 +222,6 @@ class Throttle:
             for name in LIMITS:
                 if (told := getattr(limits, name)) is not None:
                     self._buckets[name].told(now, told, is_late=is_late)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 class Aimd:

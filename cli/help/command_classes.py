@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 def write_help(context: Context, formatter: Any) -> None:
     """Writes the help of the context's command to typer's formatter."""
-    from cli.help.page import page_width, render, wants_style
+    from cli.help.page import render
+    from cli.terminal import page_width, wants_style
 
     bold = wants_style()
     context.color = bold  # else typer removes what it takes for colour

@@ -6,15 +6,13 @@ unless rich draws them, which starts slowly.
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from cli.help.help_text import HelpTable, parse
 from cli.help.unknown_command import shown_commands
+from cli.terminal import page_width, wants_style
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,30 +22,12 @@ if TYPE_CHECKING:
 
     Rows = list[tuple[str, str]]
 
-PLAIN_WIDTH = 80
-WIDEST = 100
-NARROWEST = 40
 LEFT_SHARE = 0.6
 """Maximum share of the width that the left column of a table takes."""
 OTHER_COMMANDS = "Commands"
 OTHER_FLAGS = "Options"
 UNBROKEN = str.maketrans("-", "\u2011")
 """The formatter would break lines within the names of flags: after a hyphen, but not after this one."""
-
-
-def page_width(widest: int | None = WIDEST) -> int:
-    """Columns: $COLUMNS, else the width of the terminal, else 80; at least 40, at most `widest`."""
-    width = max(NARROWEST, shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns)
-    return width if widest is None else min(width, widest)
-
-
-def wants_style() -> bool:
-    """Whether to print bold text: on a terminal or with FORCE_COLOR, but never with NO_COLOR or on a dumb terminal."""
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def render(context: Context, *, width: int, bold: bool) -> str:

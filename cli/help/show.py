@@ -8,8 +8,9 @@ import typer
 
 from cli.choices import CommandLineError
 from cli.help.help_text import HelpTable
-from cli.help.page import overview, wants_style
+from cli.help.page import overview
 from cli.help.unknown_command import shown_commands, unknown_command
+from cli.terminal import wants_style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,6 @@ Only this module imports structlog, which takes 0.1 s and 7 MB.
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from cli.choices import LogFormat, LogLevel
+from cli.terminal import wants_style
 from wire.text import printable
 
 _rich = sys.modules.get("rich")
@@ -63,8 +63,7 @@ class HostLog:
     def of(cls, flags: Mapping[str, Any], write: Callable[[bytes], object]) -> HostLog:
         """The log on stderr that the flags of a host ask for."""
         level = LogLevel.error if flags.get("quiet") else LogLevel(flags["log_level"])
-        is_coloured = os.isatty(2) and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
-        return cls(write, form=LogFormat(flags["log_format"]), level=level, is_coloured=is_coloured)
+        return cls(write, form=LogFormat(flags["log_format"]), level=level, is_coloured=wants_style(2))
 
     def __call__(self, event: HostEvent) -> None:
         about = {"extension": event.extension} if event.extension else {}

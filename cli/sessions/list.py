@@ -78,8 +78,7 @@ def _list(*, everywhere: bool, most: int | None, cwd: str | None, as_json: bool)
 def table(found: list[SessionInfo], width: int | None, *, with_folder: bool) -> list[str]:
     """Lines in columns. The title comes last and is cut to `width` columns; where too little of it would be left, other
     columns are left out first."""
-    from cli.columns import aligned
-    from cli.sessions.listing import cut
+    from cli.columns import aligned, cut
 
     rows = [_row(info, time.time()) for info in found]
     kept = [name for name in COLUMNS if name != "folder" or with_folder]
@@ -143,7 +142,8 @@ def _tree(*, everywhere: bool, cwd: str | None, as_json: bool) -> int:
         more = "" if everywhere else f" of {where}; zot session tree --all has those of all folders"
         say(f"no sessions{more}")
     else:
-        from cli.sessions.listing import cut, terminal_width
+        from cli.columns import cut
+        from cli.sessions.listing import terminal_width
 
         width = terminal_width()
         is_plain = not (sys.stdout.encoding or "").lower().startswith("utf")

@@ -82,8 +82,9 @@ def _run(text: str, *, everywhere: bool, regex: bool, ignore_case: bool, cwd: st
 
 
 def _print(info: SessionInfo, hit: Hit, *, is_first: bool) -> None:
-    from cli.help.page import wants_style
-    from cli.sessions.listing import about, cut, shown, terminal_width
+    from cli.columns import cut
+    from cli.sessions.listing import about, shown, terminal_width
+    from cli.terminal import wants_style
 
     width = terminal_width()
     if is_first:

@@ -44,8 +44,8 @@ def _run(session: str, *, full: bool, cwd: str | None, as_json: bool) -> int:
 
         print_json(fields(export_record(history)))
         return 0
-    from cli.help.page import wants_style
     from cli.sessions.conversation import lines_of
+    from cli.terminal import wants_style
 
     for line in lines_of(history, full=full, style=wants_style()):
         sys.stdout.write(line + "\n")

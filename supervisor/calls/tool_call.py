@@ -8,7 +8,7 @@ import msgspec
 
 from supervisor.calls.request import Answer, InFlight, read_answer
 from supervisor.loop.future import Failure
-from supervisor.registry.arguments import fault_at_once
+from supervisor.registry.call_arguments import fault_at_once
 from wire import frames
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from agent.batch.pool.run_facts import RunFacts
 from agent.batch.tasks.digest import Digests
 from wire.batch.outcome import Outcome, TaskStatus
 from wire.suggest import no_such
+from wire.text import noun_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -121,7 +122,7 @@ def _notices(
 def _tasks(ids: Sequence[str]) -> str:
     shown = ", ".join(map(repr, ids[:NAMED]))
     more = f" and {len(ids) - NAMED} more" if len(ids) > NAMED else ""
-    return f"{'task' if len(ids) == 1 else 'tasks'} {shown}{more}"
+    return f"{noun_for(len(ids), 'task')} {shown}{more}"
 
 
 def _write(request: BatchRequest, tasks: Sequence[Task], folder: RunFolder, digests: Digests, version: str) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent.output.fd_writer import FdWriter
 from cli.batch.output.lines import finished_line
-from cli.batch.output.live import STDERR, LiveView, is_in_front, is_screen
+from cli.batch.output.live import STDERR, LiveView
 from cli.batch.output.summary import Failures, summary
+from cli.terminal import is_in_front, is_screen, is_terminal
 from wire.batch.records import BatchEnd, BatchStart, TaskEnd
 from wire.text import printable, valid_text
 
@@ -83,7 +84,7 @@ class StderrOutput:
         self._done = self._tasks = 0
         self._failures = Failures()
         self._ended: BatchEnd | None = None
-        is_live = show is Show.AUTO and is_screen(fd) and is_in_front(fd) and not (has_stream and os.isatty(1))
+        is_live = show is Show.AUTO and is_screen(fd) and is_in_front(fd) and not (has_stream and is_terminal(1))
         self._live = is_live
         self._place: _Place = LiveView(loop, view, controls, fd=fd) if is_live else _Lines(loop, fd)
 

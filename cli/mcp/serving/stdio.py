@@ -11,9 +11,9 @@ from cli.choices import CommandLineError
 from cli.hosts.host_log import HostLog
 from cli.version import VERSION
 from supervisor.host import HostEvent
-from supervisor.mcp_server.offer import instructions
 from supervisor.mcp_server.server import LINE_LIMIT, McpServer
-from supervisor.mcp_server.session import Session
+from wire.mcp_server.offer import instructions
+from wire.mcp_server.session import ServedSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,7 +47,7 @@ class Stdio:
 
     def serve(self, source: Source, on_end: Callable[[str, bool], None]) -> McpServer:
         """Begins to read the client's lines; all happens in the loop."""
-        session = Session(
+        session = ServedSession(
             VERSION, lambda: instructions(source.extensions, source.instructions), lambda: source.is_described
         )
         server = McpServer(self._loop, session, source, on_end)

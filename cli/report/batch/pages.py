@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from agent.batch.journal.disk import replacing
 from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.own_files import IN_DIFFS, IN_RUNS, open_own
@@ -23,6 +22,7 @@ from cli.report.batch.selection import with_pages
 from cli.report.batch.tables import Links
 from cli.report.batch.task_page import PAGE_CHARACTERS, TaskPage, render_task
 from cli.report.page.document import is_report
+from supervisor.home.files import replacing
 from wire.batch.task import safe_name
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from supervisor.extension.restart import Cause
 from supervisor.extension.worker import Worker
 from supervisor.loop.future import Failure
 from supervisor.process.child import EXIT_FOLLOWS_S, Child, SpawnError
+from wire.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -104,7 +105,7 @@ class ProcessWorker(Worker):
         if status.code == -signal.SIGKILL and (breach := self._owner.memory_breach(self)) is not None:
             self._end(breach, breach, Trigger.GONE, Cause.OVER_LIMIT, status.code)
             return
-        busy = f" with {len(self.pending)} call{'s' * (len(self.pending) > 1)} pending" if self.pending else ""
+        busy = f" with {counted(len(self.pending), 'call')} pending" if self.pending else ""
         early = self.state is State.SPAWNED
         reason = f"it exited before its hello ({status})" if early else f"it ended ({status})"
         self._end(reason, reason + busy, Trigger.GONE, Cause.EXIT, status.code)

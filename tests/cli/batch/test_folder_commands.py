@@ -246,8 +246,8 @@ def test_logs_end_with_the_check_and_the_status_of_the_task(zot, runs):
     lines = [" ".join(line.split()) for line in run(zot, "batch", "logs", "runs", "two").text.splitlines() if line]
     assert lines[0].startswith("ok: 1 turn")
     assert lines[1:] == [
-        "setup exit 0, 0.1 s",
-        "check exit 1, 2.0 s",
+        "setup exit 0, 100 ms",
+        "check exit 1, 2 s",
         "E assert 1 == 2",
         "2 tests failed",
         CHECK_FAILED,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ import typer
 
 from cli.app import app
 from cli.help.help_text import parse
-from cli.help.page import page_width, render, wants_style
+from cli.help.page import render
 
 ROOT = typer.main.get_command(app)
 
@@ -107,24 +106,3 @@ def test_a_flag_shows_its_default_as_a_sentence_and_an_argument_no_braces():
 
 def test_titles_and_names_are_bold_only_if_asked_for():
     assert "\x1b[1mOptions:\x1b[0m" in render(CONTEXTS["zot ps"], width=80, bold=True)
-
-
-@pytest.mark.parametrize(
-    ("columns", "width"), [("", 80), ("72", 72), ("500", 100), ("3", 40), ("wide", 80), ("0", 80), ("-5", 80)]
-)
-def test_the_width_is_that_of_columns_within_bounds(columns, width, monkeypatch):
-    monkeypatch.setenv("COLUMNS", columns)
-    monkeypatch.setattr(sys, "__stdout__", None)
-    assert page_width() == width
-
-
-@pytest.mark.parametrize(
-    ("env", "styled"),
-    [({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False), ({"NO_COLOR": "1"}, False)],
-)
-def test_style_is_off_with_no_color(monkeypatch, env, styled):
-    for name in ("FORCE_COLOR", "NO_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in env.items():
-        monkeypatch.setenv(name, value)
-    assert wants_style() is styled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from supervisor.mcp_server.messages import Key  # noqa: TC001  (msgspec looks at the annotations)
+from wire.mcp_server.requests import Key  # noqa: TC001  (msgspec looks at the annotations)
 
 
 class Say(msgspec.Struct, frozen=True):
@@ -16,7 +16,7 @@ class Say(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """Call a tool; the answer goes to `Session.called`."""
+    """Call a tool; the answer goes to `ServedSession.called`."""
 
     key: Key
     name: str
@@ -25,7 +25,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Invoke(msgspec.Struct, frozen=True):
-    """Run a command; the answer goes to `Session.invoked`."""
+    """Run a command; the answer goes to `ServedSession.invoked`."""
 
     key: Key
     name: str
@@ -39,4 +39,4 @@ class Abandon(msgspec.Struct, frozen=True):
     reason: str
 
 
-Order = Say | Call | Invoke | Abandon
+Action = Say | Call | Invoke | Abandon

@@ -22,70 +22,34 @@ import hashlib
 import os
 import stat
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING
 
-from supervisor.discovery.seal import HISTORY, Names, stamp_of
-from supervisor.discovery.steps import STEP_BYTES, Allowance, finish
+from supervisor.discovery.content.covered_files import (
+    Content,
+    ContentError,
+    Covered,
+    changing,
+    digest_state,
+    link_state,
+    unreadable,
+)
+from supervisor.discovery.content.seal import HISTORY, Names
+from supervisor.discovery.steps import Allowance, finish
 from wire.data_files import paths_in
 from wire.manifest import FILE, Manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from supervisor.discovery.seal import Stamp
     from supervisor.discovery.steps import Steps
 
 ENTRY = "__main__.py"
 """Python runs this file of a folder that it is given."""
 MAX_DEPTH = 100
 """Folders within one another."""
-ENTRY_COST = 8 * 1024
-"""Looking at one entry takes as long as hashing so many bytes."""
 MAX_LINKS = 40
 """No system follows more of them in one path."""
-PREFIX = "sha256:"
-PART = 16
-"""Hexadecimal digits of the hash of a part. It serves only to tell which parts have changed."""
-PATH_SHOWN = 300
-"""Characters of a path that an error names."""
-
-
-class ContentError(Exception):
-    """The content cannot be hashed; the text names the file and what to do."""
-
-
-@dataclass(frozen=True)
-class Content:
-    """The hash of an extension's content, with its files and parts."""
-
-    hash: str
-    """`sha256:` and 64 hexadecimal digits."""
-    files: dict[str, int] = field(default_factory=dict)
-    """The size in bytes of each regular file, by its path relative to the folder, sorted."""
-    states: tuple[tuple[str, bytes], ...] = ()
-    """The path and the state of each file, folder and link, sorted."""
-    stamps: tuple[tuple[str, Stamp], ...] = ()
-    """For a `Seal`."""
-    folders: Mapping[str, Names] = field(default_factory=dict)
-    """For a `Seal`: if the manifest names data, the folders in which it may be, by the path of their stamp."""
-
-    @cached_property
-    def parts(self) -> dict[str, str]:
-        """A short hash of each file, folder and link, by its path, sorted."""
-        return {path: hashlib.sha256(state).hexdigest()[:PART] for path, state in self.states}
-
-    @property
-    def bytes(self) -> int:
-        return sum(self.files.values())
-
-    @property
-    def short(self) -> str:
-        """The first 12 digits of the hash: enough to compare by eye."""
-        return self.hash.removeprefix(PREFIX)[:12]
 
 
 def hash_content(folder: Path, manifest: Manifest | None = None, allowance: Allowance | None = None) -> Content:
@@ -105,60 +69,23 @@ def hashing(
         for word in (manifest.exec, *(manifest.args or ()), *beside):
             yield from walk.named(word)
     yield from walk.data_led_to()
-    return walk.content()
+    return walk.content(walk.folders)
 
 
-def hash_states(states: Iterable[tuple[str, bytes]]) -> str:
-    """`sha256:` and the hash of paths with the state of each: kind, exec bit and content. The order does not matter."""
-    whole = hashlib.sha256()
-    for path, state in sorted(states):
-        name = os.fsencode(path)
-        whole.update(b"%d:%b=%d:%b\n" % (len(name), name, len(state), state))
-    return PREFIX + whole.hexdigest()
-
-
-def file_state(fd: int, mode: int) -> bytes:
-    """The state of an open regular file. Raises `OSError`."""
-    digest = hashlib.sha256()
-    while chunk := os.read(fd, STEP_BYTES):
-        digest.update(chunk)
-    return digest_state(digest.hexdigest(), mode)
-
-
-def digest_state(digest: str, mode: int) -> bytes:
-    """The state of a regular file with this hash."""
-    return (b"program " if mode & 0o111 else b"file ") + digest.encode()
-
-
-def link_state(target: str) -> bytes:
-    """The state of a symbolic link."""
-    return b"link " + os.fsencode(target)
-
-
-class _Walk:
+class _Walk(Covered):
     def __init__(self, folder: Path, allowance: Allowance, manifest: Manifest | None) -> None:
+        super().__init__(allowance)
         self._name = str(folder)
         self._root = os.path.realpath(folder)
-        self._allowance = allowance
         self._text = None if manifest is None else manifest.text
         self._is_data = manifest.is_data if manifest is not None and manifest.data else None
         self._left_out: set[tuple[int, int]] = set()
         """Device and inode of each file of data: a file system may take several spellings for one name."""
         self._led_to: list[tuple[str, str, os.stat_result]] = []
         """Files inside that a link or a word leads to: the path, the path that enters the hash, and the state."""
-        self._folders: dict[str, Names] = {}
-        self._states: list[tuple[str, bytes]] = []
-        self._stamps: list[tuple[str, Stamp]] = []
-        self._files: dict[str, int] = {}
-        self._cost = 0
-        """Bytes of the present step, with `ENTRY_COST` for each entry."""
+        self.folders: dict[str, Names] = {}
         self._seen: set[str] = set()
         """Real paths outside of the folder that are covered already. Links may lead in circles."""
-
-    def content(self) -> Content:
-        states = tuple(sorted(self._states))
-        files = dict(sorted(self._files.items()))
-        return Content(hash_states(states), files, states, tuple(self._stamps), self._folders)
 
     def all(self) -> Steps[None]:
         """Covers all that the extension's folder contains."""
@@ -225,7 +152,7 @@ class _Walk:
                 if self._is_step_full():
                     yield
             if stamped and self._is_data is not None:
-                self._folders[stamped] = Names(shown, frozenset(names))
+                self.folders[stamped] = Names(shown, frozenset(names))
 
     def _check_depth(self, depth: int) -> None:
         if depth >= MAX_DEPTH:
@@ -238,7 +165,7 @@ class _Walk:
         try:
             target = os.readlink(path)
         except OSError as error:
-            raise self._unreadable(path, error) from None
+            raise unreadable(path, error) from None
         self._add(shown, link_state(target))
         self._stamp(path, found)
         if not os.path.isabs(target):
@@ -279,91 +206,27 @@ class _Walk:
         of its program."""
         return self._root.startswith(real.rstrip("/") + "/")
 
-    def _entries(self, path: str) -> list[os.DirEntry[str]]:
-        try:
-            with os.scandir(path) as entries:
-                # Sorted: otherwise the file system would decide which of two links to one file comes first. A few
-                # entries more than allowed are enough to be refused.
-                return sorted(islice(entries, self._allowance.files + 2), key=lambda entry: entry.name)
-        except OSError as error:
-            raise self._unreadable(path, error) from None
-
     def _stat(self, path: str) -> os.stat_result:
         try:
             return os.lstat(path)
         except OSError as error:
-            raise self._unreadable(path, error) from None
+            raise unreadable(path, error) from None
 
     def _file(self, path: str, shown: str) -> Steps[None]:
-        try:
-            # O_NONBLOCK: a FIFO may have replaced the file meanwhile.
-            fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                found = os.fstat(fd)
-                if not stat.S_ISREG(found.st_mode):
-                    raise self._changing(path)
-                self._allow(path, found.st_size)
-                digest, size = hashlib.sha256(), 0
-                while chunk := os.read(fd, STEP_BYTES):
-                    digest.update(chunk)
-                    size += len(chunk)
-                    self._cost += len(chunk)
-                    if size > found.st_size:
-                        raise self._changing(path)
-                    if self._is_step_full():
-                        yield
-                if stamp_of(os.fstat(fd)) != stamp_of(found):
-                    raise self._changing(path)
-            finally:
-                os.close(fd)
-        except OSError as error:
-            raise self._unreadable(path, error) from None
-        if shown == FILE and self._text is not None and digest.digest() != hashlib.sha256(self._text).digest():
-            raise self._changing(path)
-        self._files[shown] = size
-        self._add(shown, digest_state(digest.hexdigest(), found.st_mode))
-        self._stamp(path, found)
-
-    def _is_step_full(self) -> bool:
-        """Whether the present step has done enough. If so, the next one begins."""
-        if self._cost < STEP_BYTES:
-            return False
-        self._cost = 0
-        return True
-
-    def _stamp(self, path: str, found: os.stat_result) -> None:
-        self._stamps.append((path, stamp_of(found)))
+        digest, found = yield from self._read(path)
+        if shown == FILE and self._text is not None and digest != hashlib.sha256(self._text).hexdigest():
+            raise changing(path)
+        self._files[shown] = found.st_size
+        self._add(shown, digest_state(digest, found.st_mode))
 
     def _add(self, shown: str, state: bytes) -> None:
         self._states.append((shown, state))
         self._count(shown)
 
-    def _count(self, shown: str) -> None:
-        self._cost += ENTRY_COST
-        self._allowance.used_files += 1
-        if self._allowance.used_files > self._allowance.files:
-            raise self._too_much(f"{self._allowance.files:,} files", f"the last one is {_cut(shown)}")
-
-    def _allow(self, path: str, size: int) -> None:
-        allowance = self._allowance
-        allowance.largest = max(allowance.largest, (size, path))
-        allowance.used_bytes += size
-        if allowance.used_bytes > allowance.bytes:
-            largest, path = allowance.largest
-            raise self._too_much(
-                f"{allowance.bytes / 2**20:g} MB", f"the largest file is {_cut(path)} ({largest / 2**20:.0f} MB)"
-            )
-
-    def _changing(self, path: str) -> ContentError:
-        return ContentError(f"{_cut(path)} changes while it is read; try again when nothing writes to it")
-
-    def _unreadable(self, path: str, error: OSError) -> ContentError:
-        return ContentError(f"{_cut(path)} cannot be read: {error.strerror}; make it readable or remove it")
-
     def _too_much(self, bound: str, which: str) -> ContentError:
         return ContentError(
-            f"with {self._name} more than {bound} would be read before each start; {which}; move what it does not need"
-            " out of it (caches, build output, data), or name it with --ext"
+            f"with {self._name} {super()._too_much(bound, which)}; move what it does not need out of it (caches, build"
+            " output, data), or name it with --ext"
         )
 
 
@@ -384,7 +247,3 @@ def _links_to(path: str) -> Iterator[str]:
         links += 1
         at = "/" if os.path.isabs(target) else at
         left = target.split("/") + left
-
-
-def _cut(path: str) -> str:
-    return path if len(path) <= PATH_SHOWN else f"{path[:PATH_SHOWN]}…"

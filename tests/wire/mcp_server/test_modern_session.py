@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from supervisor.mcp_server.eras import LEGACY_VERSIONS, Era
-from supervisor.mcp_server.messages import Code
-from supervisor.mcp_server.offer import Offer
 from tests.support.mcp_served_session import INITIALIZE, MODERN, VERSION, Client, text_result
+from wire.dialects.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND
+from wire.dialects.mcp.protocol import LEGACY, UNSUPPORTED_VERSION
+from wire.mcp_server.offer import Offer
+from wire.mcp_server.requests import Era
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def client() -> Client:
 def test_discover(client: Client):
     result = client.modern("server/discover")
     assert (result["resultType"], result["instructions"]) == ("complete", "what it is")
-    assert result["supportedVersions"] == ["2026-07-28", *LEGACY_VERSIONS]
+    assert result["supportedVersions"] == ["2026-07-28", *LEGACY]
     assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "zot"
     assert (result["ttlMs"], result["cacheScope"]) == (0, "private")
     assert client.session.era is Era.MODERN
@@ -35,16 +36,16 @@ def test_modern_results_say_that_they_are_complete(client: Client):
 
 def test_an_unknown_version_names_those_that_are_served(client: Client):
     error = client.ask("server/discover", {"_meta": {VERSION: "2030-01-01"}})
-    assert error["code"] == Code.UNSUPPORTED_VERSION
-    assert error["data"] == {"supported": ["2026-07-28", *LEGACY_VERSIONS], "requested": "2030-01-01"}
+    assert error["code"] == UNSUPPORTED_VERSION
+    assert error["data"] == {"supported": ["2026-07-28", *LEGACY], "requested": "2030-01-01"}
     assert client.session.era is Era.OPEN
 
 
 def test_a_modern_client_has_no_ping_and_must_say_its_version(client: Client):
     client.modern("server/discover")
-    assert client.modern("ping")["code"] == Code.METHOD_NOT_FOUND
-    assert client.modern("logging/setLevel", {"level": "info"})["code"] == Code.METHOD_NOT_FOUND
-    assert client.ask("tools/list")["code"] == Code.INVALID_PARAMS
+    assert client.modern("ping")["code"] == METHOD_NOT_FOUND
+    assert client.modern("logging/setLevel", {"level": "info"})["code"] == METHOD_NOT_FOUND
+    assert client.ask("tools/list")["code"] == INVALID_PARAMS
 
 
 def test_a_client_that_only_asked_may_still_initialize(client: Client):
@@ -76,7 +77,7 @@ def test_a_cancelled_subscription_is_over(client: Client):
     )
     client.send({"method": "notifications/cancelled", "params": {"requestId": "s"}})
     assert client.take(client.session.offered(Offer())) == []
-    assert client.orders == []
+    assert client.actions == []
 
 
 def test_modern_log_messages_come_while_a_request_wants_them(client: Client):

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from supervisor.mcp_server.eras import LEGACY_VERSIONS, Era
-from supervisor.mcp_server.messages import BATCH_LIMIT, Code
-from supervisor.mcp_server.offer import Offer
-from supervisor.mcp_server.orders import Abandon, Call, Invoke, Say
-from supervisor.mcp_server.session import REQUESTS_LIMIT
 from tests.support.mcp_served_session import ECHO, INITIALIZE, OFFER, PLAN, WIPE, Client, text_result
 from wire import frames
+from wire.dialects.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
+from wire.dialects.mcp.protocol import LEGACY
 from wire.framing import Oversize
+from wire.mcp_server.actions import Abandon, Call, Invoke, Say
+from wire.mcp_server.offer import Offer
+from wire.mcp_server.requests import Era
+from wire.mcp_server.session import REQUESTS_LIMIT
 
 
 @pytest.fixture
@@ -29,11 +30,11 @@ def legacy(client: Client) -> Client:
     return client
 
 
-@pytest.mark.parametrize("asked", [*LEGACY_VERSIONS, "2099-01-01", "1.0", ""])
+@pytest.mark.parametrize("asked", [*LEGACY, "2099-01-01", "1.0", ""])
 def test_initialize_answers_the_clients_version_or_our_newest(client: Client, asked: str):
     result = client.ask("initialize", {**INITIALIZE, "protocolVersion": asked})
     assert result == {
-        "protocolVersion": asked if asked in LEGACY_VERSIONS else "2025-11-25",
+        "protocolVersion": asked if asked in LEGACY else "2025-11-25",
         "capabilities": {"tools": {"listChanged": True}, "prompts": {"listChanged": True}, "logging": {}},
         "serverInfo": {"name": "zot", "title": "zot extensions", "version": "9.9"},
         "instructions": "what it is",
@@ -45,7 +46,7 @@ def test_before_initialize_only_ping_is_answered(client: Client):
     assert client.ask("ping") == {}
     for method in ("tools/list", "tools/call", "logging/setLevel", "what/ever"):
         refused = client.ask(method, {})
-        assert (refused["code"], "initialize" in refused["message"]) == (Code.INVALID_REQUEST, True)
+        assert (refused["code"], "initialize" in refused["message"]) == (INVALID_REQUEST, True)
     assert client.session.era is Era.OPEN
     assert client.ask("initialize", INITIALIZE)["protocolVersion"] == "2025-11-25"
 
@@ -56,9 +57,9 @@ def test_ids_come_back_as_they_were_written(legacy: Client, id_: Any):
 
 
 def test_an_id_keeps_its_very_text(legacy: Client):
-    (order,) = legacy.session.receive(b'{"id": 1.50e2, "method": "ping", "jsonrpc": "2.0"}')
-    assert isinstance(order, Say)
-    assert order.line == b'{"jsonrpc":"2.0","id":1.50e2,"result":{}}\n'
+    (action,) = legacy.session.receive(b'{"id": 1.50e2, "method": "ping", "jsonrpc": "2.0"}')
+    assert isinstance(action, Say)
+    assert action.line == b'{"jsonrpc":"2.0","id":1.50e2,"result":{}}\n'
 
 
 def test_the_lists_have_one_page_whatever_the_cursor(legacy: Client):
@@ -86,7 +87,7 @@ def test_the_lists_have_one_page_whatever_the_cursor(legacy: Client):
 )
 def test_a_call_and_its_result(legacy: Client, given: dict[str, Any], args: bytes):
     key = legacy.begin("tools/call", {"name": "echo", **given}, "c")
-    assert legacy.orders == [Call(key, "echo", args)]
+    assert legacy.actions == [Call(key, "echo", args)]
     assert not legacy.session.is_idle
     (said,) = legacy.take(legacy.session.called(key, text_result("hi", is_error=True)))
     assert said == {
@@ -109,46 +110,45 @@ def test_a_call_and_its_result(legacy: Client, given: dict[str, Any], args: byte
 )
 def test_parameters_that_do_not_fit(legacy: Client, params: Any, words: str):
     error = legacy.ask("tools/call", params)
-    assert error["code"] == Code.INVALID_PARAMS
+    assert error["code"] == INVALID_PARAMS
     assert words in error["message"]
-    assert legacy.orders == []
+    assert legacy.actions == []
 
 
 @pytest.mark.parametrize("method", ["resources/list", "server/discover", "subscriptions/listen", "x", ""])
 def test_an_unknown_method(legacy: Client, method: str):
-    assert legacy.ask(method)["code"] == Code.METHOD_NOT_FOUND
+    assert legacy.ask(method)["code"] == METHOD_NOT_FOUND
 
 
 def test_a_request_with_a_version_of_its_own_does_not_fit_a_session(legacy: Client):
-    assert legacy.modern("tools/list")["code"] == Code.INVALID_REQUEST
+    assert legacy.modern("tools/list")["code"] == INVALID_REQUEST
 
 
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        (b"{", Code.PARSE_ERROR),
-        (b"hello", Code.PARSE_ERROR),
-        (b'{"jsonrpc":"2.0","id":1,"method":"ping"', Code.PARSE_ERROR),
-        (b"[", Code.PARSE_ERROR),
-        (b"7", Code.INVALID_REQUEST),
-        (b"null", Code.INVALID_REQUEST),
-        (b"[]", Code.INVALID_REQUEST),
-        (b"{}", Code.INVALID_REQUEST),
-        (b'{"id":null,"method":"ping"}', Code.INVALID_REQUEST),
-        (b'{"id":true,"method":"ping"}', Code.INVALID_REQUEST),
-        (b'{"id":{},"method":"ping"}', Code.INVALID_REQUEST),
-        (json.dumps([1] * (BATCH_LIMIT + 1)).encode(), Code.INVALID_REQUEST),
-        (b"[" * 100_000, Code.PARSE_ERROR),
+        (b"{", PARSE_ERROR),
+        (b"hello", PARSE_ERROR),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping"', PARSE_ERROR),
+        (b"[", PARSE_ERROR),
+        (b"7", INVALID_REQUEST),
+        (b"null", INVALID_REQUEST),
+        (b"[]", INVALID_REQUEST),
+        (b"{}", INVALID_REQUEST),
+        (b'{"id":null,"method":"ping"}', INVALID_REQUEST),
+        (b'{"id":true,"method":"ping"}', INVALID_REQUEST),
+        (b'{"id":{},"method":"ping"}', INVALID_REQUEST),
+        (b"[" * 100_000, PARSE_ERROR),
     ],
 )
-def test_what_is_no_message(legacy: Client, line: bytes, code: Code):
+def test_what_is_no_message(legacy: Client, line: bytes, code: int):
     (said,) = legacy.send(line)
     assert (said["id"], said["error"]["code"]) == (None, code)
 
 
 def test_a_request_whose_method_is_no_string_gets_its_id_back(legacy: Client):
     (said,) = legacy.send({"jsonrpc": "2.0", "id": 3, "method": 7})
-    assert (said["id"], said["error"]["code"]) == (3, Code.INVALID_REQUEST)
+    assert (said["id"], said["error"]["code"]) == (3, INVALID_REQUEST)
 
 
 @pytest.mark.parametrize("line", [b"", b"  \r", b'{"jsonrpc":"2.0","id":1,"result":{}}', b'{"method":"x"}'])
@@ -164,7 +164,7 @@ def test_a_batch_is_taken_apart(legacy: Client):
 
 def test_characters_that_are_no_unicode_are_repaired(legacy: Client):
     legacy.send(rb'{"id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"\ud83d"}}}')
-    (call,) = legacy.orders
+    (call,) = legacy.actions
     assert isinstance(call, Call)
     assert json.loads(call.args) == {"text": "\ufffd"}
 
@@ -172,7 +172,7 @@ def test_characters_that_are_no_unicode_are_repaired(legacy: Client):
 def test_a_line_that_is_too_long_is_answered_with_its_id(legacy: Client):
     line = Oversize(20_000_000, b'{"jsonrpc":"2.0","id":"big","method":"tools/call","params":{"name":"e', 16_000_000)
     (said,) = legacy.take(legacy.session.receive_oversize(line))
-    assert (said["id"], said["error"]["code"]) == ("big", Code.INVALID_REQUEST)
+    assert (said["id"], said["error"]["code"]) == ("big", INVALID_REQUEST)
     assert "20000000 bytes" in said["error"]["message"]
 
 
@@ -194,7 +194,7 @@ def test_progress_only_for_who_wants_it(legacy: Client):
 def test_a_cancelled_call_is_abandoned_and_never_answered(legacy: Client, number: Any):
     key = legacy.begin("tools/call", {"name": "echo"}, 7)
     legacy.send({"method": "notifications/cancelled", "params": {"requestId": number, "reason": "enough"}})
-    assert legacy.orders[-1] == Abandon(key, "the client has cancelled it: enough")
+    assert legacy.actions[-1] == Abandon(key, "the client has cancelled it: enough")
     assert legacy.session.is_idle
     assert legacy.session.called(key, text_result("late")) == []
     assert legacy.ask("ping", id_=7) == {}
@@ -204,7 +204,7 @@ def test_a_cancelled_call_is_abandoned_and_never_answered(legacy: Client, number
 def test_a_cancel_of_nothing_does_nothing(legacy: Client, params: Any):
     legacy.begin("tools/call", {"name": "echo"}, 7)
     legacy.send({"method": "notifications/cancelled", "params": params})
-    assert len(legacy.orders) == 1
+    assert len(legacy.actions) == 1
     assert not legacy.session.is_idle
 
 
@@ -216,7 +216,7 @@ def test_an_id_that_is_still_under_way_is_refused(legacy: Client):
 def test_only_so_many_requests_at_a_time(legacy: Client):
     for number in range(REQUESTS_LIMIT):
         legacy.begin("tools/call", {"name": "echo"}, number)
-    assert legacy.ask("tools/call", {"name": "echo"}, "more")["code"] == Code.INTERNAL_ERROR
+    assert legacy.ask("tools/call", {"name": "echo"}, "more")["code"] == INTERNAL_ERROR
     assert legacy.ask("ping", id_="p") == {}
 
 
@@ -233,7 +233,7 @@ def test_only_so_many_requests_at_a_time(legacy: Client):
 )
 def test_a_command_is_a_prompt(legacy: Client, answer: frames.CommandResponse, text: str):
     key = legacy.begin("prompts/get", {"name": "plan", "arguments": {"arguments": "a trip"}})
-    assert legacy.orders == [Invoke(key, "plan", "a trip")]
+    assert legacy.actions == [Invoke(key, "plan", "a trip")]
     (said,) = legacy.take(legacy.session.invoked(key, answer))
     content = {"type": "text", "text": text}
     assert said["result"] == {"description": "Plans.", "messages": [{"role": "user", "content": content}]}
@@ -242,7 +242,7 @@ def test_a_command_is_a_prompt(legacy: Client, answer: frames.CommandResponse, t
 def test_a_command_that_fails(legacy: Client):
     key = legacy.begin("prompts/get", {"name": "plan"})
     (said,) = legacy.take(legacy.session.invoked(key, frames.CommandResponse("x", error="it cannot")))
-    assert said["error"] == {"code": Code.INTERNAL_ERROR, "message": "/plan: it cannot"}
+    assert said["error"] == {"code": INTERNAL_ERROR, "message": "/plan: it cannot"}
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_a_command_that_fails(legacy: Client):
 )
 def test_a_prompt_that_cannot_be_had(legacy: Client, params: Any, words: str):
     error = legacy.ask("prompts/get", params)
-    assert error["code"] == Code.INVALID_PARAMS
+    assert error["code"] == INVALID_PARAMS
     assert words in error["message"]
 
 
@@ -269,7 +269,7 @@ def test_log_messages_by_level(legacy: Client):
     assert said["params"] == {"level": "debug", "logger": "echo", "data": "said"}
     assert legacy.ask("logging/setLevel", {"level": "emergency"}) == {}
     assert logged("error") == []
-    assert legacy.ask("logging/setLevel", {"level": "loud"})["code"] == Code.INVALID_PARAMS
+    assert legacy.ask("logging/setLevel", {"level": "loud"})["code"] == INVALID_PARAMS
     assert Client().session.logged("error", "echo", "nobody has said initialize") == []
 
 
@@ -287,7 +287,7 @@ def test_requests_about_tools_wait_for_the_first_offer():
     client.send({"method": "notifications/cancelled", "params": {"requestId": 1}})
     said = client.take(client.session.offered(OFFER))
     assert [each["id"] for each in said] == [0, 3]
-    assert [type(order) for order in client.orders] == [Call]
+    assert [type(action) for action in client.actions] == [Call]
 
 
 def test_a_client_is_told_of_changes_to_lists_that_it_knows(legacy: Client):

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.support.any_message import JSON
 from wire.lenient_json import places
 from wire.manifest import ManifestError, parse_manifest
-from wire.manifest_faults import all_faults
 from wire.schema import generate
+from wire.settings.manifest_faults import all_faults
 
 
 def test_all_faults_are_named_with_their_places():

@@ -9,12 +9,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from supervisor.mcp_server.offer import Offer
-from supervisor.mcp_server.orders import Abandon, Call, Invoke, Order, Say
-from supervisor.mcp_server.session import Session
 from tests.support.any_json import json_values
 from wire import frames
 from wire.control import CommandInfo, ToolInfo
+from wire.mcp_server.actions import Abandon, Action, Call, Invoke, Say
+from wire.mcp_server.offer import Offer
+from wire.mcp_server.session import ServedSession
 
 OFFERS = [Offer(), Offer((ToolInfo("echo", "", {}, "echo"),), (CommandInfo("plan", "", "planner"),))]
 METHODS = [
@@ -59,21 +59,21 @@ class Played:
     """A session, and how often each id was asked and answered."""
 
     def __init__(self) -> None:
-        self.session = Session("1", lambda: "", lambda: True)
+        self.session = ServedSession("1", lambda: "", lambda: True)
         self.asked: Counter[Any] = Counter()
         self.answered: Counter[Any] = Counter()
         self._under_way: list[Any] = []
 
-    def carry_out(self, orders: list[Order]) -> None:
-        for order in orders:
-            match order:
+    def carry_out(self, actions: list[Action]) -> None:
+        for action in actions:
+            match action:
                 case Say(line=line):
                     said = json.loads(line)
                     assert line.count(b"\n") == 1
                     if "method" not in said:
                         self.answered[said["id"]] += 1
                 case Call() | Invoke():
-                    self._under_way.append(order)
+                    self._under_way.append(action)
                 case Abandon(key=key):
                     (gone,) = [each for each in self._under_way if each.key == key]
                     self._under_way.remove(gone)
@@ -94,13 +94,13 @@ class Played:
         if how == "progress":
             self.carry_out(self.session.progressed(self._under_way[0].key, "half"))
             return
-        order = self._under_way.pop(0)
+        action = self._under_way.pop(0)
         if how == "fail":
-            self.carry_out(self.session.failed(order.key, -32602, "no"))
-        elif isinstance(order, Call):
-            self.carry_out(self.session.called(order.key, frames.ToolResult("x", [])))
+            self.carry_out(self.session.failed(action.key, -32602, "no"))
+        elif isinstance(action, Call):
+            self.carry_out(self.session.called(action.key, frames.ToolResult("x", [])))
         else:
-            self.carry_out(self.session.invoked(order.key, frames.CommandResponse("x", "noop")))
+            self.carry_out(self.session.invoked(action.key, frames.CommandResponse("x", "noop")))
 
 
 @settings(max_examples=300, deadline=None)

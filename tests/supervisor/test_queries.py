@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from supervisor import queries
 from supervisor.accounting.limits import MIB, Reading, limits_used
-from supervisor.control.status import PENDING_LIMIT, status_of
 from supervisor.extension.lifecycle import State
 from tests.support.host import LATER, Host
 from wire.manifest import Limits
@@ -36,7 +36,7 @@ def host(tmp_path: Path):
 
 def status(host: Host, name: str) -> control.ExtensionStatus:
     host.supervisor.sample()
-    return status_of(host.extension(name), host.loop.clock(), time.time())
+    return queries.status(host.supervisor, name)
 
 
 def test_a_ready_extension_with_its_pending_requests_and_limits(host: Host):
@@ -54,11 +54,11 @@ def test_a_ready_extension_with_its_pending_requests_and_limits(host: Host):
     assert {use.limit: use.allowed for use in found.limits} == {"rss_mb": 500, "processes": 9}
     assert all(use.used for use in found.limits)
     assert found.pending_requests == ()
-    for _ in range(PENDING_LIMIT):
+    for _ in range(queries.PENDING_LIMIT):
         host.begin_call("hang", b"{}", lambda _answer: None)
     host.begin_command("wait", "", lambda _answer: None)
     found = status(host, "one")
-    assert (found.stats.pending, len(found.pending_requests)) == (PENDING_LIMIT + 1, PENDING_LIMIT)
+    assert (found.stats.pending, len(found.pending_requests)) == (queries.PENDING_LIMIT + 1, queries.PENDING_LIMIT)
     assert {(one.kind, one.name, one.pid) for one in found.pending_requests} == {("tool", "hang", found.stats.pids[0])}
     host.supervisor.cancel_pending("the test is over")
     host.begin_command("wait", "", lambda _answer: None)

@@ -1,4 +1,4 @@
-"""What an extension answers, in MCP's words: results of tools, and commands as prompts. Pure."""
+"""Results for an MCP client: what the server is, and what extensions answer, as tools and as prompts. Pure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from wire import frames
+from wire.dialects.mcp.protocol import LEGACY, META_PREFIX
+from wire.image_types import TYPES, image_type
 from wire.text import valid_text
 
 if TYPE_CHECKING:
@@ -18,15 +20,35 @@ if TYPE_CHECKING:
 
 ARGUMENTS = "arguments"
 """The one argument of a prompt: what follows the command."""
-_SIGNATURES = {
-    "image/png": (b"\x89PNG\r\n\x1a\n",),
-    "image/jpeg": (b"\xff\xd8\xff",),
-    "image/gif": (b"GIF87a", b"GIF89a"),
-    "image/webp": (b"RIFF",),
-}
-"""The types of images that clients take, and the first bytes of each."""
 _HEAD = 16
-"""Characters of base64 for the first 12 bytes."""
+"""Characters of base64 for the first `HEAD_BYTES` of an image."""
+
+
+# --- the server ---------------------------------------------------------------------------------------------
+
+
+def answered_version(asked: str) -> str:
+    """The version of a session: the client's if it is known, else our newest."""
+    return asked if asked in LEGACY else LEGACY[-1]
+
+
+def capabilities() -> dict[str, Any]:
+    return {"tools": {"listChanged": True}, "prompts": {"listChanged": True}, "logging": {}}
+
+
+def server_info(version: str) -> dict[str, str]:
+    return {"name": "zot", "title": "zot extensions", "version": version}
+
+
+def as_modern(result: dict[str, Any], version: str) -> dict[str, Any]:
+    """A result in the form of the modern era."""
+    meta = {f"{META_PREFIX}serverInfo": server_info(version), **result.get("_meta", {})}
+    return {"resultType": "complete", **result, "_meta": meta}
+
+
+def uncached(result: dict[str, Any]) -> dict[str, Any]:
+    """A modern list: the client may keep it, but should ask again when it needs it."""
+    return {**result, "ttlMs": 0, "cacheScope": "private"}
 
 
 # --- lists ----------------------------------------------------------------------------------------------------
@@ -76,20 +98,19 @@ def _block(block: frames.ContentBlock) -> dict[str, str]:
     if block.type != "image":
         return _text(f"[a block of the unknown type {block.type[:80]!r}]")
     kind, data = block.mime_type or "", block.data or ""
-    if kind not in _SIGNATURES:
-        return _text(f"[an image of type {kind[:80]!r}; only {', '.join(_SIGNATURES)} can be shown]")
-    if not _begins_as(kind, data):
+    if kind not in TYPES:
+        return _text(f"[an image of type {kind[:80]!r}; only {', '.join(TYPES)} can be shown]")
+    if _type_of(data) != kind:
         return _text(f"[an image of type {kind!r}, but its bytes are something else]")
     return {"type": "image", "data": data, "mimeType": kind}
 
 
-def _begins_as(kind: str, data: str) -> bool:
-    """Whether the first bytes of the base64 text are those of this type."""
+def _type_of(data: str) -> str:
+    """The type of the image whose bytes are these in base64; "" if it is none."""
     try:
-        head = b64decode(data[:_HEAD], validate=True)
+        return image_type(b64decode(data[:_HEAD], validate=True))
     except (binascii.Error, ValueError):
-        return False
-    return head.startswith(_SIGNATURES[kind]) and (kind != "image/webp" or head[8:12] == b"WEBP")
+        return ""
 
 
 def _text(text: str) -> dict[str, str]:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.discovery.content_hash import ENTRY_COST, MAX_DEPTH, ContentError, hash_content, hashing
+from supervisor.discovery.content.content_hash import MAX_DEPTH, hash_content, hashing
+from supervisor.discovery.content.covered_files import ENTRY_COST, ContentError
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.steps import STEP_BYTES, Allowance
 from tests.support.project_extension import append, written

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from supervisor.discovery.content_hash import hash_content
-from supervisor.discovery.seal import Seal
+from supervisor.discovery.content.content_hash import hash_content
+from supervisor.discovery.content.seal import Seal
 from tests.support.project_extension import append, manifest, written
 
 

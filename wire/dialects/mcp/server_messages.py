@@ -1,4 +1,4 @@
-"""What a server says without being asked: its requests, its log messages and its reports of progress. Pure."""
+"""Messages of a server that answer nothing: its requests, its log messages and its reports of progress. Pure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from wire import frames
 from wire.dialects.base import Remarked
 from wire.dialects.json_values import text_of
 from wire.dialects.jsonrpc import METHOD_NOT_FOUND, answer, number_of, refusal
+from wire.dialects.mcp import protocol
+from wire.dialects.mcp.protocol import LOG_LEVELS
 from wire.lenient_json import UNREADABLE
 from wire.text import one_line
 
@@ -18,26 +20,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 METHOD_SHOWN = 80
-LEVELS = {
-    "debug": "debug",
-    "info": "info",
-    "notice": "info",
-    "warning": "warn",
-    "error": "error",
-    "critical": "error",
-    "alert": "error",
-    "emergency": "error",
-}
+LEVELS = dict(zip(LOG_LEVELS, ("debug", "info", "info", "warn", "error", "error", "error", "error"), strict=True))
 """A level of zot's for each of MCP's. Another one counts as info."""
 NOT_NEEDED = frozenset(
     {
-        "notifications/cancelled",
+        protocol.CANCELLED,
         "notifications/elicitation/complete",
-        "notifications/initialized",
+        protocol.INITIALIZED,
         "notifications/resources/list_changed",
         "notifications/resources/updated",
         "notifications/roots/list_changed",
-        "notifications/subscriptions/acknowledged",
+        protocol.ACKNOWLEDGED,
         "notifications/tasks/status",
     }
 )
@@ -47,7 +40,7 @@ NOT_NEEDED = frozenset(
 def reply_to(method: str, written_id: bytes) -> tuple[Sequence[Remarked], bytes]:
     """The answer to a request of the server, given at once, and a line for the log. No capabilities are declared, so
     nothing but pings may come; to a question an error would fail the call that it belongs to."""
-    if method == "ping":
+    if method == protocol.PING:
         return (), answer(written_id, b"{}")
     shown = one_line(method, METHOD_SHOWN)
     if method == "elicitation/create":

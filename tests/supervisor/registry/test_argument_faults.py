@@ -9,7 +9,7 @@ import pytest
 from msgspec import Raw
 
 from supervisor.loop.future import Failure
-from supervisor.registry.arguments import BYTES_LIMIT, STEPS_LIMIT, fault_at_once
+from supervisor.registry.call_arguments import BYTES_LIMIT, STEPS_LIMIT, fault_at_once
 from supervisor.registry.registration import judge_tool
 from wire.frames import RegisterTool
 
