@@ -6,8 +6,8 @@ from array import array
 
 import pytest
 
-from cli.report.page.findings import Trouble, exits_of, findings_of
 from cli.report.reading.recording import Figures, Happening, RecordedRun, Source, Track
+from cli.report.run.findings import Trouble, exits_of, findings_of
 from supervisor.accounting.growth import growth
 
 MIB = 2**20

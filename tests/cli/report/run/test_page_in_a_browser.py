@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import pytest
 
-import cli.report.page
 from cli.number_format import bytes_text, duration_text, elapsed, short
 from cli.report.command import make_report
+from cli.report.page.document import ROOM
 from tests.support.recorded_events import RESULT, RUN, write_events
 from tests.support.recorded_stats import MIB, extension_stats, hostile_lines, mark, recorded, sample, write
 
-SCRIPTS = Path(cli.report.page.__file__).parent / "script"
+SCRIPTS = ROOM / "script"
 SETTLED = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
@@ -148,6 +147,7 @@ def test_any_of_a_hundred_extensions_can_be_added(show):
     browser.evaluate(f"({chosen})(document.querySelector('#add'))")
     assert count(browser, ".panel[data-measure=rss][data-kind=lines] .line") == 10
     assert "the other 91, summed" in texts(browser, ".key.rest")
+    assert browser.evaluate("document.querySelector('.key.rest').clientWidth") > 0
     assert len(drawn(browser, ".panel[data-measure=rss] .line:last-child")) == 60
     assert count(browser, ".panel path[d*=NaN], .panel path[d*=undefined]") == 0
 

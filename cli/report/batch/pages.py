@@ -15,13 +15,13 @@ from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.own_files import IN_DIFFS, IN_RUNS, open_own
 from cli.number_format import clock_text, count_text, plural
-from cli.report.batch.chosen import with_pages
 from cli.report.batch.conversation import read_conversation
 from cli.report.batch.page import render
 from cli.report.batch.reading import outcome_at, read_batch
+from cli.report.batch.selection import with_pages
 from cli.report.batch.tables import Links
 from cli.report.batch.task_page import PAGE_CHARACTERS, TaskPage, render_task
-from cli.report.page.shell import is_report
+from cli.report.page.document import is_report
 from supervisor.home.files import replacing
 from wire.batch.task import safe_name
 

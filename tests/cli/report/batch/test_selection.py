@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.report.batch.chosen import most_expensive, slowest, with_pages
 from cli.report.batch.figures import Attempt, State, TaskFigures
+from cli.report.batch.selection import most_expensive, slowest, with_pages
 from wire.batch.outcome import TaskStatus, Usage
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.report.charts.timeline import (
+from cli.report.reading.recording import Happening
+from cli.report.run.timeline import (
     COMMON_MARKS,
     FOLDED_MARKS,
     PROMINENT,
@@ -17,7 +18,6 @@ from cli.report.charts.timeline import (
     lanes_of,
     lives_of,
 )
-from cli.report.reading.recording import Happening
 
 END = 100.0
 KINDS = ["turn", "tool_call", "intercept", "started", "exited", "restarted", "failed", "limit", "no_verdict", "warning"]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.report.charts.series import coarser, heaviest, point_groups, thinned
 from cli.report.reading.recording import ABSENT, Figures, Track
+from cli.report.run.series import heaviest, point_groups, thinned
 
 TIMES = st.lists(st.floats(0, 1e6), min_size=1, max_size=200).map(sorted)
 
@@ -54,14 +54,6 @@ def test_the_heaviest_by_processor_or_memory_come_first():
     figures = [Figures("idle", cpu_s=0.1), Figures("cpu", cpu_s=9.0), Figures("memory", cpu_s=0.1), Figures("unseen")]
     tracks = {"idle": track([0, 0], [1, 1]), "cpu": track([0, 0], [1, 1]), "memory": track([0, 0], [ABSENT, 900])}
     assert heaviest(figures, tracks) == ["memory", "cpu", "idle"]
-
-
-@given(st.lists(st.none() | st.floats(0, 100), min_size=1, max_size=100), st.integers(1, 30))
-def test_a_coarser_line_keeps_its_peak(values, most):
-    shortened = coarser(tuple(values), most)
-    assert len(shortened) <= max(most, 1)
-    there = [value for value in values if value is not None]
-    assert max((value for value in shortened if value is not None), default=None) == max(there, default=None)
 
 
 def test_nan_never_leaves():

@@ -9,6 +9,9 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from cli.number_format import bytes_text, count_text, duration_text, percent_text, plural
+from cli.report.markup import text
+from cli.report.page.table import named
+from cli.report.page.top import findings
 from supervisor.accounting.growth import growth
 
 if TYPE_CHECKING:
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 
     from cli.report.reading.recording import Figures, RecordedRun
 
+CASES = 10
+"""The most extensions that are named for a trouble."""
 HOG_CPU_S = 1.0
 HOG_AGAINST_MEAN = 3.0
 HOG_SHARE = 0.05
@@ -131,3 +136,30 @@ def exits_of(recording: RecordedRun) -> Counter[str]:
             by_host = extension.limit_breaches if extension.exits_by_host is None else extension.exits_by_host
             exits[extension.name] = max(0, extension.unexpected_exits - (by_host or 0))
     return exits
+
+
+def shown_findings(recording: RecordedRun, ids: dict[str, str]) -> str:
+    """The section with all findings, which links to the rows of the extensions. `ids` has the ids of the rows."""
+    rows = [
+        (
+            f"{finding.trouble.value} <small>{len(finding.cases)}</small>",
+            _cases(finding, ids),
+            finding.trouble is Trouble.GIVEN_UP,
+        )
+        for finding in findings_of(recording)
+    ]
+    calm = "Nothing stands out: no exits, errors, timeouts, limits or unusual use."
+    return findings("Look at these first", rows, calm if recording.figures else "There were no extensions.")
+
+
+def _cases(finding: Finding, ids: dict[str, str]) -> str:
+    """The extensions of a finding. Extensions with the same text are listed together, with the text once."""
+    groups: dict[str, list[str]] = {}
+    for case in finding.cases[:CASES]:
+        groups.setdefault(case.said, []).append(named(case.extension, f"#{ids[case.extension]}"))
+    shown = "".join(
+        f"<span>{', '.join(links)}{f' <em>{text(said, 160)}</em>' if said else ''}</span>"
+        for said, links in groups.items()
+    )
+    more = len(finding.cases) - CASES
+    return shown + (f"<span><em>and {more} more</em></span>" if more > 0 else "")

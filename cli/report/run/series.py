@@ -1,4 +1,4 @@
-"""Reduces the samples to as many points as a screen can show, and chooses the extensions that the charts name."""
+"""CPU and memory over time: as many points as a screen can show, and which extensions the charts name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from math import isnan
 from typing import TYPE_CHECKING
+
+from cli.report.markup import NAME_CHARACTERS
 
 if TYPE_CHECKING:
     from array import array
@@ -21,6 +23,8 @@ NAMED = 8
 """The most extensions with a line and a colour of their own."""
 EMBEDDED = 400
 """The most extensions whose points are in the page; a reader can add them to the charts."""
+
+MIB = 2.0**20
 
 Values = tuple[float | None, ...]
 """A value for each point; None where the extension did not run."""
@@ -119,13 +123,26 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def coarser(values: Values, most: int) -> Values:
-    """At most `most` values, for lines of a few pixels. Each is the highest value of its range."""
-    if len(values) <= most:
-        return values
-    size = len(values) / most
-    shortened: list[float | None] = []
-    for index in range(most):
-        there = [value for value in values[int(index * size) : int((index + 1) * size)] if value is not None]
-        shortened.append(max(there) if there else None)
-    return tuple(shortened)
+def chart_data(series: Series, ids: dict[str, str]) -> dict[str, object]:
+    """The data of the charts of CPU and memory. `ids` has the id of each extension's row in the table of costs."""
+
+    def packed(line: Line) -> list[list[float | None]]:
+        mib = [None if value is None else value / MIB for value in line.rss_bytes]
+        return [[None if value is None else rounded(value) for value in values] for values in (line.cpu_percent, mib)]
+
+    return {
+        "times": [round(time, 6) for time in series.times],
+        "names": [extension[:NAME_CHARACTERS] for extension in series.lines],
+        "ids": [ids[extension] for extension in series.lines],
+        "lines": [packed(line) for line in series.lines.values()],
+        "total": packed(series.total),
+        "host": packed(series.host),
+        "named": len(series.named),
+        "peaks": [series.peak_cpu_percent, series.peak_rss_bytes / MIB],
+    }
+
+
+def rounded(value: float) -> float:
+    """Three significant digits, which is finer than a screen; as an integer if it is one."""
+    short = float(f"{value:.3g}")
+    return int(short) if short == int(short) else short
