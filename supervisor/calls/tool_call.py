@@ -71,7 +71,8 @@ def fault_at_once(tool: Tool, args: bytes) -> str | None:
     most = STEPS_LIMIT // tool.plain_parts
     if count_values(value, most) > most:
         return None
-    return invalid_args(plain_faults(tool.schema, value))
+    faults = plain_faults(tool.schema, value)
+    return invalid_args(faults) if faults else ""
 
 
 def second_worker(owned: OwnedTool, first: Worker, pending: Pending) -> Worker | None:
