@@ -121,7 +121,7 @@ class Generation:
         common = self._loop, self, self._dialect, self._setup
         if (link := self.found.link) is not None:
             return ProgramWorker(*common, link, host=host, folder=folder, index=index)
-        return ProcessWorker(*common, host=host, folder=folder, index=index, runs_in=self.found.working_folder)
+        return ProcessWorker(*common, host=host, folder=folder, index=index)
 
     @property
     def workers(self) -> list[Worker]:

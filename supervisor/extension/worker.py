@@ -200,9 +200,9 @@ class Worker:
 
     # --- start --------------------------------------------------------------------------------------------
 
-    def start(self, argv: Callable[[], Sequence[str]], env: Mapping[str, str], hello_s: float) -> bool:
-        """Connects the worker. If that fails, the worker ends at once with the reason, and False is returned. `argv`
-        and `env` are for a process. The hello must come within `hello_s` seconds."""
+    def start(self, argv: Callable[[], Sequence[str]], env: Mapping[str, str], cwd: str, hello_s: float) -> bool:
+        """Connects the worker. If that fails, the worker ends at once with the reason, and False is returned. `argv`,
+        `env` and `cwd` are for a process. The hello must come within `hello_s` seconds."""
         raise NotImplementedError
 
     def _connect(self, stdin: PipeWriter | Link, stdout: PipeReader | Link, hello_s: float) -> None:
