@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from enum import Enum
+from typing import Literal
 
 import typer
 
@@ -26,15 +27,11 @@ def project_folder(cwd: str | None) -> str:
     return path
 
 
-class Reasoning(Enum):
-    low = "low"
-    medium = "medium"
-    high = "high"
-
-
-class OutputFormat(Enum):
-    text = "text"
-    json = "json"
+class Preferred(Enum):
+    _value_: Literal["first", "last", "ok"]
+    first = "first"
+    last = "last"
+    ok = "ok"
 
 
 class LogFormat(Enum):

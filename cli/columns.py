@@ -44,3 +44,19 @@ def fitted(
         if width is None or max(map(len, lines)) <= width:
             break
     return lines
+
+
+def cut(line: str, width: int | None) -> str:
+    """The line in at most `width` columns of a terminal; wide characters count two. None means any width."""
+    from rich.cells import cell_len, set_cell_size
+
+    if width is None or cell_len(line) <= width:
+        return line
+    return set_cell_size(line, width - 1).rstrip() + "…"
+
+
+def fitting(text: str, width: int) -> str:
+    """The text, exactly `width` columns wide; an ellipsis marks a cut."""
+    from rich.cells import set_cell_size
+
+    return set_cell_size(cut(text, width), width)

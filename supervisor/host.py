@@ -8,7 +8,7 @@ import uuid
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from supervisor.cleanup.env_marks import START
 from supervisor.control.server import ControlServer
@@ -20,7 +20,7 @@ from supervisor.discovery.skipped import lines_of
 from supervisor.discovery.steps import finish
 from supervisor.discovery.withheld import untold
 from supervisor.extension.handover import RELOAD_FAILED
-from supervisor.extension.notices import RECORDED_ONLY
+from supervisor.extension.notices import RECORDED_ONLY, level_of_note, level_of_notice
 from supervisor.home.config import load_config
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
@@ -32,7 +32,7 @@ from supervisor.reload.reloader import Reloader
 from supervisor.reload.watch_mode import mcp_files, parents_of, watch
 from supervisor.supervisor import Supervisor
 from wire.dialects.base import HostInfo
-from wire.text import one_line
+from wire.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from supervisor.discovery.discover import Discovery
     from supervisor.discovery.steps import Steps
     from supervisor.extension.extension import Extension
-    from supervisor.extension.notices import NoticeKind
+    from supervisor.extension.notices import EventLevel, NoticeKind
     from supervisor.monitoring.stats_file import StatsFile
     from supervisor.reload.file_watcher import FileWatcher
     from wire.control import ReloadOutcome
@@ -62,15 +62,6 @@ class HostPhase(Enum):
     STOPPED = "stopped"
     CUT_SHORT = "cut short"
     """A second signal has stopped the host, without waiting for the extensions."""
-
-
-EventLevel = Literal["debug", "info", "warning", "error"]
-NOTICE_LEVELS: dict[NoticeKind, EventLevel] = {
-    "started": "debug", "remark": "debug", "restarted": "info", "reloaded": "info", "failed": "error",
-}  # fmt: skip
-"""The levels of notices; those of other kinds are warnings."""
-NOTE_LEVELS: dict[str, EventLevel] = {"debug": "debug", "warn": "warning", "warning": "warning", "error": "error"}
-"""The levels of the notes that extensions send; other words are info."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +202,7 @@ class Host:
         self.phase = HostPhase.SERVING
         discovery = finish(self._discover())
         count = len(discovery.found)
-        serving = f"{count} extension{'s' * (count != 1)}; to stop: Ctrl-C, or zot stop {os.getpid()}"
+        serving = f"{counted(count, 'extension')}; to stop: Ctrl-C, or zot stop {os.getpid()}"
         self.tell(HostEvent("serving", serving, fields={"pid": os.getpid(), "socket": str(self.control.path)}))
         self.supervisor.skipped = discovery.skipped
         for line in lines_of(discovery.skipped):
@@ -309,7 +300,7 @@ class Host:
         self.control.notice(extension.name, kind, message)
         if self._stats_file is not None:
             self._stats_file.notice(extension, kind, message)
-        level = NOTICE_LEVELS.get(kind, "warning")
+        level = level_of_notice(kind)
         if message.startswith(RELOAD_FAILED) or kind in RECORDED_ONLY:
             self.tell(HostEvent(kind, one_line(message, LINE_LIMIT), level, extension.name))
         else:
@@ -326,7 +317,7 @@ class Host:
 
     def _on_note(self, extension: Extension, level: str, message: str) -> None:
         text = one_line(message, LINE_LIMIT)
-        self.tell(HostEvent("note", text, NOTE_LEVELS.get(level, "info"), extension.name))
+        self.tell(HostEvent("note", text, level_of_note(level), extension.name))
 
     def _tell_once(self, event: str, message: str, level: EventLevel = "info", extension: str = "") -> None:
         """Tells each message once, also if a guard fails on every call. Clients that watch notices get every notice."""

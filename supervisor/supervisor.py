@@ -24,6 +24,8 @@ from supervisor.monitoring.sampler import Sampler
 from supervisor.preload import preload
 from supervisor.registry.checkers import Checkers
 from wire import frames
+from wire.stats import Stats
+from wire.suggest import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -189,11 +191,14 @@ class Supervisor:
         return self.loop.run_until(lambda: self.is_settled or (enough is not None and enough()), deadline)
 
     def find(self, name: str) -> Extension:
-        """Returns the extension of this name. Raises `KeyError`."""
-        return {extension.name: extension for extension in self.extensions}[name]
+        """Returns the extension of this name. Raises `UnknownNameError`."""
+        by_name = {extension.name: extension for extension in self.extensions}
+        if name not in by_name:
+            raise UnknownNameError("extension", name, by_name)
+        return by_name[name]
 
     def restart(self, name: str) -> None:
-        """Stops an extension gracefully and starts it again, whatever its state. Raises `KeyError`."""
+        """Stops an extension gracefully and starts it again, whatever its state. Raises `UnknownNameError`."""
         self.find(name).restart()
         self.sampler.hurry()
 
@@ -318,7 +323,7 @@ class Supervisor:
         from supervisor.monitoring.stats_file import StatsFile
 
         written = StatsFile(
-            self.loop, lambda: self.host_stats(kind, version, cwd), self.stats, stats_file=stats_file,
+            self.loop, lambda: self.snapshot(kind, version, cwd), stats_file=stats_file,
             interval_s=stats_interval_s, metrics_file=metrics_file, openmetrics=openmetrics, on_error=on_error,
         )  # fmt: skip
         self.on_sample.append(lambda: written.sampled(is_last=self.closed))
@@ -328,6 +333,10 @@ class Supervisor:
                 "intercept", event, judged.blocked_by or "", began, detail=judged.explanation
             )
         return written
+
+    def snapshot(self, kind: HostKind, version: str, cwd: str) -> Stats:
+        """The stats of the host and of its extensions as of the last sample."""
+        return Stats(time.time(), self.host_stats(kind, version, cwd), self.stats())
 
     def host_stats(self, kind: HostKind, version: str, cwd: str) -> HostStats:
         """The stats of the host itself."""

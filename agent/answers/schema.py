@@ -13,8 +13,8 @@ import jsonschema_rs
 import msgspec
 
 from agent.answers.verdict import Verdict
-from supervisor.home.small_file import read_file
-from supervisor.registry.fault_text import short
+from supervisor.home.files import read_file
+from supervisor.registry.schema_rules import short
 from wire.lenient_json import ARGUMENTS_DEPTH, UNREADABLE, fault_of, is_deeper, json_on_one_line, place_at, places
 from wire.text import one_line, valid_text
 

@@ -9,6 +9,7 @@ from cli.choices import CommandLineError
 from supervisor.control.client import ControlClient, GoneError, HostError, endpoints, hosts
 from supervisor.home.runtime_dir import runtime_dirs
 from wire import control
+from wire.suggest import no_such
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -56,9 +57,17 @@ def connect(pid: int | None) -> ControlClient:
         close(host.client for host in found if host.client is not keep)
 
 
-def only_host_with(name: str) -> tuple[ControlClient | None, list[Surveyed]]:
-    """The host that has an extension of this name, None if there is none, and all hosts that were asked. Raises
-    `CommandLineError` if several have it."""
+def host_with(name: str, pid: int | None) -> tuple[ControlClient | None, list[Surveyed]]:
+    """The host that has an extension of this name, and all hosts that were asked. With a pid it is that host; without
+    one the only host that has it, None if there is none. Raises `HostError`, and `CommandLineError` if several have it,
+    or the host `pid` has it not."""
+    if pid is not None:
+        client = connect(pid)
+        info = client.ask(control.Info(client.next_id()), control.HostInfoReply)
+        if name in info.extensions:
+            return client, []
+        client.close()
+        raise CommandLineError(f"host {pid}: {no_such('extension', name, info.extensions)}")
     found = survey()
     having = [host for host in found if host.info is not None and name in host.info.extensions]
     chosen = having[0].client if len(having) == 1 else None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from cli.choices import LogFormat, LogLevel
+from cli.terminal import wants_style
 from wire.text import printable
 
 _rich = sys.modules.get("rich")
@@ -25,7 +26,7 @@ finally:
         sys.modules["rich"] = _rich
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from supervisor.host import HostEvent
 
@@ -57,6 +58,12 @@ class HostLog:
             wrapper_class=structlog.make_filtering_bound_logger(lowest),
             context_class=dict,
         )
+
+    @classmethod
+    def of(cls, flags: Mapping[str, Any], write: Callable[[bytes], object]) -> HostLog:
+        """The log on stderr that the flags of a host ask for."""
+        level = LogLevel.error if flags.get("quiet") else LogLevel(flags["log_level"])
+        return cls(write, form=LogFormat(flags["log_format"]), level=level, is_coloured=wants_style(2))
 
     def __call__(self, event: HostEvent) -> None:
         about = {"extension": event.extension} if event.extension else {}

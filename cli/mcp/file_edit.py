@@ -10,7 +10,7 @@ from agent.tools.files.atomic import replace_file
 from agent.tools.outcome import ToolError
 from cli.choices import CommandLineError
 from cli.mcp.shared import McpError, McpScope
-from supervisor.home.small_file import read_file
+from supervisor.home.files import read_file
 from supervisor.home.zot_home import private_folder
 from wire.lenient_json import UNREADABLE
 from wire.settings.json_edit import with_member, without_member

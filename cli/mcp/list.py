@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from cli.columns import fitted
 from cli.dialogue import say
-from cli.help.page import page_width
 from cli.json_line import print_json
 from cli.mcp.shared import doing, shown
 from cli.number_format import count_text
 from cli.parameters import Json
+from cli.terminal import table_width
 
 if TYPE_CHECKING:
     import typer
@@ -87,7 +87,7 @@ def _print_table(found: list[tuple[Listed, EntryState, DefinitionSize | None]], 
         rows.append((each.scope.value, shown(each.name, 200), state.word, *counts, command))
         if state.why:
             troubles.append(f"{shown(each.name, 200)}: {shown(state.why)}")
-    width = page_width(widest=None) if sys.stdout.isatty() else None
+    width = table_width()
     for line in [*fitted(rows, width, GIVES_WAY, RIGHT), *troubles]:
         sys.stdout.write(line + "\n")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 
+from cli.terminal import is_screen
 from wire import events
-from wire.text import printable
+from wire.text import counted, printable
 
 ERASE = "\r\x1b[2K"
 
@@ -18,15 +19,12 @@ class StatusLine:
         self._fd = fd
         self._shown = False
         self._step = 0
-        try:
-            self._on = os.isatty(fd) and os.environ.get("TERM", "dumb") != "dumb"
-        except OSError:
-            self._on = False
+        self._on = is_screen(fd)
 
     def show(self, record: events.Record) -> None:
         match record:
             case events.Session(extensions=names):
-                self._write(f"{len(names)} extension{'s' * (len(names) > 1)}" if names else "starting")
+                self._write(counted(len(names), "extension") if names else "starting")
             case events.TurnStart(step=step):
                 self._step = step
                 self._write(f"turn {step}: waiting for the model")

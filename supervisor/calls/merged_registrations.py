@@ -10,6 +10,7 @@ import msgspec
 from supervisor.extension.restart import Cause
 from supervisor.registry.definition_size import too_large
 from supervisor.registry.registration import EMPTY_SCHEMA, Tool
+from wire.suggest import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -56,11 +57,12 @@ class MergedRegistrations:
 
     def tool(self, name: str) -> OwnedTool:
         """The tool of that name, also while its extension is down; a call then fails at once, with the reason. Raises
-        `KeyError` if there is no such tool."""
-        self.tools()
-        if _is_lost(self._tools[name]):
-            raise KeyError(name)
-        return self._tools[name]
+        `UnknownNameError` if there is no such tool."""
+        known = self.tools()
+        owned = self._tools.get(name)
+        if owned is None or _is_lost(owned):
+            raise UnknownNameError("tool", name, known)
+        return owned
 
     def owner_of(self, tool: str) -> Extension | None:
         """The extension that has this tool, also while the extension is down; None if there is no such tool."""
@@ -77,6 +79,13 @@ class MergedRegistrations:
                     if owned.owner is not extension:
                         self._say_hidden(extension, f"/{command.name}", f"extension {owned.owner.name}")
         return found
+
+    def command(self, name: str) -> OwnedCommand:
+        """The slash command of that name. Raises `UnknownNameError`."""
+        commands = self.commands()
+        if name not in commands:
+            raise UnknownNameError("command", name, commands)
+        return commands[name]
 
     def instructions(self) -> str:
         """What the extensions that are up want the model to know, each under a line with its name; "" if they say

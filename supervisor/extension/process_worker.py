@@ -14,6 +14,7 @@ from supervisor.extension.lifecycle import State, Trigger
 from supervisor.extension.restart import Cause
 from supervisor.extension.worker import Worker
 from supervisor.process.child import EXIT_FOLLOWS_S, Child, SpawnError
+from wire.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -86,7 +87,7 @@ class ProcessWorker(Worker):
             self._end(breach, breach, Trigger.GONE, Cause.OVER_LIMIT, status.code)
             return
         calls = len(self.requests.pending)
-        busy = f" with {calls} call{'s' * (calls > 1)} pending" if calls else ""
+        busy = f" with {counted(calls, 'call')} pending" if calls else ""
         early = self.state is State.SPAWNED
         reason = f"it exited before its hello ({status})" if early else f"it ended ({status})"
         self._end(reason, reason + busy, Trigger.GONE, Cause.EXIT, status.code)

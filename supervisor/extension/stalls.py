@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from supervisor.extension.lifecycle import State
 from supervisor.extension.restart import Cause
 from supervisor.process.table import read_process
+from wire.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,7 +46,7 @@ class StallHandler:
         """Called when a request to this worker has timed out. Ends the worker after `stall_after` timeouts in a row."""
         row = worker.requests.timeouts_in_row
         if row >= self._manifest.stall_after:
-            self.end(worker, f"{row} request{'s' * (row > 1)} in a row without an answer in time")
+            self.end(worker, f"{counted(row, 'request')} in a row without an answer in time")
 
     def end(self, worker: Worker, why: str) -> None:
         """Gives the worker up at once. With `dump_on_stall` the worker first gets SIGQUIT and is given up `DUMP_S`

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec import Raw
 from msgspec.structs import replace
 
-from supervisor.mcp_server.content import error_result, with_texts
 from supervisor.registry.call_arguments import unfit
 from wire import frames
+from wire.mcp_server.answers import error_result, with_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -163,7 +163,7 @@ class CallingSession:
 
 
 def _line(kind: str, **fields: Any) -> bytes:
-    return json.dumps({"host": kind, **fields}).encode() + b"\n"
+    return msgspec.json.encode({"host": kind, **fields}) + b"\n"
 
 
 def _plain(event: frames.Event) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from supervisor.harness.findings import Finding, Level, judge, judge_manifest, w
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.copilot_folders import PROGRAM, copilot_folder_of, copilot_folders_of_user, is_for_copilot
-from supervisor.home.small_file import read_file
+from supervisor.home.files import read_file
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
 from wire.manifest import ManifestError

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from cli.columns import fitted
 from cli.dialogue import say
 from cli.ext.manage.shared_options import Cwd, InGlobal, InProject, folders_at, managing, scopes_from, shown
-from cli.help.page import page_width
 from cli.json_line import print_json
 from cli.number_format import count_text
 from cli.parameters import Json
+from cli.terminal import table_width
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +61,7 @@ def _run(*, project: bool, everywhere: bool, cwd: str | None, as_json: bool) -> 
     elif not found:
         say("no extensions installed; zot ext install PATH|URL|OWNER/REPO installs one")
     else:
-        _print_table(found, folders.home, page_width(widest=None) if sys.stdout.isatty() else None)
+        _print_table(found, folders.home, table_width())
     return 0
 
 

@@ -13,7 +13,7 @@ from cli.columns import aligned
 from cli.json_line import print_json
 from cli.run.trust_prompt import answer_to, can_ask, card, cut
 from supervisor.cleanup.env_marks import TOKEN
-from supervisor.discovery.content_hash import ContentError
+from supervisor.discovery.content.covered_files import ContentError
 from supervisor.discovery.discover import PROJECT_FILE, installed, mcp_file, read_manifest, servers_in, servers_of
 from supervisor.discovery.environment import policy_of
 from supervisor.discovery.found import Found, Scope

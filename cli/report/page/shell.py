@@ -6,7 +6,7 @@ import base64
 import hashlib
 from pathlib import Path
 
-from supervisor.home.small_file import read_start
+from supervisor.home.files import read_start
 
 SIGNATURE = "<!doctype html>\n<!-- made by zot report -->\n"
 """The beginning of every page. Without -o, `zot report` overwrites only files that begin with it."""

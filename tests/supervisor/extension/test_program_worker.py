@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from supervisor.control.status import status_of
+from supervisor import queries
 from supervisor.discovery.discover import Discovery
 from supervisor.discovery.found import Found, Scope
 from supervisor.extension.lifecycle import State
@@ -83,7 +83,7 @@ def test_it_has_no_process_and_is_sampled_with_frames_only(host, program):
     figures = host.supervisor.stats()["mine"]
     assert (figures.state, figures.pids, figures.processes, figures.cpu_s, figures.rss_bytes) == ("ready", (), 0, 0, 0)
     assert (figures.in_client, figures.frames_in) == (True, 4)
-    status = status_of(program.extension, host.loop.clock(), 0.0)
+    status = queries.status(host.supervisor, "mine")
     assert (status.state, status.guards, status.folder) == ("ready", ("tool_call",), "/project")
 
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from cli.run.output.markdown import cell, code, fenced, table
-from cli.run.output.summary import ANSWER_LENGTH, NOTICES, Seen, summary
+from cli.run.output.summary import ANSWER_LENGTH, NOTICES, Seen, cell, code, fenced, summary, table
 from wire import events
 
 COST = events.Cost(
@@ -68,7 +67,7 @@ Done.
 
 | extension | CPU ms | peak RSS | calls | errors | timeouts | blocked | restarts | p50 ms | p99 ms |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-| <code>guard</code> | 1,234 | 3.0 MiB | 5 | 6 | 7 | 8 | 9 | 0.50 | - |
+| <code>guard</code> | 1,234 | 3 MiB | 5 | 6 | 7 | 8 | 9 | 0.50 | - |
 
 **Notices**
 
