@@ -1,4 +1,4 @@
-"""Scales images, one child for one image, with a deadline; and fits those of messages and of results into the limits."""
+"""Scales images, with a child and a deadline for each, and fits those of messages and results into the limits."""
 
 from __future__ import annotations
 

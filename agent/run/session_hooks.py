@@ -10,7 +10,7 @@ from wire import frames
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.calls.request import InFlight
+    from supervisor.calls.deadline import InFlight
     from supervisor.calls.verdict import Judgement
     from supervisor.supervisor import Supervisor
     from wire.frames import SessionEnd, SessionSource

@@ -9,7 +9,7 @@ from agent.tools import bash
 from agent.tools.shell.full_log import FullLog
 from agent.tools.shell.output_window import OutputWindow
 from supervisor.discovery.environment import child_environment
-from supervisor.extension.pending_requests import PROGRESS_BURST, PROGRESS_LENGTH, PROGRESS_PER_SECOND
+from supervisor.extension.connection.pending_requests import PROGRESS_BURST, PROGRESS_LENGTH, PROGRESS_PER_SECOND
 from supervisor.loop.rate_limit import TokenBucket
 from supervisor.process.child import Child, SpawnError
 from supervisor.process.stop_policy import Patience

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import tracemalloc
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 from agent.tools import read
 from agent.tools.read import MAX_BYTES, MAX_LINES, read_window
 from tests.support.file_tools import refusal
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def text_of(directory: Path, **args: object) -> str:
