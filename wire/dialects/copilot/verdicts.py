@@ -25,7 +25,6 @@ from wire.dialects.base import Remarked, Warned
 from wire.dialects.copilot.hook_outputs import FIELDS, WITHOUT_EFFECT, OutputError, read_output
 from wire.dialects.copilot.hooks import handler_of, question
 from wire.dialects.copilot.permissions.answers import Answer, read_permission
-from wire.dialects.copilot.permissions.approvals import Approvals
 from wire.dialects.copilot.permissions.asked import hook_request, permission_request
 from wire.dialects.copilot.requests import Kind, Request
 from wire.dialects.copilot.tool_results import error_message
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from wire.dialects.base import HostInfo, Message, Received
     from wire.dialects.copilot.hook_outputs import Output
     from wire.dialects.copilot.joining import Joined
-    from wire.dialects.copilot.permissions.answers import Permission
     from wire.dialects.copilot.requests import Requests
     from wire.dialects.jsonrpc import Incoming
 
@@ -52,7 +50,7 @@ fall out: the time of a question is over long before."""
 KEPT_SIZE = 32 * 1024 * 1024
 """Characters that each of these may have together."""
 NAMES_LIMIT = 100
-"""Remarks on fields without an effect and on approvals, each once."""
+"""Remarks on fields without an effect, each once."""
 SHOWN = 80
 REASON_LENGTH = 500
 _HOOK = "hooks.invoke"
@@ -74,7 +72,6 @@ class _Pending(NamedTuple):
     """Whether a hook said `ask`."""
     reason: str
     """Of the hook."""
-    asked: dict[str, Any]
 
 
 T = TypeVar("T")
@@ -127,7 +124,6 @@ class Verdicts:
         self._pending: _Newest[_Pending] = _Newest()
         self._args: _Newest[Raw] = _Newest()
         """The arguments of calls, by the calls' ids."""
-        self._approvals = Approvals(host.cwd)
         self._named: set[str] = set()
 
     def note(self, event: frames.Event) -> None:
@@ -154,9 +150,7 @@ class Verdicts:
     def _asks_about(self, event: frames.Event) -> bool:
         """Whether its permission handler is asked about a call for which no hook said `ask`."""
         tool = self.joined.tools.get(event.tool_name or "")
-        if not self.joined.asks_permission or (tool is not None and tool.skip_permission):
-            return False
-        return not self._approvals.covers(permission_request(event, self.joined, self._host.cwd))
+        return self.joined.asks_permission and not (tool is not None and tool.skip_permission)
 
     # --- hooks --------------------------------------------------------------------------------------------
 
@@ -182,7 +176,7 @@ class Verdicts:
             if is_hook_request or (output.decision is None and self._asks_about(judged)):
                 hook_reason = output.reason if is_hook_request else None
                 if self.has_left:
-                    pending = _Pending(output.response, is_hook_request, hook_reason or "", {})
+                    pending = _Pending(output.response, is_hook_request, hook_reason or "")
                     return [*messages, _undecided(pending, HANDLER_GONE)], b""
                 return messages, self._ask_permission(judged, output.response, hook_reason)
             if output.decision == "ask":
@@ -233,7 +227,7 @@ class Verdicts:
             asked = permission_request(event, self.joined, cwd)
         request_id = self._requests.next_id()
         data = encode({"requestId": request_id, "permissionRequest": asked})
-        self._pending.put(request_id, _Pending(response, is_hook_request, hook_reason or "", asked), len(data))
+        self._pending.put(request_id, _Pending(response, is_hook_request, hook_reason or ""), len(data))
         return self._requests.event("permission.requested", data)
 
     def permission_answered(self, params: Raw | UnsetType) -> Received:
@@ -249,7 +243,7 @@ class Verdicts:
         permission = read_permission(value.get("result"))
         match permission.answer:
             case Answer.APPROVED:
-                return (*self._approve(pending, permission), response), b""
+                return (response,), b""
             case Answer.REFUSED:
                 return (_blocking(response, permission.reason),), b""
             case Answer.NOBODY:
@@ -257,19 +251,6 @@ class Verdicts:
             case Answer.NO_OPINION:
                 return (_asking(response, pending.reason) if pending.is_hook_request else response,), b""
         return (_undecided(pending, permission.reason),), b""
-
-    def _approve(self, pending: _Pending, permission: Permission) -> Sequence[Message]:
-        """Remembers what is approved for the session. What a hook asks about is asked about each time."""
-        if not permission.is_lasting or pending.is_hook_request:
-            return ()
-        approved = self._approvals.remember(pending.asked, permission.approval)
-        remark = f"its permission handler approves for the session, and is not asked again: {approved}"
-        if not approved:
-            remark = "its permission handler approves for the session what is not remembered: it is asked each time"
-        if remark in self._named or len(self._named) >= NAMES_LIMIT:
-            return ()
-        self._named.add(remark)
-        return (Remarked(remark),)
 
     def end_permissions(self, reason: str) -> list[Message]:
         """The ends of all questions to the permission handler: none of them will be answered."""

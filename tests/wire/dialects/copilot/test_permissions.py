@@ -181,7 +181,7 @@ def test_a_program_that_a_shell_would_start_is_named(command: str):
     ],
 )  # fmt: skip
 def test_approved(kind: str):
-    assert read_permission({"kind": kind, "approval": {"kind": "read"}}).answer is Answer.APPROVED
+    assert read_permission({"kind": kind, "approval": {"kind": "read"}}) == Permission(Answer.APPROVED)
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,21 @@ OUTPUTS = {"modifiedArgs": {"command": "pwd"}, "additionalContext": "c"}
 WITH_OUTPUTS = frames.InterceptResponse("c1", modified_args=Raw(b'{"command":"pwd"}'), additional_context="c")
 
 
+@pytest.mark.parametrize("kind", ["approve-once", "approve-for-session", "approve-for-location", "approve-permanently"])
+@pytest.mark.parametrize("hooks", [set(), {"preToolUse"}])
+def test_the_handler_is_asked_about_each_call_whatever_it_approved(kind: str, hooks: set[str]):
+    talk = Talk(hooks, asks_permission=True)
+    for _ in range(2):
+        question = talk.ask(CALL)
+        if hooks:
+            messages, sent = talk.answer(question, {"result": {}})
+            assert messages == []
+            question = read(sent)
+        approval = {"kind": "commands", "commandIdentifiers": ["ls"]}
+        (response,), _ = talk.permit(question, {"kind": kind, "approval": approval})
+        assert response == frames.InterceptResponse(response.id)
+
+
 @pytest.mark.parametrize("decision", [{}, {"permissionDecision": "ask"}])
 def test_what_the_handler_approves_has_the_outputs_of_the_hook(decision: dict):
     assert after_hook({**OUTPUTS, **decision}, ONCE) == WITH_OUTPUTS

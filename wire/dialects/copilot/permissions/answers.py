@@ -27,14 +27,15 @@ class Permission(NamedTuple):
     answer: Answer
     reason: str = ""
     """With REFUSED what the model is told, with UNKNOWN what is wrong; else empty."""
-    is_lasting: bool = False
-    """With APPROVED: the handler is not to be asked again about what `approval` says."""
-    approval: Any = None
 
 
-_LASTING = frozenset({"approve-for-session", "approve-for-location", "approved-for-session", "approved-for-location"})
-_APPROVED = frozenset({"approve-once", "approve-permanently", "approved"}) | _LASTING
-"""Of `approve-permanently` Copilot remembers domains of URLs only. An approval for a place holds for its sessions."""
+_APPROVED = frozenset(
+    {
+        "approve-once", "approve-for-session", "approve-for-location", "approve-permanently", "approved",
+        "approved-for-session", "approved-for-location",
+    }
+)  # fmt: skip
+"""Each allows one call: the handler is asked again about the next."""
 _REASONS = ("feedback", "message", "reason")
 _SAID = {
     "reject": "refused by the extension's permission handler",
@@ -61,7 +62,7 @@ def read_permission(result: Any) -> Permission:
         said = "missing" if kind is None else f"{kind_of(kind)}, not a string"
         return Permission(Answer.UNKNOWN, f"the kind of the permission result is {said}")
     if kind in _APPROVED:
-        return Permission(Answer.APPROVED, "", kind in _LASTING, result.get("approval"))
+        return Permission(Answer.APPROVED)
     if kind in ("no-opinion", "no-result"):
         return Permission(Answer.NO_OPINION)
     if kind == "user-not-available":
