@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agent.batch.pool.model_pool import ModelPool
-from agent.batch.pool.run_outcome import Verdict
+from agent.batch.pool.run_outcome import EarlyEnd
 from agent.batch.pool.run_process import RunLife, RunProcess
 from agent.batch.retry import is_final
 from agent.batch.time_text import utc_now
@@ -285,7 +285,7 @@ class Attempts:
             if limit is not None and used > limit:
                 words = f"the run has {used >> 20} MiB for itself; --run-memory is {limit >> 20} MiB"
                 self._log.warning("run killed", task=run.task, attempt=run.attempt, reason=words)
-                run.kill(Verdict(TaskStatus.OUT_OF_MEMORY, words))
+                run.kill(EarlyEnd(TaskStatus.OUT_OF_MEMORY, words))
         if (now := self._loop.clock()) >= self._shared_again:
             self._shared_again = now + SAMPLE_SHARED_S
             self._shared_memory = self._processes.memory_bytes(child.pid for child in self.models.children())
@@ -324,7 +324,7 @@ class Attempts:
     def kill(self, reason: str) -> None:
         """Kills all runs."""
         for run in self.runs:
-            run.kill(Verdict(TaskStatus.INTERRUPTED, reason))
+            run.kill(EarlyEnd(TaskStatus.INTERRUPTED, reason))
 
     def lose_journal(self) -> None:
         """Nothing can be recorded any more: what was not told by now is told to nobody."""

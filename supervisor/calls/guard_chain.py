@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from supervisor.calls.verdict import ALLOW, DENIABLE, UNTOUCHED, Judgement, fold, rewritten
+from supervisor.calls.judgement import DENIABLE, UNTOUCHED, Judgement, fold, rewritten
+from wire.dialects.verdict import ALLOW
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from supervisor.calls.verdict import Verdict
+    from wire.dialects.verdict import Verdict
     from wire.frames import Event
 
 

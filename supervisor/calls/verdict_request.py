@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from supervisor.calls.guard_chain import GuardChain
 from supervisor.calls.guards import latest_start
+from supervisor.calls.judgement import UNTOUCHED, Judgement, verdict_of
 from supervisor.calls.request import InFlight
-from supervisor.calls.verdict import ALLOW, UNTOUCHED, Judgement, verdict_of
 from supervisor.loop.timestamp import Timestamp
+from wire.dialects.verdict import ALLOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

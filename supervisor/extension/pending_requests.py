@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from supervisor.process.child import Child
     from wire import frames
     from wire.dialects.base import PanelChange, Session
+    from wire.dialects.verdict import GuardAnswer
     from wire.manifest import Timeouts
 
 PROGRESS_BURST = 50
@@ -190,7 +191,7 @@ class PendingRequests:
 
     # --- answers ------------------------------------------------------------------------------------------
 
-    def _on_answer(self, frame: frames.InterceptResponse | frames.ToolResult | frames.CommandResponse) -> None:
+    def _on_answer(self, frame: GuardAnswer | frames.ToolResult | frames.CommandResponse) -> None:
         pending = self.pending.pop(frame.id, None)
         if pending is None:
             self._notices.remark(

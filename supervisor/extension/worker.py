@@ -22,6 +22,7 @@ from supervisor.process.stop_policy import Patience
 from supervisor.registry.worker_registry import Registry
 from wire import frames
 from wire.dialects.base import HostCalled, Instructions, Remarked, Unusable, Warned
+from wire.dialects.verdict import GuardAnswer
 
 if TYPE_CHECKING:
     import signal
@@ -142,7 +143,7 @@ class Worker(Reception):
             Warned: self._on_warned,
             Remarked: self._on_remarked,
             Unusable: self._on_unusable,
-            **dict.fromkeys((Instructions, HostCalled), self._on_too_early),
+            **dict.fromkeys((GuardAnswer, Instructions, HostCalled), self._on_too_early),
         }
 
     def _handlers_once_greeted(self) -> dict[type, Callable[..., None]]:
@@ -154,7 +155,7 @@ class Worker(Reception):
             frames.Log: self._on_log,
             frames.Subscribe: self._on_subscribe,
             frames.Ready: self._on_ready,
-            frames.InterceptResponse: self._on_answer,
+            GuardAnswer: self._on_answer,
             frames.ToolResult: self._on_answer,
             frames.CommandResponse: self._on_answer,
             frames.Notify: self._notices.note,

@@ -1,6 +1,7 @@
 """A dialect is one extension protocol. Its sessions translate between neutral messages and the bytes of one process.
 
-The frames of `wire.frames` are the neutral messages, with the few classes here that zot's protocol has no frame for.
+The frames of `wire.frames` are the neutral messages, with the few classes here that zot's protocol has no frame for. A
+verdict is a `GuardAnswer` in all of them, `InterceptResponse` only how zot's protocol writes it.
 A session is pure: it has no files and no descriptors, and no clock but `Setup.unix_ms`. `wire.dialects.table` names all
 dialects.
 """
@@ -15,6 +16,7 @@ import msgspec
 
 from wire import frames
 from wire.dialects.host_calls import HostCall  # noqa: TC001  (msgspec reads the annotations)
+from wire.dialects.verdict import GuardAnswer
 
 if TYPE_CHECKING:
     from wire.framing import Line, Oversize
@@ -107,6 +109,7 @@ PanelChange = frames.PanelKey | frames.PanelResize | frames.PanelClosed
 """An action of the user on an open panel."""
 Message = (
     frames.FromExtension
+    | GuardAnswer
     | frames.UnknownFrame
     | frames.Malformed
     | Warned

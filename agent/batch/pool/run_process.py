@@ -16,7 +16,7 @@ from agent.batch.pool.run_clock import RunClock
 from agent.batch.pool.run_facts import RunFacts
 from agent.batch.pool.run_files import RunFiles, RunFilesError
 from agent.batch.pool.run_link import RunLink
-from agent.batch.pool.run_outcome import Ending, Verdict, outcome_of
+from agent.batch.pool.run_outcome import EarlyEnd, Ending, outcome_of
 from agent.batch.request import RunState, RunView
 from agent.batch.time_text import utc_now
 from supervisor.cleanup.kill_leftovers import TERM_S, HostMarks, LeftoverKiller
@@ -111,7 +111,7 @@ class RunProcess:
         self._started = ""
         self._link: RunLink | None = None
         self._files: RunFiles | None = None
-        self._verdict: Verdict | None = None
+        self._early_end: EarlyEnd | None = None
         self.said: link.Ended | None = None
         self._exit: ExitStatus | None = None
         self._leader: Identity | None = None
@@ -200,7 +200,7 @@ class RunProcess:
 
     def _without_files(self, reason: str) -> None:
         self._listener.run_has_no_files(self, reason)
-        self._verdict = self._verdict or Verdict(TaskStatus.INTERRUPTED, reason)
+        self._early_end = self._early_end or EarlyEnd(TaskStatus.INTERRUPTED, reason)
         self._finish()
 
     # --- while it runs --------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ class RunProcess:
         try:
             message = link.decode_from_run(line)
         except msgspec.DecodeError as error:
-            self.kill(Verdict(TaskStatus.CRASHED, f"the run has said something that cannot be read: {error}"))
+            self.kill(EarlyEnd(TaskStatus.CRASHED, f"the run has said something that cannot be read: {error}"))
             return
         if isinstance(message, link.Request):
             self.facts.request = message
@@ -307,14 +307,14 @@ class RunProcess:
         if self._link is not None:
             self._link.send(link.encode(link.Abort(status.value, reason)))
         words = f"{reason}; it did not end within {ABORT_S:.0f} s and was killed"
-        self._patient(ABORT_S, lambda: self.kill(Verdict(status, words)))
+        self._patient(ABORT_S, lambda: self.kill(EarlyEnd(status, words)))
 
-    def kill(self, verdict: Verdict) -> None:
-        """Kills the whole tree now. Of several verdicts the first one counts."""
+    def kill(self, early_end: EarlyEnd) -> None:
+        """Kills the whole tree now. Of several reasons the first one counts."""
         if self.life is not RunLife.ALIVE:
             return
         self._is_stopping = True
-        self._verdict = self._verdict or verdict
+        self._early_end = self._early_end or early_end
         self._stop_waiting()
         if self.child is not None:
             self._others |= kill_tree(self.child)
@@ -324,7 +324,7 @@ class RunProcess:
 
         def give_up() -> None:
             said = self.said
-            self.kill(Verdict(TaskStatus.CRASHED, failure) if said is None else Verdict(said.status, said.reason))
+            self.kill(EarlyEnd(TaskStatus.CRASHED, failure) if said is None else EarlyEnd(said.status, said.reason))
 
         self._patient(seconds, give_up)
 
@@ -340,7 +340,7 @@ class RunProcess:
     def _on_failed(self, error: SpawnError) -> None:
         self.never_began = True
         status = TaskStatus.CRASHED if error.may_pass else TaskStatus.ERROR
-        self._verdict = self._verdict or Verdict(status, str(error))
+        self._early_end = self._early_end or EarlyEnd(status, str(error))
         self._finish()
 
     def _on_exit(self, exit_status: ExitStatus) -> None:
@@ -348,13 +348,13 @@ class RunProcess:
         if self._link is not None:
             self._link.drain()
         self._stop_waiting()
-        if self.said is not None and self._verdict is None and exit_status.code >= 0:
+        if self.said is not None and self._early_end is None and exit_status.code >= 0:
             self._finish()
             return
         self.life = RunLife.SWEEPING
         leaders = frozenset() if self._leader is None else frozenset({self._leader})
         marks = HostMarks(self.order.begin.token, leaders=leaders, others=frozenset(self._others))
-        term_s = 0.0 if self._verdict is not None else TERM_S
+        term_s = 0.0 if self._early_end is not None else TERM_S
         self._sweep(LeftoverKiller(marks, self._loop.clock, spared=self._spared(), term_s=term_s))
 
     def _sweep(self, killer: LeftoverKiller) -> None:
@@ -385,7 +385,7 @@ class RunProcess:
         if files is not None:
             files.close()
         ending = Ending(
-            verdict=self._verdict,
+            early_end=self._early_end,
             exit=self._exit,
             said=self.said,
             was_told_to_end=self._is_stopping,

@@ -183,7 +183,9 @@ def test_what_is_approved_for_the_session_is_asked_about_each_time(each_sdk):
         });
         """,
     )
-    outcome = each_sdk.results(bash("echo 1 > a"), bash("echo 1 > a"), ("read", {"path": "a"}), ("read", {"path": "a"})).check(Status.OK)
+    outcome = each_sdk.results(
+        bash("echo 1 > a"), bash("echo 1 > a"), ("read", {"path": "a"}), ("read", {"path": "a"})
+    ).check(Status.OK)
     assert not any(result.is_error for result in outcome.of(ToolResult))
     asked = ["echo 1 > a", f"{each_sdk.zot.cwd}/a"]
     assert (each_sdk.zot.cwd / "asked").read_text().splitlines() == [each for each in asked for _ in range(2)]

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.calls.guard_chain import GuardChain, rounds_of
-from supervisor.calls.verdict import ALLOW, UNTOUCHED, Judgement, Verdict, VerdictKind, fold, rewritten
+from supervisor.calls.judgement import UNTOUCHED, Judgement, fold, rewritten
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
 from wire.frames import Event
 
 PROMPT = Event("user_prompt", text="go")

@@ -16,16 +16,18 @@ cannot be shown as the extension meant it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from wire import frames
 from wire.dialects.copilot.hooks import THROWN, handler_of, text_of_result, told_images
 from wire.dialects.copilot.tool_names import RewriteError, same, taken_back
 from wire.dialects.copilot.tool_results import value_result
 from wire.dialects.json_values import kind_of, text_of
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
 from wire.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ QUOTED = 80
 RETRIES = 1_000
 """More are as many."""
 
-Decision = Literal["allow", "deny", "ask"]
+_DECISIONS = {"allow": VerdictKind.ALLOW, "deny": VerdictKind.DENY, "ask": VerdictKind.ASK}
 Besides = frames.Log | frames.Notify
 
 
@@ -64,39 +66,36 @@ class OutputError(Exception):
 
 
 class Output(NamedTuple):
-    """The verdict of a hook."""
+    """The verdict of a hook, and what else its output says."""
 
-    response: frames.InterceptResponse
-    """All but `ask`."""
-    decision: Decision | None = None
-    """Of preToolUse; None if it leaves the decision to others."""
-    reason: str = ""
-    """Of the decision."""
+    verdict: Verdict
+    is_decided: bool = False
+    """Whether preToolUse has allowed or denied the call; if not, the permission handler decides."""
     besides: tuple[Besides, ...] = ()
     """What is shown and logged."""
     unknown: tuple[str, ...] = ()
     """Fields that have no effect."""
 
 
-def read_output(call_id: str, hook: str, output: Any, event: frames.Event, cwd: str) -> Output:
+def read_output(hook: str, output: Any, event: frames.Event, cwd: str) -> Output:
     """The verdict on an event. `output` is what the handler returned, None for nothing; `cwd` is the working folder.
     Raises `OutputError` alone."""
     if output is None:
-        return Output(frames.InterceptResponse(call_id))
+        return Output(ALLOW)
     if not isinstance(output, dict):
         raise OutputError(f"its hook {handler_of(hook)} returned {kind_of(output)}, not an object")
     if output.get(THROWN) is not None:
         raise OutputError(f"its hook {handler_of(hook)} threw: {one_line(text_of(output[THROWN]), REASON_LENGTH)}")
     unknown = tuple(name for name in output if name not in FIELDS.get(hook, ()) and output[name] is not None)
     try:
-        return _Reader(call_id, hook, output, event, cwd).read()._replace(unknown=unknown)
+        return _Reader(hook, output, event, cwd).read()._replace(unknown=unknown)
     except OutputError as error:
         decision = output.get("permissionDecision") if hook == "preToolUse" else None
         if decision != "ask":
             raise
         reason = _string_or_none(output.get("permissionDecisionReason"))
         said = f"{reason} ({error})" if reason else f"the extension asks for a decision, but {error}"
-        return Output(frames.InterceptResponse(call_id, block=True, reason=said), "deny", said, (), unknown)
+        return Output(Verdict(VerdictKind.DENY, said), is_decided=True, unknown=unknown)
 
 
 def _string_or_none(value: Any) -> str | None:
@@ -106,8 +105,7 @@ def _string_or_none(value: Any) -> str | None:
 class _Reader:
     """Reads the output of one hook. All methods may raise `OutputError`."""
 
-    def __init__(self, call_id: str, hook: str, output: dict[str, Any], event: frames.Event, cwd: str) -> None:
-        self._id = call_id
+    def __init__(self, hook: str, output: dict[str, Any], event: frames.Event, cwd: str) -> None:
         self._hook = hook
         self._output = output
         self._event = event
@@ -123,9 +121,8 @@ class _Reader:
                 prompt = self._string("modifiedPrompt")
                 return self._context(replace_text=None if prompt == self._event.text else prompt)
             case "sessionEnd":
-                summary = self._string("sessionSummary")
-                response = frames.InterceptResponse(self._id, session_summary=summary)
-                return Output(response, besides=self._cleanups())
+                verdict = Verdict(VerdictKind.ALLOW, session_summary=self._string("sessionSummary") or "")
+                return Output(verdict, besides=self._cleanups())
             case "errorOccurred":
                 return self._error_occurred()
         return self._context()
@@ -153,30 +150,31 @@ class _Reader:
         return f"in the output of its hook {handler_of(self._hook)} {what}"
 
     def _context(self, **outputs: Any) -> Output:
-        context = self._string("additionalContext")
-        return Output(frames.InterceptResponse(self._id, additional_context=context, **outputs))
+        verdict = Verdict(VerdictKind.ALLOW, additional_context=self._string("additionalContext") or "", **outputs)
+        return Output(ALLOW if verdict == ALLOW else verdict)
 
     # --- hooks --------------------------------------------------------------------------------------------
 
     def _pre_tool_use(self) -> Output:
-        decision: Decision | None = self._choice("permissionDecision", ("allow", "deny", "ask"))
-        if decision == "deny":
+        kind = _DECISIONS.get(self._choice("permissionDecision", tuple(_DECISIONS)))
+        if kind is VerdictKind.DENY:
             reason = _string_or_none(self._output.get("permissionDecisionReason"))
-            return Output(frames.InterceptResponse(self._id, block=True, reason=reason), "deny", reason or "")
+            return Output(Verdict(VerdictKind.DENY, reason or ""), is_decided=True)
         reason = self._string("permissionDecisionReason")
         read = self._context(modified_args=self._modified_args())
-        return read._replace(decision=decision, reason=reason or "")
+        if kind is VerdictKind.ASK:
+            return read._replace(verdict=replace(read.verdict, kind=kind, reason=reason or ""))
+        return read._replace(is_decided=kind is not None)
 
-    def _modified_args(self) -> Raw | UnsetType:
+    def _modified_args(self) -> bytes | None:
         given = self._output.get("modifiedArgs")
         if given is None:
-            return UNSET
+            return None
         before = b"{}" if self._event.tool_args is UNSET else bytes(self._event.tool_args)
         try:
-            text = taken_back(self._event.tool_name or "", before, given, self._cwd)
+            return taken_back(self._event.tool_name or "", before, given, self._cwd)
         except RewriteError as error:
             raise OutputError(self._in_hook(str(error))) from None
-        return UNSET if text is None else Raw(text)
 
     def _post_tool_use(self) -> Output:
         given = self._output.get("modifiedResult")
@@ -189,13 +187,15 @@ class _Reader:
         count = self._output.get("retryCount")
         if isinstance(count, bool) or not isinstance(count, int | float | None) or count != _whole(count):
             raise self._wrong("retryCount", count, "a whole number")
-        response = frames.InterceptResponse(
-            self._id,
-            error_handling=self._choice("errorHandling", ("retry", "skip", "abort")),
-            retry_count=None if count is None else int(max(0, min(RETRIES, count))),
-            notification=self._string("userNotification"),
+        handling = self._choice("errorHandling", ("retry", "skip", "abort"))
+        retries = 1 if count is None else int(max(0, min(RETRIES, count)))
+        verdict = Verdict(
+            VerdictKind.ALLOW,
+            error_handling=handling,
+            retry_count=retries if handling == "retry" else 0,
+            notification=self._string("userNotification") or "",
         )
-        return Output(response)
+        return Output(verdict)
 
     def _cleanups(self) -> tuple[Besides, ...]:
         actions = self._output.get("cleanupActions")
@@ -216,7 +216,7 @@ class _Reader:
     def _modified_result(self, given: Any) -> tuple[frames.ModifiedResult | None, tuple[Besides, ...]]:
         """The result in place of the tool's, None if it is the same; and the line that it has for the log."""
         try:
-            *logged, result = value_result(self._id, given)
+            *logged, result = value_result("", given)
         except msgspec.ValidationError as error:
             raise OutputError(self._in_hook(f"modifiedResult is not a tool result: {error}")) from None
         if not isinstance(result, frames.ToolResult):

@@ -1,4 +1,4 @@
-"""Verdicts and judgements: a verdict is the answer of one guard, a judgement the sum of a chain's verdicts. Pure.
+"""A judgement is the sum of the verdicts of a chain of guards. Pure.
 
 Verdicts count in a fixed order, see `supervisor.calls.guard_chain`. The first block wins. Each guard judges what the
 guards before it have made of the event. A verdict is allow, deny, ask or no verdict. Ask means deny, unless the user
@@ -8,20 +8,19 @@ deny. What has happened already, an error for instance, cannot be denied.
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import Raw
 from msgspec.structs import replace
 
-from wire import frames
+from wire.dialects.verdict import ALLOW, GuardAnswer, Verdict, VerdictKind
 from wire.lenient_json import UNREADABLE, read, reason
 from wire.text import one_line
 
 if TYPE_CHECKING:
     from supervisor.loop.future import Pending
-    from wire.frames import ErrorHandling, InterceptResponse, ModifiedResult
+    from wire.frames import ErrorHandling, Event, ModifiedResult
 
 DEFAULT_REASONS = {
     "tool_call": "tool call refused by extension guard",
@@ -48,38 +47,6 @@ REASON_LENGTH = 10_000
 """Most characters of the reason of a block."""
 ARGS_LIMIT = 1024 * 1024
 """Bytes of rewritten arguments. A model writes fewer, and each MiB can take 50 ms to read."""
-
-
-class VerdictKind(Enum):
-    ALLOW = "allow"
-    DENY = "deny"
-    ASK = "ask"
-    """A person has to decide. It has the same outputs as ALLOW."""
-    NO_VERDICT = "no verdict"
-
-
-class Verdict(msgspec.Struct, frozen=True):
-    """The answer of one guard."""
-
-    kind: VerdictKind
-    reason: str = ""
-    """With ALLOW a remark."""
-    modified_args: bytes | None = None
-    replace_text: str | None = None
-    modified_result: ModifiedResult | None = None
-    additional_context: str = ""
-    error_handling: ErrorHandling | None = None
-    retry_count: int = 0
-    """With `retry`: 0 to `RETRIES_LIMIT`."""
-    notification: str = ""
-    session_summary: str = ""
-
-    @property
-    def is_rewrite(self) -> bool:
-        return self.modified_args is not None or self.replace_text is not None or self.modified_result is not None
-
-
-ALLOW = Verdict(VerdictKind.ALLOW)
 
 
 class Missing(msgspec.Struct, frozen=True):
@@ -144,38 +111,32 @@ UNTOUCHED = Judgement()
 def verdict_of(event: str, pending: Pending) -> Verdict:
     """The verdict of a request that has ended. A failure, and an answer of another type, are no verdict."""
     answer = pending.value
-    if type(answer) is frames.InterceptResponse:
-        return read_verdict(event, answer)
+    if type(answer) is GuardAnswer:
+        verdict = answer.verdict
+        return verdict if verdict is ALLOW else effective(event, verdict)
     if pending.failure is not None:
         return Verdict(VerdictKind.NO_VERDICT, pending.reason)
     return Verdict(VerdictKind.NO_VERDICT, f"it answered with {answer.__struct_config__.tag}")
 
 
-def read_verdict(event: str, answer: InterceptResponse) -> Verdict:
-    """The verdict in a frame. A rewrite of the arguments that is not a JSON object is no verdict; an output that the
-    event does not allow is ignored. The reason of a guard that neither blocks nor asks is kept as a remark."""
-    if (
-        not answer.block
-        and answer.reason is None
-        and answer.modified_args is UNSET
-        and answer.replace_text is None
-        and answer.modified_result is None
-        and answer.ask is None
-        and answer.additional_context is None
-        and answer.error_handling is None
-        and answer.notification is None
-        and answer.session_summary is None
-    ):
-        return ALLOW
-    if answer.block and event in DENIABLE:
-        return Verdict(VerdictKind.DENY, (answer.reason or DEFAULT_REASONS[event])[:REASON_LENGTH])
-    asks = bool(answer.ask) and event in DENIABLE
+def effective(event: str, verdict: Verdict) -> Verdict:
+    """The part of a verdict that the event allows, within its limits; `ALLOW` itself if nothing is left. A rewrite of
+    the arguments that is not a JSON object is no verdict. The reason of a guard that neither denies nor asks is kept as
+    a remark."""
+    is_deniable = event in DENIABLE
+    if verdict.kind is VerdictKind.NO_VERDICT:
+        return verdict
+    if verdict.kind is VerdictKind.DENY and is_deniable:
+        if 0 < len(verdict.reason) <= REASON_LENGTH:
+            return verdict
+        return Verdict(VerdictKind.DENY, (verdict.reason or DEFAULT_REASONS[event])[:REASON_LENGTH])
+    asks = verdict.kind is VerdictKind.ASK and is_deniable
     args = None
-    if answer.modified_args is not UNSET and event == "tool_call":
-        if len(answer.modified_args) > ARGS_LIMIT:
+    if verdict.modified_args is not None and event == "tool_call":
+        if len(verdict.modified_args) > ARGS_LIMIT:
             return Verdict(VerdictKind.NO_VERDICT, f"modified_args has more than {ARGS_LIMIT} bytes")
         try:
-            value, text = read(bytes(answer.modified_args))
+            value, text = read(verdict.modified_args)
         except UNREADABLE as error:
             return Verdict(VerdictKind.NO_VERDICT, f"modified_args is not JSON: {reason(error)}")
         if value is not None:
@@ -183,30 +144,24 @@ def read_verdict(event: str, answer: InterceptResponse) -> Verdict:
                 return Verdict(VerdictKind.NO_VERDICT, "modified_args is not a JSON object")
             args = text
     is_error = event == "error"
-    verdict = Verdict(
+    left = Verdict(
         VerdictKind.ASK if asks else VerdictKind.ALLOW,
-        (answer.reason or "")[:REASON_LENGTH] if asks else one_line(answer.reason or "", REMARK_LENGTH),
+        verdict.reason[:REASON_LENGTH] if asks else one_line(verdict.reason, REMARK_LENGTH),
         modified_args=args,
-        replace_text=(answer.replace_text or None) if event in REPLACEABLE else None,
-        modified_result=answer.modified_result if event == "tool_result" else None,
-        additional_context=_cut(answer.additional_context, CONTEXT_LENGTH) if event in EXPLAINABLE else "",
-        error_handling=answer.error_handling if is_error else None,
-        retry_count=_retries(answer) if is_error else 0,
-        notification=(answer.notification or "") if is_error else "",
-        session_summary=_cut(answer.session_summary, SUMMARY_LENGTH) if event == "session_end" else "",
+        replace_text=(verdict.replace_text or None) if event in REPLACEABLE else None,
+        modified_result=verdict.modified_result if event == "tool_result" else None,
+        additional_context=_cut(verdict.additional_context, CONTEXT_LENGTH) if event in EXPLAINABLE else "",
+        error_handling=verdict.error_handling if is_error else None,
+        retry_count=max(0, min(RETRIES_LIMIT, verdict.retry_count)) if is_error else 0,
+        notification=verdict.notification if is_error else "",
+        session_summary=_cut(verdict.session_summary, SUMMARY_LENGTH) if event == "session_end" else "",
     )
-    return ALLOW if verdict == ALLOW else verdict
+    return ALLOW if left == ALLOW else left
 
 
-def _cut(text: str | None, length: int) -> str:
-    text = (text or "").strip()
+def _cut(text: str, length: int) -> str:
+    text = text.strip()
     return text if len(text) <= length else f"{text[: length - 2]} …"
-
-
-def _retries(answer: InterceptResponse) -> int:
-    if answer.error_handling != "retry":
-        return 0
-    return max(0, min(RETRIES_LIMIT, 1 if answer.retry_count is None else answer.retry_count))
 
 
 def fold(
@@ -251,7 +206,7 @@ def _with_outputs(judgement: Judgement, extension: str, verdict: Verdict) -> Jud
     return replace(judgement, **changed) if changed else judgement
 
 
-def rewritten(event: frames.Event, verdict: Verdict) -> frames.Event:
+def rewritten(event: Event, verdict: Verdict) -> Event:
     """The event with the rewrites of this verdict, for the next guard."""
     result = verdict.modified_result
     return replace(

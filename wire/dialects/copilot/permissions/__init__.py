@@ -1,1 +1,0 @@
-"""Permissions of tool calls: `asked` has what a permission handler is asked, and `answers` what the handler says."""
