@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST_FLAGS ?= -n 5 --dist worksteal -q
 FUZZ_INPUTS ?= 1000000
+EXAMPLE_SDK := examples/extensions/todo/zotext/__init__.py
 
 .PHONY: help demo test checks setup mcp-servers copilot-sdk copilot-nodes lint types contract schemas docs-check unit test-slow fuzz bench clean
 
@@ -20,16 +21,16 @@ help:
 	@echo "make bench      set up, then run all benchmarks (about half an hour)"
 	@echo "make clean      remove the environment and caches"
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.installed $(EXAMPLE_SDK)
 	@$(BIN)/zot demo
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev $(EXAMPLE_SDK)
 	@$(MAKE) -j2 checks
 	@$(MAKE) unit
 
 checks: types lint contract schemas docs-check $(VENV)/.compiled
 
-setup: $(VENV)/.dev
+setup: $(VENV)/.dev $(EXAMPLE_SDK)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -44,11 +45,12 @@ contract: $(VENV)/.dev
 schemas: $(VENV)/.dev
 	$(BIN)/python -m wire.schema --check
 	$(BIN)/python -m wire.rpc.python_classes --check
+	$(BIN)/python -m wire.rpc.blocking_half --check
 
 docs-check: $(VENV)/.dev
 	$(BIN)/python docs/generate.py --check
 
-unit: $(VENV)/.dev $(VENV)/.compiled
+unit: $(VENV)/.dev $(VENV)/.compiled $(EXAMPLE_SDK)
 	@$(BIN)/python -m compileall -q wire supervisor agent cli pyzot zotext
 	$(BIN)/python -m pytest -m "not slow" $(PYTEST_FLAGS)
 
@@ -57,7 +59,7 @@ $(VENV)/.compiled: $(VENV)/.dev
 	@$(BIN)/python -m pytest --collect-only -qq -p no:cacheprovider >/dev/null 2>&1 || true  # the tests say what is wrong
 	@touch $@
 
-test-slow: $(VENV)/.dev $(VENV)/.compiled
+test-slow: $(VENV)/.dev $(VENV)/.compiled $(EXAMPLE_SDK)
 	$(BIN)/python -m pytest -m "slow or hypothesis" --hypothesis-profile more $(PYTEST_FLAGS)
 
 # Published by others, pinned, and each in a place of its own: they are held against ours, and are no dependency.
@@ -129,6 +131,12 @@ $(VENV)/.dev: $(VENV)/.python pyproject.toml cli/version.py
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/.installed
 
+# An installed extension is its folder and nothing else: the example has a copy of the SDK that it imports.
+$(EXAMPLE_SDK): $(wildcard zotext/*.py zotext/testing/*.py)
+	@rm -rf $(@D)
+	@cp -R zotext $(@D)
+	@find $(@D) -name __pycache__ -type d -prune -exec rm -rf {} +
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .fuzz .import_linter_cache dist build
+	rm -rf $(VENV) $(dir $(EXAMPLE_SDK)) .pytest_cache .mypy_cache .ruff_cache .hypothesis .fuzz .import_linter_cache dist build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

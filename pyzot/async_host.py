@@ -1,13 +1,14 @@
-"""`AsyncHost`: a client of a host that runs, such as `zot host`, for programs with asyncio."""
+"""`AsyncHost`: a client of a host that runs, such as `zot host`.
+
+asyncio: for programs with asyncio. `python -m wire.rpc.blocking_half` writes `Host` from it, for all others.
+"""
 
 from __future__ import annotations
 
-import asyncio
-
-from .async_runtime import called_back, come
 from .connection import host_requests
+from .connection.async_waits import come, in_thread, next_item
 from .connection.host_client import ANSWER_S, open_host, survey
-from .errors import ClosedError, HostGoneError
+from .errors import ClosedError, HostGoneError, ZotError
 from .host_answers import HostInfo
 
 TYPE_CHECKING = False
@@ -27,27 +28,35 @@ if TYPE_CHECKING:
 
 
 class AsyncHost:
-    """As `Host`, with `await` and `async for`:
+    """A running host and its extensions.
 
         async with AsyncHost() as host:
             print((await host.call("add", {"text": "tea"})).content)
 
-    Or `host = await AsyncHost()`, and `await host.close()` at the end. When a task that waits for a call is cancelled,
-    the call is cancelled.
+    All methods may be called from any thread, at the same time. They raise `HostRefusedError` if the host refuses,
+    `HostGoneError` if it has ended, and `ClosedError` after `close`. Only `zot host` takes calls, commands, verdicts
+    and events: the extensions of an agent's run serve its agent.
+
+    asyncio: or `host = await AsyncHost()`, and `await host.close()` at the end. When a task that waits for a call is
+    cancelled, the call is cancelled.
     """
 
     def __init__(self, pid: int | None = None, *, path: str | Path | None = None) -> None:
-        """Names the host, as `Host` does; `async with` or `await` connects to it, and raises what the constructor of
-        `Host` raises."""
+        """Connects to the host with this pid, or with its socket at this path; without both to the only `zot host`, or
+        if there is none, to the only run of an agent. Raises `NoHostError`, `SeveralHostsError`, and `HostError` if it
+        cannot be reached.
+
+        asyncio: `async with` or `await` connects, and raises this."""
         self._named = pid, path
         self._connected: HostClient | None = None
+        # blocking: self._connect()
 
     @staticmethod
     async def running() -> list[HostInfo]:
         """All hosts that run, the agents' runs included."""
-        found = await asyncio.to_thread(survey)
+        found = await in_thread(survey)
         for client, _ in found:
-            client.begin_close()
+            await in_thread(client.close)
         return [info for _, info in found]
 
     @property
@@ -70,7 +79,7 @@ class AsyncHost:
         self, tool: str, args: Mapping[str, Any] | None = None, *, on_progress: Callable[[str], None] | None = None
     ) -> ToolAnswer:
         """Calls a tool and waits for its answer; `is_error` in it is the tool's own word. No guard is asked.
-        `on_progress` gets what the tool says meanwhile, in a thread of the host."""
+        `on_progress` gets what the tool says meanwhile, in a thread of the host. Ctrl-C cancels the call."""
         return await self._ask(host_requests.call(tool, args), on_progress)
 
     async def command(self, line: str) -> CommandAnswer:
@@ -153,19 +162,19 @@ class AsyncHost:
         """Closes the connection; the host runs on. What was asked and not answered is cancelled."""
         if self._connected is not None:
             self._connected.begin_close()
-            await come(self._connected.ended, None)
-            self._connected.close()  # the thread ends at this moment
+            await in_thread(self._connected.close)
 
     async def _connect(self) -> Self:
         if self._connected is None:
-            self._connected = await asyncio.to_thread(open_host, *self._named)
+            self._connected = await in_thread(open_host, *self._named)
         return self
 
-    def __await__(self) -> Generator[Any, None, Self]:
+    def __await__(self) -> Generator[Any, None, Self]:  # not blocking
         return self._connect().__await__()
 
     async def __aenter__(self) -> Self:
-        return await self._connect()
+        return await self._connect()  # not blocking
+        # blocking: return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
@@ -202,6 +211,7 @@ class AsyncWatch:
         self._client = client
         self._stream = stream
         self._answer: Pending | None = answer
+        # blocking: self._taken()
 
     @property
     def missed(self) -> int:
@@ -212,15 +222,22 @@ class AsyncWatch:
         return self
 
     async def __anext__(self) -> Stats | AnyEvent:
-        self._client.check_owner()
-        if self._answer is not None:
-            await come(self._answer, ANSWER_S)
-            self._answer = None
-        await called_back(self._stream.on_ready)
-        item: Stats | AnyEvent | None = self._stream.take(wait=False)
+        self._client.check_reader()
+        await self._taken()
+        item: Stats | AnyEvent | None = await next_item(self._stream)
         if item is None:
             raise StopAsyncIteration
         return item
+
+    async def _taken(self) -> None:
+        """Waits until the host has taken the watch. Raises `HostRefusedError` if it does not."""
+        if self._answer is not None:
+            try:
+                await come(self._answer, ANSWER_S)
+            except ZotError:
+                self._client.unwatch(self._stream)
+                raise
+            self._answer = None
 
     async def close(self) -> None:
         """Ends the watch."""

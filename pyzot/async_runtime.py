@@ -1,14 +1,16 @@
-"""`AsyncRuntime`: an agent in a child process, for programs with asyncio."""
+"""`AsyncRuntime`: an agent in a child process.
+
+asyncio: for programs with asyncio. `python -m wire.rpc.blocking_half` writes `Runtime` from it, for all others.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import warnings
 
 from .client import Client
 from .connection import requests
+from .connection.async_waits import come, gone, next_item, over, running_loop
 from .connection.compaction import Summary
-from .connection.engine_process import STUCK_S
 from .connection.images import all_data
 from .connection.pending import ANSWER_S
 from .errors import PromptFailed, ProtocolError, RefusedError
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class AsyncRuntime:
-    """As `Runtime`, with `await` and `async for`:
+    """An agent with its extensions, one conversation long. The options are the flags of `zot`, by their names.
 
         async with AsyncRuntime(model="claude-sonnet-5-5") as zot:
             async for event in zot.prompt("what does this project do?"):
@@ -52,9 +54,13 @@ class AsyncRuntime:
                     case TextDelta(delta):
                         print(delta, end="")
 
-    Or `zot = await AsyncRuntime(...)`, and `await zot.close()` at the end. It belongs to no loop: each call waits in
-    the loop that it is made in. When a task that waits for a prompt is cancelled, the prompt is aborted, and the
-    runtime goes on.
+    All methods may be called from any thread. One prompt runs at a time: a second one is a `BusyError`, unless the
+    first one was cancelled. After the end of the engine each call raises `RuntimeDied`; after `close`, `ClosedError`.
+    In a forked process the copy is closed.
+
+    asyncio: or `zot = await AsyncRuntime(...)`, and `await zot.close()` at the end. It belongs to no loop: each call
+    waits in the loop that it is made in. When a task that waits for a prompt is cancelled, the prompt is aborted, and
+    the runtime goes on.
     """
 
     def __init__(
@@ -68,24 +74,46 @@ class AsyncRuntime:
         on_stderr: Callable[[str], None] | None = None,
         **options: Unpack[Options],
     ) -> None:
-        """Starts the engine; `async with` or `await` waits for its greeting, and raises what the constructor of
-        `Runtime` raises. The callbacks are called in a thread of the runtime.
+        """Starts the engine and waits for its greeting.
 
-        `extensions` and `functions` are those of `Runtime`, and take part once the greeting was waited for. Handlers
-        that are coroutines run on the loop in which that was, and are cancelled with their call."""
+        - `extensions`: folders, as in `ext`, and extensions that live in this program: those of zotext, also inside a
+          `ProgramExtension`, which has their settings;
+        - `functions`: tools for the model, by their type hints and docstrings; together they are the extension
+          `functions`. A `ToolError` in one is an error that the model reads, without a traceback;
+        - `env`: added to the environment of the engine;
+        - `program`: the command line that is run instead of this Python's zot, before the flags;
+        - `on_event`: gets the events that belong to no prompt of this program, those of prompts that extensions send
+          among them, in a thread of the runtime;
+        - `on_stderr`: gets the engine's lines for a person, in the same thread.
+
+        Handlers of extensions and functions run in threads, coroutines on a loop of zotext. In a handler every method
+        works but `prompt`, `run` and `compact`, which are a `BusyError`; in `on_event` and `on_stderr` only `cancel`
+        and `close` do.
+
+        Raises `TypeError` for a wrong option, for what is no extension and for a function that cannot be a tool,
+        `RuntimeError` for an extension that serves another runtime now, `RefusedError` for one that the engine does not
+        take, `OSError` if the program cannot be started, `RuntimeDied` if it ends, and `ProtocolError` if it is no
+        engine.
+
+        asyncio: `async with` or `await` waits for the greeting, and raises all but `TypeError` and `OSError`; then
+        `extensions` and `functions` take part. Handlers that are coroutines run on the loop in which that was, and are
+        cancelled with their call."""
         self._is_closed = True
         self._client = Client(
             options, extensions=extensions, functions=functions, env=env, program=program, on_event=on_event,
             on_stderr=on_stderr,
         )  # fmt: skip
         self._is_closed = False
+        # blocking: self._greeted()
 
     # --- prompts --------------------------------------------------------------------------------------------
 
     def prompt(self, text: str, images: Sequence[Image] = ()) -> AsyncEventStream:
         """Sends a prompt. Returns its events, as they come, `Done` the last. Closing them, or leaving them before the
         end, aborts the prompt. An image is its bytes, the path of a file, or `mime_type` and `data` in base64. Raises
-        `BusyError`; for a prompt that the engine does not take, the wait for the first event raises `RefusedError`."""
+        `BusyError`, and `RefusedError` for a prompt that the engine does not take.
+
+        asyncio: the wait for the first event raises the latter."""
         return AsyncEventStream(self._client, *self._client.begin("prompt", message=text, images=all_data(images)))
 
     async def run(self, text: str, images: Sequence[Image] = (), *, check: bool = False) -> Result:
@@ -153,16 +181,21 @@ class AsyncRuntime:
         and the use so far."""
         return await self._ask(requests.state())
 
+    # blocking: @property
     async def cost(self) -> Totals:
-        """Tokens and dollars of all prompts together. Here it is a method, as it waits."""
+        """Tokens and dollars of all prompts together.
+
+        asyncio: a method, as it waits."""
         return (await self.state()).usage
 
     # --- sessions -------------------------------------------------------------------------------------------
 
+    # blocking: @property
     async def session(self) -> str | None:
-        """The id of the session that keeps the conversation; None if none does. Here it is a method, as it waits. The
-        option `save_session`, one that
-        goes on with a session, `resume` and `fork` have it kept."""
+        """The id of the session that keeps the conversation; None if none does. The option `save_session`, one that
+        goes on with a session, `resume` and `fork` have it kept.
+
+        asyncio: a method, as it waits."""
         file = (await self.state()).session
         return None if file is None else file.id
 
@@ -225,8 +258,10 @@ class AsyncRuntime:
         return self._client.process.pid
 
     async def close(self) -> None:
-        """Aborts what runs, ends the engine and its extensions, and waits for their end. If the task is cancelled
-        meanwhile, they end all the same. A second call waits for the same end."""
+        """Aborts what runs, ends the engine and its extensions, and waits for their end. A second call waits for the
+        same end.
+
+        asyncio: if the task is cancelled meanwhile, they end all the same."""
         if self._client.process.is_foreign:
             return
         self._is_closed = True
@@ -237,28 +272,25 @@ class AsyncRuntime:
                     await come(closing, None)
         finally:
             self._client.begin_close()
-        try:
-            await come(self._client.process.ended, STUCK_S)
-        except ProtocolError:  # a callback of the program holds the thread up
-            pass
-        self._client.process.close(0.1)  # the thread ends at this moment
+        await gone(self._client.process)
 
     async def _greeted(self) -> Self:
         try:
             await come(self._client.greeting, ANSWER_S)
             if self._client.own_extensions is not None:
-                begun = self._client.own_extensions.begin(self._client, asyncio.get_running_loop())
+                begun = self._client.own_extensions.begin(self._client, running_loop())
                 self._client.own_extensions.check(await come(begun, ANSWER_S))
         except BaseException:
             await self.close()
             raise
         return self
 
-    def __await__(self) -> Generator[Any, None, Self]:
+    def __await__(self) -> Generator[Any, None, Self]:  # not blocking
         return self._greeted().__await__()
 
     async def __aenter__(self) -> Self:
-        return await self._greeted()
+        return await self._greeted()  # not blocking
+        # blocking: return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
@@ -274,7 +306,7 @@ class AsyncRuntime:
     async def _ask(self, request: Request[T]) -> T:
         _, _, timeout_s, read = request
         for stream in self._client.ending(request):
-            await called_back(stream.on_over)
+            await over(stream)
         return read(await come(self._client.request(request), timeout_s))
 
 
@@ -285,24 +317,32 @@ class AsyncEventStream:
         self._client = client
         self._stream = stream
         self._answer: Pending | None = answer
+        # blocking: self._taken()
 
     def __aiter__(self) -> AsyncIterator[AnyEvent]:
         return self
 
     async def __anext__(self) -> AnyEvent:
-        self._client.check_owner()
+        self._client.check_reader("events")
+        await self._taken()
         try:
-            if self._answer is not None:
-                await come(self._answer, ANSWER_S)
-                self._answer = None
-            await called_back(self._stream.on_ready)
-            event: AnyEvent | None = self._stream.take(wait=False)
+            event: AnyEvent | None = await next_item(self._stream)
         except BaseException:
-            self._client.abort(self._stream)  # the task was cancelled: the prompt ends, the runtime goes on
+            self._client.abort(self._stream)  # Ctrl-C, or a cancelled task: the prompt ends, the runtime goes on
             raise
         if event is None:
             raise StopAsyncIteration
         return event
+
+    async def _taken(self) -> None:
+        """Waits until the engine has taken the prompt. Raises `RefusedError` if it does not."""
+        if self._answer is not None:
+            try:
+                await come(self._answer, ANSWER_S)
+            except BaseException:
+                self._client.abort(self._stream)
+                raise
+            self._answer = None
 
     @property
     def result(self) -> Result | None:
@@ -313,9 +353,9 @@ class AsyncEventStream:
         """Aborts the prompt if it has not ended, and waits for its end."""
         if not self._stream.is_over:
             self._client.leave(self._stream)
-            if not self._client.process.is_foreign:
+            if not (self._client.process.is_own_thread or self._client.process.is_foreign):
                 self._stream.drop()
-                await called_back(self._stream.on_over)
+                await over(self._stream)
 
     async def __aenter__(self) -> Self:
         return self
@@ -327,32 +367,3 @@ class AsyncEventStream:
         stream = getattr(self, "_stream", None)
         if stream is not None and not stream.is_over:
             self._client.leave(stream)
-
-
-async def come(pending: Pending, timeout_s: float | None) -> dict[str, Any]:
-    """The data of what comes. Raises its error, and `ProtocolError` if it does not come in time."""
-    try:
-        async with asyncio.timeout(timeout_s):
-            await called_back(pending.on_come)
-    except TimeoutError:
-        raise pending.late(timeout_s) from None
-    return pending.read()
-
-
-async def called_back(tell: Callable[[Callable[[], None]], None]) -> None:
-    """Waits until what is given to `tell` is called, in whatever thread; not at all if that is at once."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[None] = loop.create_future()
-
-    def arrive() -> None:
-        if not future.done():
-            future.set_result(None)
-
-    def call() -> None:
-        try:
-            loop.call_soon_threadsafe(arrive)
-        except RuntimeError:  # the loop is closed: nobody waits there any more
-            return
-
-    tell(call)
-    await future

@@ -169,6 +169,12 @@ class Client:
         if self.process.is_foreign:
             raise ClosedError(FOREIGN)
 
+    def check_reader(self, items: str) -> None:
+        """Raises `ClosedError` in a fork, and `BusyError` in the thread that brings these items."""
+        self.check_owner()
+        if self.process.is_own_thread:
+            raise BusyError(f"{items} would never come in a callback of the runtime: read them in another thread")
+
     def _check_caller(self, kind: str) -> None:
         self.check_owner()
         if self.process.is_own_thread:
@@ -269,16 +275,6 @@ class Client:
             self.cancel()
             self._finish(ClosedError("the runtime is closed"))
             self.process.end()
-
-    def close(self) -> None:
-        """The same, after the end of the extensions of this program, and waits for the end."""
-        if not self.process.is_foreign:
-            if self.own_extensions is not None:
-                self.cancel()
-                for closing in self.own_extensions.begin_close():
-                    closing.wait(None)
-            self.begin_close()
-            self.process.close()
 
 
 def _refusal(text: str, code: str) -> RefusedError:

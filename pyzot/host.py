@@ -1,10 +1,12 @@
-"""`Host`: a client of a host that runs, such as `zot host`, for programs with or without threads."""
+# Written by `python -m wire.rpc.blocking_half` from async_host.py; do not edit.
+"""`Host`: a client of a host that runs, such as `zot host`."""
 
 from __future__ import annotations
 
 from .connection import host_requests
 from .connection.host_client import ANSWER_S, open_host, survey
-from .errors import BusyError, HostGoneError
+from .connection.waits import come, in_thread, next_item
+from .errors import ClosedError, HostGoneError, ZotError
 from .host_answers import HostInfo
 
 TYPE_CHECKING = False
@@ -38,14 +40,16 @@ class Host:
         """Connects to the host with this pid, or with its socket at this path; without both to the only `zot host`, or
         if there is none, to the only run of an agent. Raises `NoHostError`, `SeveralHostsError`, and `HostError` if it
         cannot be reached."""
-        self._client = open_host(pid, path)
+        self._named = pid, path
+        self._connected: HostClient | None = None
+        self._connect()
 
     @staticmethod
     def running() -> list[HostInfo]:
         """All hosts that run, the agents' runs included."""
-        found = survey()
+        found = in_thread(survey)
         for client, _ in found:
-            client.close()
+            in_thread(client.close)
         return [info for _, info in found]
 
     @property
@@ -141,7 +145,7 @@ class Host:
         """Stops the host and waits until it has stopped everything."""
         self._ask(host_requests.stop())
         try:
-            self._client.ended.wait(None)
+            come(self._client.ended, None)
         except HostGoneError:
             return
 
@@ -149,7 +153,14 @@ class Host:
 
     def close(self) -> None:
         """Closes the connection; the host runs on. What was asked and not answered is cancelled."""
-        self._client.close()
+        if self._connected is not None:
+            self._connected.begin_close()
+            in_thread(self._connected.close)
+
+    def _connect(self) -> Self:
+        if self._connected is None:
+            self._connected = in_thread(open_host, *self._named)
+        return self
 
     def __enter__(self) -> Self:
         return self
@@ -158,18 +169,24 @@ class Host:
         self.close()
 
     def __repr__(self) -> str:
-        client = getattr(self, "_client", None)
+        client = getattr(self, "_connected", None)
         return f"<{type(self).__name__} {client or 'not connected'}>"
 
     def __del__(self) -> None:
-        if (client := getattr(self, "_client", None)) is not None:
+        if (client := getattr(self, "_connected", None)) is not None:
             client.begin_close()
+
+    @property
+    def _client(self) -> HostClient:
+        if self._connected is None:
+            raise ClosedError("not connected yet: use `with Host()` or `Host()`")
+        return self._connected
 
     def _ask(self, request: Request[T], on_progress: Callable[[str], None] | None = None) -> T:
         kind, members, timeout_s, read = request
         pending = self._client.send(kind, on_progress=on_progress, **members)
         try:
-            data = pending.wait(timeout_s)
+            data = come(pending, timeout_s)
         except BaseException:
             self._client.cancel(pending)
             raise
@@ -182,11 +199,8 @@ class Watch:
     def __init__(self, client: HostClient, stream: WatchStream, answer: Pending) -> None:
         self._client = client
         self._stream = stream
-        try:
-            answer.wait(ANSWER_S)
-        except BaseException:
-            client.unwatch(stream)
-            raise
+        self._answer: Pending | None = answer
+        self._taken()
 
     @property
     def missed(self) -> int:
@@ -197,13 +211,22 @@ class Watch:
         return self
 
     def __next__(self) -> Stats | AnyEvent:
-        self._client.check_owner()
-        if self._client.is_own_thread:
-            raise BusyError("nothing would ever come in a callback of the host: read it in another thread")
-        item: Stats | AnyEvent | None = self._stream.take()
+        self._client.check_reader()
+        self._taken()
+        item: Stats | AnyEvent | None = next_item(self._stream)
         if item is None:
             raise StopIteration
         return item
+
+    def _taken(self) -> None:
+        """Waits until the host has taken the watch. Raises `HostRefusedError` if it does not."""
+        if self._answer is not None:
+            try:
+                come(self._answer, ANSWER_S)
+            except ZotError:
+                self._client.unwatch(self._stream)
+                raise
+            self._answer = None
 
     def close(self) -> None:
         """Ends the watch."""

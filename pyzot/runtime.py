@@ -1,4 +1,5 @@
-"""`Runtime`: an agent in a child process, for programs with or without threads."""
+# Written by `python -m wire.rpc.blocking_half` from async_runtime.py; do not edit.
+"""`Runtime`: an agent in a child process."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from .connection import requests
 from .connection.compaction import Summary
 from .connection.images import all_data
 from .connection.pending import ANSWER_S
-from .errors import BusyError, PromptFailed, ProtocolError, RefusedError
+from .connection.waits import come, gone, next_item, over, running_loop
+from .errors import PromptFailed, ProtocolError, RefusedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,13 +94,7 @@ class Runtime:
             on_stderr=on_stderr,
         )  # fmt: skip
         self._is_closed = False
-        try:
-            self._client.greeting.wait(ANSWER_S)
-            if self._client.own_extensions is not None:
-                self._client.own_extensions.check(self._client.own_extensions.begin(self._client).wait(ANSWER_S))
-        except BaseException:
-            self.close()
-            raise
+        self._greeted()
 
     # --- prompts --------------------------------------------------------------------------------------------
 
@@ -111,9 +107,9 @@ class Runtime:
     def run(self, text: str, images: Sequence[Image] = (), *, check: bool = False) -> Result:
         """Sends a prompt and waits for its end. Returns its result: `text`, `status`, `usage`, `cost_usd`, `steps`, and
         in `extensions` what each extension has cost. With `check`, raises `PromptFailed` if the status is not ok."""
-        with self.prompt(text, images) as events:
-            for _ in events:
-                pass
+        events = self.prompt(text, images)
+        for _ in events:
+            pass
         if events.result is None:
             raise ProtocolError("the prompt has ended without a result")
         if check and events.result.status != "ok":
@@ -140,9 +136,8 @@ class Runtime:
         """Replaces the older messages by a summary, which it returns. Raises `BusyError` while a prompt runs that was
         not cancelled, and `RefusedError` if there is nothing to compact, if the model fails, and if it is cancelled."""
         summary = Summary()
-        with EventStream(self._client, *self._client.begin("compact", instructions=instructions)) as events:
-            for event in events:
-                summary.add(event)
+        for event in EventStream(self._client, *self._client.begin("compact", instructions=instructions)):
+            summary.add(event)
         return summary.text()
 
     # --- the conversation -----------------------------------------------------------------------------------
@@ -249,8 +244,28 @@ class Runtime:
     def close(self) -> None:
         """Aborts what runs, ends the engine and its extensions, and waits for their end. A second call waits for the
         same end."""
+        if self._client.process.is_foreign:
+            return
         self._is_closed = True
-        self._client.close()
+        try:
+            if self._client.own_extensions is not None:
+                self._client.cancel()
+                for closing in self._client.own_extensions.begin_close():
+                    come(closing, None)
+        finally:
+            self._client.begin_close()
+        gone(self._client.process)
+
+    def _greeted(self) -> Self:
+        try:
+            come(self._client.greeting, ANSWER_S)
+            if self._client.own_extensions is not None:
+                begun = self._client.own_extensions.begin(self._client, running_loop())
+                self._client.own_extensions.check(come(begun, ANSWER_S))
+        except BaseException:
+            self.close()
+            raise
+        return self
 
     def __enter__(self) -> Self:
         return self
@@ -269,8 +284,8 @@ class Runtime:
     def _ask(self, request: Request[T]) -> T:
         _, _, timeout_s, read = request
         for stream in self._client.ending(request):
-            stream.wait_over()
-        return read(self._client.request(request).wait(timeout_s))
+            over(stream)
+        return read(come(self._client.request(request), timeout_s))
 
 
 class EventStream:
@@ -279,27 +294,33 @@ class EventStream:
     def __init__(self, client: Client, stream: PromptStream, answer: Pending) -> None:
         self._client = client
         self._stream = stream
-        try:
-            answer.wait(ANSWER_S)
-        except BaseException:
-            client.leave(stream)
-            raise
+        self._answer: Pending | None = answer
+        self._taken()
 
     def __iter__(self) -> Iterator[AnyEvent]:
         return self
 
     def __next__(self) -> AnyEvent:
-        self._client.check_owner()
-        if self._client.process.is_own_thread:
-            raise BusyError("events would never come in a callback of the runtime: read them in another thread")
+        self._client.check_reader("events")
+        self._taken()
         try:
-            event: AnyEvent | None = self._stream.take()
+            event: AnyEvent | None = next_item(self._stream)
         except BaseException:
-            self._client.abort(self._stream)  # Ctrl-C: the prompt ends, the runtime goes on
+            self._client.abort(self._stream)  # Ctrl-C, or a cancelled task: the prompt ends, the runtime goes on
             raise
         if event is None:
             raise StopIteration
         return event
+
+    def _taken(self) -> None:
+        """Waits until the engine has taken the prompt. Raises `RefusedError` if it does not."""
+        if self._answer is not None:
+            try:
+                come(self._answer, ANSWER_S)
+            except BaseException:
+                self._client.abort(self._stream)
+                raise
+            self._answer = None
 
     @property
     def result(self) -> Result | None:
@@ -312,7 +333,7 @@ class EventStream:
             self._client.leave(self._stream)
             if not (self._client.process.is_own_thread or self._client.process.is_foreign):
                 self._stream.drop()
-                self._stream.wait_over()
+                over(self._stream)
 
     def __enter__(self) -> Self:
         return self

@@ -1,12 +1,13 @@
-"""`AsyncBatch`: as `Batch`, for programs with asyncio."""
+"""`AsyncBatch`: many tasks in, their results out as they come. A client of `zot batch --json` in a child process.
+
+asyncio: for programs with asyncio. `python -m wire.rpc.blocking_half` writes `Batch` from it, for all others.
+"""
 
 from __future__ import annotations
 
 import warnings
 
-from ..async_runtime import called_back, come
-from ..connection.engine_process import STUCK_S
-from ..errors import ProtocolError
+from ..connection.async_waits import come, gone, next_item
 from .client import BatchClient
 
 TYPE_CHECKING = False
@@ -21,14 +22,21 @@ if TYPE_CHECKING:
 
 
 class AsyncBatch:
-    """As `Batch`, with `async with`, `async for` and `await`:
+    """Runs tasks, each in a process of its own, and gives their results as they come. Options are the flags of
+    `zot batch`, by their names.
 
         async with AsyncBatch(["Is 91 prime?", "Is 97 prime?"], "runs/primes", jobs=4) as batch:
             async for result in batch:
                 print(result.id, result.status, result.text)
+        print(batch.summary.cost_usd)
 
-    It belongs to no loop: each call waits in the loop that it is made in. A task that is cancelled while it waits for
-    a result changes nothing: the batch goes on, and the result is the next one's.
+    A task is a prompt, or a mapping with the fields of a task (`zot schema batch.task`). `folder` keeps the results:
+    the same tasks with the same folder go on where an earlier batch has ended, and what is done is not run again.
+
+    All methods may be called from any thread. In a forked process the copy is closed.
+
+    asyncio: it belongs to no loop, each call waits in the loop that it is made in. A task that is cancelled while it
+    waits for a result changes nothing: the batch goes on, and the result is the next one's.
     """
 
     def __init__(
@@ -42,8 +50,17 @@ class AsyncBatch:
         program: Sequence[str] | None = None,
         **options: Unpack[BatchOptions],
     ) -> None:
-        """Takes all tasks and starts the batch. The arguments and what is raised are those of `Batch`; the callbacks
-        are called in a thread of the batch."""
+        """Takes all tasks and starts the batch.
+
+        - `on_event`: gets the id of a task, the number of the attempt, and an event of its run, for each event of each
+          run, in a thread of the batch. While it works, the runs may have to wait;
+        - `on_stderr`: gets the lines for a person, in the same thread, also one for each task. Default: only what there
+          is to say about the batch itself, to `sys.stderr`;
+        - `env`: added to the environment of the batch;
+        - `program`: the command line that is run instead of this Python's zot, before `batch` and the flags.
+
+        Raises `TypeError` for a wrong option and for what is no task, `ValueError` for more than 256 MiB of tasks, and
+        `OSError` if the program cannot be started. What `zot batch` finds wrong is raised with the first result."""
         self._is_closed = True
         self._client = BatchClient(
             tasks, folder, options, on_event=on_event, on_stderr=on_stderr, env=env, program=program
@@ -54,39 +71,47 @@ class AsyncBatch:
         return self
 
     async def __anext__(self) -> TaskResult:
-        """As `next` of a `Batch`."""
-        client = self._client
-        client.check_owner()
-        await called_back(client.on_begun)
-        for inbox in client.inboxes():
-            while True:
-                await called_back(inbox.on_ready)
-                result: TaskResult | None = inbox.take(wait=False)
-                if result is not None:
-                    return result
-                if inbox.is_drained:  # else another task has taken it
-                    break
-        client.end()
+        """The final result of the next task: first of those that an earlier batch has done, in their order, then of the
+        others as they end. Each is given once, to whichever iteration asks first; at the end none of the batch's
+        processes is left. A failed task is a result like any other. Tasks that did not end (`summary` says why) have
+        none.
+
+        Raises `BatchError` if the batch has not begun (`exit_status` 2: a task or an option is wrong) or could not go
+        on, `ProtocolError` if the program is no `zot batch`, `ClosedError` after `close`, and `BusyError` in
+        `on_event`."""
+        self._client.check_reader()
+        await come(self._client.begun, None)
+        for inbox in self._client.inboxes():
+            result: TaskResult | None = await next_item(inbox)
+            if result is not None:
+                return result
+        self._client.end()
         raise StopAsyncIteration
 
     @property
     def summary(self) -> BatchSummary | None:
-        """As of a `Batch`."""
+        """How the batch has ended: the reason, statuses, tokens and dollars of all tasks, those of earlier batches
+        included. None until then."""
         return self._client.summary
 
     async def wait(self) -> BatchSummary:
-        """As of a `Batch`."""
+        """Waits for the end. Results that come meanwhile are not kept in memory; an iteration after it reads them from
+        the folder. Raises as an iteration does."""
         self._client.begin_wait()
         await come(self._client.process.ended, None)
         return self._client.ended_summary()
 
     def drain(self) -> None:
-        """Starts no more tasks; those that run end by themselves. May be called from anywhere."""
+        """Starts no more tasks; those that run end by themselves, and the iteration with them. Waits for nothing, and
+        may be called from anywhere."""
         self._client.drain()
 
     def stop(self) -> None:
-        """Aborts the runs; their tasks are run again when the batch goes on. May be called from anywhere."""
+        """Aborts the runs; their tasks are run again when the batch goes on. Waits for nothing, and may be called from
+        anywhere."""
         self._client.stop()
+
+    # --- the end --------------------------------------------------------------------------------------------
 
     @property
     def pid(self) -> int:
@@ -94,18 +119,16 @@ class AsyncBatch:
         return self._client.process.pid
 
     async def close(self) -> None:
-        """Stops the batch if it still runs, and waits until no process of it is left; if the task is cancelled
-        meanwhile, they end all the same."""
+        """Stops the batch if it still runs, and waits until no process of it is left. A second call waits for the same
+        end.
+
+        asyncio: if the task is cancelled meanwhile, they end all the same."""
         if self._client.process.is_foreign:
             return
         self._is_closed = True
         self._client.begin_close()
         for process in self._client.processes():
-            try:
-                await come(process.ended, STUCK_S)
-            except ProtocolError:  # a callback of the program holds the thread up
-                pass
-            process.close(0.1)  # the thread ends at this moment
+            await gone(process)
 
     async def __aenter__(self) -> Self:
         return self

@@ -1,9 +1,11 @@
+# Written by `python -m wire.rpc.blocking_half` from batches/async_batch.py; do not edit.
 """`Batch`: many tasks in, their results out as they come. A client of `zot batch --json` in a child process."""
 
 from __future__ import annotations
 
 import warnings
 
+from ..connection.waits import come, gone, next_item
 from .client import BatchClient
 
 TYPE_CHECKING = False
@@ -72,9 +74,14 @@ class Batch:
         Raises `BatchError` if the batch has not begun (`exit_status` 2: a task or an option is wrong) or could not go
         on, `ProtocolError` if the program is no `zot batch`, `ClosedError` after `close`, and `BusyError` in
         `on_event`."""
-        if (result := self._client.take()) is None:
-            raise StopIteration
-        return result
+        self._client.check_reader()
+        come(self._client.begun, None)
+        for inbox in self._client.inboxes():
+            result: TaskResult | None = next_item(inbox)
+            if result is not None:
+                return result
+        self._client.end()
+        raise StopIteration
 
     @property
     def summary(self) -> BatchSummary | None:
@@ -85,7 +92,9 @@ class Batch:
     def wait(self) -> BatchSummary:
         """Waits for the end. Results that come meanwhile are not kept in memory; an iteration after it reads them from
         the folder. Raises as an iteration does."""
-        return self._client.wait()
+        self._client.begin_wait()
+        come(self._client.process.ended, None)
+        return self._client.ended_summary()
 
     def drain(self) -> None:
         """Starts no more tasks; those that run end by themselves, and the iteration with them. Waits for nothing, and
@@ -107,8 +116,12 @@ class Batch:
     def close(self) -> None:
         """Stops the batch if it still runs, and waits until no process of it is left. A second call waits for the same
         end."""
+        if self._client.process.is_foreign:
+            return
         self._is_closed = True
-        self._client.close()
+        self._client.begin_close()
+        for process in self._client.processes():
+            gone(process)
 
     def __enter__(self) -> Self:
         return self

@@ -61,7 +61,7 @@ class BatchClient:
         self._on_stderr = on_stderr
         self._early: list[str] = []
         """Lines of stderr before the batch has begun, if the program does not take them."""
-        self._begun = Pending("the start of the batch")
+        self.begun = Pending("the start of the batch")
         """Its data is that of `batch_start`."""
         self._is_closed = False
         self._folder_lock = threading.Lock()
@@ -87,46 +87,24 @@ class BatchClient:
 
     # --- results --------------------------------------------------------------------------------------------
 
-    def take(self) -> TaskResult | None:
-        """The next result; waits for it. None at the end. Raises how the batch has failed."""
-        self._check_caller()
-        self._begun.wait(None)
-        for inbox in self.inboxes():
-            result: TaskResult | None = inbox.take()
-            if result is not None:
-                return result
-        self.end()
-        return None
-
     def inboxes(self) -> Iterator[ResultInbox]:
         """Where the results are, one after the other. The batch has begun; each is to be empty and over before the one
         after it."""
-        begun = self._begun.read()
+        begun = self.begun.read()
         if begun.get("done"):
             yield self._folder("earlier", without=begun["again"])
         yield self._live
         if self._live.has_left or begun.get("again"):
             yield self._folder("left")
 
-    def on_begun(self, callback: Callable[[], None]) -> None:
-        """Calls `callback` once, when it has begun or ended."""
-        self._begun.on_come(callback)
-
     def end(self) -> None:
         """Nothing follows. Raises how the batch has failed, if it has."""
         if self.failure is not None:
             raise self.failure.with_traceback(None)
 
-    def wait(self) -> BatchSummary:
-        """Waits for the end of its process."""
-        self._check_caller()
-        self._live.leave_all()
-        self.process.ended.wait(None)
-        return self.ended_summary()
-
     def begin_wait(self) -> None:
-        """The beginning of `wait`, which waits for nothing."""
-        self.check_owner()
+        """Leaves the results that come from now on to the folder: the program waits for the end."""
+        self.check_reader()
         self._live.leave_all()
 
     def ended_summary(self) -> BatchSummary:
@@ -142,7 +120,7 @@ class BatchClient:
             if (found := self._folders.get(which)) is None:
                 if self._is_closed:
                     raise ClosedError(CLOSED)
-                folder = str(self._begun.read()["folder"])
+                folder = str(self.begun.read()["folder"])
                 found = self._folders[which] = FolderResults(
                     self._given, self._program, folder, self._env, self._cwd, without=without
                 )
@@ -152,24 +130,17 @@ class BatchClient:
 
     def drain(self) -> None:
         if not self.process.is_foreign:
-            self._begun.on_come(self.process.drain)  # before that, a signal would end it like any program
+            self.begun.on_come(self.process.drain)  # before that, a signal would end it like any program
 
     def stop(self) -> None:
         if not self.process.is_foreign:
-            self._begun.on_come(self.process.stop)
+            self.begun.on_come(self.process.stop)
 
     def begin_close(self) -> None:
         """Stops it. Does not wait, and may be called from anywhere, but in a fork."""
         self._is_closed = True
         for process in self.processes():
             process.end(at_once=True)
-
-    def close(self) -> None:
-        """The same, and waits for the end."""
-        if not self.process.is_foreign:
-            self.begin_close()
-            for process in self.processes():
-                process.close()
 
     def processes(self) -> list[EngineProcess]:
         """The batch's, and those that read its folder."""
@@ -185,7 +156,8 @@ class BatchClient:
         if self.process.is_foreign:
             raise ClosedError(FOREIGN)
 
-    def _check_caller(self) -> None:
+    def check_reader(self) -> None:
+        """Raises `ClosedError` in a fork, and `BusyError` in the thread that brings the results."""
         self.check_owner()
         if self.process.is_own_thread:
             raise BusyError("results would never come in a callback of the batch: take them in another thread")
@@ -197,7 +169,7 @@ class BatchClient:
         elif self.summary is not None:
             how = self.summary.reason
         else:
-            how = "ended" if self.process.ended.is_come else "running" if self._begun.is_come else "starting"
+            how = "ended" if self.process.ended.is_come else "running" if self.begun.is_come else "starting"
         return f"pid={self.process.pid} {how}"
 
     # --- in the thread of the pipes ---------------------------------------------------------------------------
@@ -219,8 +191,8 @@ class BatchClient:
                 tell(_print, text)
             self._early = []
             again = frozenset(map(str, members.get("again", ())))
-            self._begun.give({"folder": str(members["folder"]), "done": int(members["done"]), "again": again})
-        elif not self._begun.is_come:
+            self.begun.give({"folder": str(members["folder"]), "done": int(members["done"]), "again": again})
+        elif not self.begun.is_come:
             raise ProtocolError(f"not a batch: its first line is {line[:200]!r}")
         elif kind == "task_end":
             if members["final"]:
@@ -235,7 +207,7 @@ class BatchClient:
     def _on_stderr_line(self, line: str) -> None:
         if self._on_stderr is not None:
             tell(self._on_stderr, line)
-        elif self._begun.is_come:
+        elif self.begun.is_come:
             tell(_print, line)
         else:  # they are in the exception if it does not begin
             self._early = [*self._early, line][-STDERR_LINES:]
@@ -248,7 +220,7 @@ class BatchClient:
         if self.failure is None and (self.summary is None or self.summary.reason == "failed"):
             died = BatchError(why.exit_status, why.stderr) if isinstance(why, RuntimeDied) else why
             self.failure = ClosedError(CLOSED) if self._is_closed else died
-        self._begun.give(error=self.failure or ProtocolError("the batch has ended before it began"))
+        self.begun.give(error=self.failure or ProtocolError("the batch has ended before it began"))
         self._live.finish()
 
 

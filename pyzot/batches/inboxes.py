@@ -62,11 +62,6 @@ class ResultInbox(Inbox):
         for callback in callbacks:
             callback()
 
-    @property
-    def is_drained(self) -> bool:
-        """Nothing waits, and nothing comes."""
-        return self.is_over and not self._waiting  # in this order: nothing is added once it is over
-
     def _next(self) -> TaskResult:
         result: TaskResult
         result, size = self._waiting.popleft()

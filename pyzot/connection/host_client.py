@@ -98,11 +98,6 @@ class HostClient:
         self._channel.start()
         self._write(type="info", id="info")
 
-    @property
-    def is_own_thread(self) -> bool:
-        """Whether the caller runs in the thread of the connection."""
-        return self._channel.is_own_thread
-
     def __repr__(self) -> str:
         """The middle of the `repr` of a host."""
         how = "open" if self._end is None else "closed" if isinstance(self._end, ClosedError) else "ended"
@@ -113,6 +108,12 @@ class HostClient:
         """Raises `ClosedError` in a fork of the process that has connected."""
         if os.getpid() != self._owner:
             raise ClosedError("this host was connected to by the process that this one was forked from")
+
+    def check_reader(self) -> None:
+        """Raises `ClosedError` in a fork, and `BusyError` in the thread that brings what is watched."""
+        self.check_owner()
+        if self._channel.is_own_thread:
+            raise BusyError("nothing would ever come in a callback of the host: read it in another thread")
 
     # --- requests -------------------------------------------------------------------------------------------
 

@@ -63,6 +63,11 @@ class Inbox:
         callback()
 
     @property
+    def is_drained(self) -> bool:
+        """Nothing waits, and nothing comes."""
+        return self.is_over and not self._waiting  # in this order: nothing is added once it is over
+
+    @property
     def _is_ready(self) -> bool:
         return bool(self._waiting or self.is_over or self._failure)
 

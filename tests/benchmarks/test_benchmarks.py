@@ -105,3 +105,15 @@ def test_two_checkouts_are_compared_by_turns(tmp_path: Path):
     ]
     assert all(cell > 0 for row in rows for cell in row[1:] if "CPU" not in row[0])
     assert marked(mark) == []
+
+
+@pytest.mark.slow
+def test_journeys_are_counted_in_a_checkout():
+    mark = uuid.uuid4().hex
+    argv = [sys.executable, "-m", "benchmarks.journeys", str(ROOT), "--files", "--quick"]
+    done = subprocess.run(argv, cwd=ROOT, env={**os.environ, MARK: mark}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "a tool call: " in done.stdout
+    assert "agent/run/turn/tool_calls.py" in done.stdout
+    assert "agent/batch/attempts.py" in done.stdout
+    assert marked(mark) == []

@@ -1,6 +1,8 @@
-"""The copies of the SDKs inside of examples: `python -m tests.examples.vendored` makes them anew.
+"""The copies of the SDKs inside of examples: an installed extension is its folder and nothing else, so what it imports
+has to be in there.
 
-An installed extension is its folder and nothing else, so what it imports has to be in there.
+`make setup` makes that of the Python SDK, and `python -m tests.examples.vendored` that of the TypeScript SDK, which is
+committed.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ def test_a_callback_that_ends_its_thread_or_cannot_be_shown_stops_nothing(fake, 
 
 @pytest.mark.parametrize("is_async", [False, True])
 def test_close_does_not_wait_for_a_callback_that_never_returns(fake, fake_async, monkeypatch, is_async):
-    monkeypatch.setattr("pyzot.async_runtime.STUCK_S", 0.2)
+    monkeypatch.setattr("pyzot.connection.async_waits.STUCK_S", 0.2)
     monkeypatch.setattr("pyzot.connection.engine_process.STUCK_S", 0.2)
     called, release = threading.Event(), threading.Event()
 

@@ -226,7 +226,7 @@ def test_after_close_what_is_in_the_folder_is_not_read(fake):
     assert next(batch).id == "1"
     batch.close()
     other = fake("ok", "hang")
-    wait_until(lambda: other._client._begun.is_come)
+    wait_until(lambda: other._client.begun.is_come)
     other.close()
     with pytest.raises(ClosedError, match="the batch is closed"):
         next(other)
@@ -237,7 +237,7 @@ def test_a_batch_that_does_not_end_is_killed(fake, monkeypatch):
     monkeypatch.setattr(process, "KILL_RUNS_S", 0.1)
     monkeypatch.setattr(process, "EXIT_S", 0.1)
     batch = fake("ok", behaviour="never_ends")
-    wait_until(lambda: batch._client._begun.is_come)
+    wait_until(lambda: batch._client.begun.is_come)
     batch.close()
     assert is_gone(batch.pid)
     with pytest.raises(ClosedError):
