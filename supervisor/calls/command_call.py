@@ -30,11 +30,12 @@ class CommandInFlight(InFlight):
         super().__init__(loop)
 
         def ended(pending: Pending) -> None:
-            answer = read_answer(pending, frames.CommandResponse, "command", worker.account)
+            answer = read_answer(pending, frames.CommandResponse, "command", worker.requests.account)
             done(_open_panel(answer, owned, worker, panels))
 
         worker = owned.owner.least_busy()
-        self._await(worker, worker.invoke(owned.command.name, args), worker.timeouts.command, ended)
+        requests = worker.requests
+        self._await(requests, requests.invoke(owned.command.name, args), requests.timeouts.command, ended)
 
 
 def _open_panel(answer: CommandAnswer, owned: OwnedCommand, worker: Worker, panels: Panels) -> CommandAnswer:

@@ -39,7 +39,7 @@ class EventSender:
             for worker in extension.workers:
                 if worker.state.is_up and not worker.knows_session:
                     worker.knows_session = True
-                    worker.tell(frames.Event("session_start"))
+                    worker.requests.tell(frames.Event("session_start"))
 
     def end_session(self, reason: SessionEnd | None = None) -> None:
         """Sends `session_end` if the session has begun."""

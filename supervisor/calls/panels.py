@@ -170,7 +170,7 @@ class Panels:
         self._close(self._panels[extension, panel_id])
 
     def _pass_on(self, extension: str, change: PanelChange) -> None:
-        self._panels[extension, change.panel_id].worker.tell_panel(change)
+        self._panels[extension, change.panel_id].worker.requests.tell_panel(change)
 
 
 def _draw(panel: OpenPanel, content: frames.Panel | frames.PanelRender) -> None:

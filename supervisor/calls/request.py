@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
+from supervisor.extension.connection.deadline import Deadline
 from supervisor.loop.future import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervisor.accounting.account import Account
-    from supervisor.extension.worker import Worker
+    from supervisor.extension.connection.pending_requests import PendingRequests
     from supervisor.loop.future import Pending
-    from supervisor.loop.loop import Loop, Timer
+    from supervisor.loop.loop import Loop
 
 
 Frame = TypeVar("Frame")
@@ -38,52 +39,23 @@ def read_answer(pending: Pending, kind: type[Frame], what: str, account: Account
     return Answer(pending.value)
 
 
-TIMES_AT_MOST = 10
-"""A call that goes on reporting progress may take this many times its time."""
-
-
-def end_after_progress(progressed_at: float, asked_at: float, timeout_s: float) -> float:
-    """When a request has run out of time whose last report of progress came at `progressed_at`."""
-    return min(progressed_at + timeout_s, asked_at + TIMES_AT_MOST * timeout_s)
-
-
 class InFlight:
     """A pending request. Its callback is called exactly once, in a later pass of the loop than the pass that began or
     cancelled the request."""
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
-        self._awaited: dict[int, tuple[Worker, Pending, Timer]] = {}
+        self._awaited: list[Deadline] = []
         self._cancelled: str | None = None
 
     def cancel(self, reason: str) -> None:
         """Ends the request early, if it has not ended: the callback then gets a failure with this reason."""
         self._cancelled = reason
-        for worker, pending, _ in list(self._awaited.values()):
-            worker.cancel(pending, reason)
+        for each in self._awaited:
+            each.cancel(reason)
 
-    def _await(self, worker: Worker, pending: Pending, timeout_s: float, then: Callable[[Pending], None]) -> None:
-        """Calls `then` in a later pass, when the worker has answered, has failed to, or the timeout has passed."""
-        timer = self._loop.call_later(timeout_s, lambda: self._late(worker, pending, timeout_s))
-        self._awaited[id(pending)] = worker, pending, timer
-
-        def done() -> None:
-            self._awaited.pop(id(pending))[2].cancel()
-            if pending.failure is not None and pending.failure not in (Failure.CANCELLED, Failure.TIMEOUT):
-                worker.account.errors += 1
-            self._loop.call_later(0, lambda: then(pending))
-
-        if pending.done:
-            done()
-        else:
-            pending.on_done = done
-
-    def _late(self, worker: Worker, pending: Pending, timeout_s: float) -> None:
-        """Expires a request whose time is over, unless a report of progress has started it anew."""
-        if (progressed_at := pending.progressed_at) is not None:
-            ends_at = end_after_progress(progressed_at, pending.asked_at, timeout_s)
-            if self._loop.clock() < ends_at:
-                again = self._loop.call_at(ends_at, lambda: self._late(worker, pending, timeout_s))
-                self._awaited[id(pending)] = worker, pending, again
-                return
-        worker.expire(pending, timeout_s)
+    def _await(
+        self, requests: PendingRequests, pending: Pending, timeout_s: float, then: Callable[[Pending], None]
+    ) -> None:
+        """Calls `then` in a later pass, when the request is answered, has failed, or the timeout has passed."""
+        self._awaited.append(Deadline(self._loop, requests, pending, timeout_s, then))

@@ -26,7 +26,7 @@ class RoundTrip:
             if (
                 worker.state.is_up
                 and worker.can_ping
-                and (trip := worker.round_trips.begin(partial(self._back, worker)))
+                and (trip := worker.channel.round_trips.begin(partial(self._back, worker)))
             ):
                 self._left[worker] = trip
         self._timer = loop.call_later(within_s if self._left else 0.0, self._over)
@@ -39,6 +39,6 @@ class RoundTrip:
 
     def _over(self) -> None:
         for worker, trip in self._left.items():
-            worker.round_trips.cancel(trip)
+            worker.channel.round_trips.cancel(trip)
         self._left.clear()
         self._done()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -103,19 +104,20 @@ class ToolCallInFlight(InFlight):
             self._call(self._owned.owner.least_busy(), may_retry=True)
 
     def _fail(self, failure: Failure, reason: str) -> None:
-        self._loop.call_later(0, lambda: self._done(Answer(None, failure, reason)))
+        self._loop.call_later(0, partial(self._done, Answer(None, failure, reason)))
 
     def _call(self, worker: Worker, *, may_retry: bool) -> None:
-        def ended(pending: Pending) -> None:
-            other = second_worker(self._owned, worker, pending) if may_retry else None
-            if self._cancelled is not None and other is not None:
-                self._done(Answer(None, Failure.CANCELLED, self._cancelled))
-            elif other is not None:
-                self._call(other, may_retry=False)
-            else:
-                self._done(_reported(self._owned, pending))
-
-        patience_s = self._owned.patience_s
-        pending = worker.call(self._owned.tool.name, self._args, patience_s, self._tool_id)
+        requests, patience_s = worker.requests, self._owned.patience_s
+        pending = requests.call(self._owned.tool.name, self._args, patience_s, self._tool_id)
         pending.on_progress = self._on_progress
-        self._await(worker, pending, patience_s, ended)
+        self._await(requests, pending, patience_s, partial(self._ended, worker, may_retry))
+
+    def _ended(self, worker: Worker, may_retry: bool, pending: Pending) -> None:
+        """Hands on the answer of this worker, or calls the tool once more in another one."""
+        other = second_worker(self._owned, worker, pending) if may_retry else None
+        if other is None:
+            self._done(_reported(self._owned, pending))
+        elif self._cancelled is not None:
+            self._done(Answer(None, Failure.CANCELLED, self._cancelled))
+        else:
+            self._call(other, may_retry=False)

@@ -67,9 +67,9 @@ class VerdictRequests:
         if len(rounds) == 1 and len(rounds[0]) == 1 and judgement is UNTOUCHED:
             # Most events have one guard, which allows: then there is nothing to fold.
             guard = rounds[0][0]
-            worker = guard.lead
-            pending = worker.ask(event)
-            worker.wait(pending, worker.timeouts.intercept)
+            requests = guard.lead.requests
+            pending = requests.ask(event)
+            requests.wait(pending, requests.timeouts.intercept)
             if verdict_of(name, pending) is ALLOW and len(guards.cancellations) == before:
                 return judgement
             chain = GuardChain(event, rounds)
@@ -85,20 +85,22 @@ class VerdictRequests:
 
     def _ask(self, guard: Extension, event: frames.Event) -> Pending:
         """Asks one guard, and waits."""
-        worker = guard.lead
-        pending = worker.ask(event)
-        worker.wait(pending, worker.timeouts.intercept)
+        requests = guard.lead.requests
+        pending = requests.ask(event)
+        requests.wait(pending, requests.timeouts.intercept)
         return pending
 
     def _ask_all(self, chain: Chain, asked: Sequence[Extension], event: frames.Event, before: int) -> None:
         """Asks the guards of a round at the same time, and waits as long as their verdicts can count."""
-        for guard, worker, pending in [(guard, guard.lead, guard.lead.ask(event)) for guard in asked]:
-            timeout_s = worker.timeouts.intercept
+        open_requests = [guard.lead.requests for guard in asked]
+        pendings = [requests.ask(event) for requests in open_requests]
+        for guard, requests, pending in zip(asked, open_requests, pendings, strict=True):
+            timeout_s = requests.timeouts.intercept
             if chain.asked is asked:
-                worker.wait(pending, timeout_s)
+                requests.wait(pending, timeout_s)
                 self._take(chain, guard, pending, before)
             elif not pending.done:  # the round has ended without this answer, whose deadline stays
-                expire = partial(worker.expire, pending, timeout_s)
+                expire = partial(requests.expire, pending, timeout_s)
                 pending.on_done = self._loop.call_at(pending.asked_at + timeout_s, expire).cancel
 
     def _take(self, chain: Chain, guard: Extension, pending: Pending, before: int) -> None:
@@ -168,9 +170,9 @@ class VerdictInFlight(InFlight):
             self._done(chain.judgement)
             return
         for guard in chain.asked:
-            worker = guard.lead
+            requests = guard.lead.requests
             then = partial(self._answered, chain, chain.asked, guard)
-            self._await(worker, worker.ask(chain.event), worker.timeouts.intercept, then)
+            self._await(requests, requests.ask(chain.event), requests.timeouts.intercept, then)
 
     def _answered(self, chain: Chain, asked: Sequence[Extension], guard: Extension, pending: Pending) -> None:
         if chain.asked is not asked:

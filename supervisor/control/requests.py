@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from supervisor.control.session import OpenRequest
 from supervisor.control.status import status_of
-from supervisor.extension.connection.program_worker import OnlyItsProgramError
+from supervisor.extension.program_worker import OnlyItsProgramError
 from supervisor.loop.timestamp import Timestamp
 from wire import control, frames
 from wire.dialects.base import EVENTS, HOOK_POINTS

@@ -14,8 +14,6 @@ from msgspec.structs import replace
 from supervisor.accounting.limits import LOG_MB
 from supervisor.discovery import data_dir
 from supervisor.discovery.environment import session_environment
-from supervisor.extension.connection.process_worker import ProcessWorker
-from supervisor.extension.connection.program_worker import ProgramWorker
 from supervisor.extension.exit_message import exit_message
 from supervisor.extension.lifecycle import (
     BEST_FIRST,
@@ -27,6 +25,8 @@ from supervisor.extension.lifecycle import (
 )
 from supervisor.extension.log import ExtensionLog
 from supervisor.extension.notices import NOTICE_LENGTH, Notices
+from supervisor.extension.process_worker import ProcessWorker
+from supervisor.extension.program_worker import ProgramWorker
 from supervisor.extension.restart import Cause, Decision, RestartIn, StayDown, WorkerEnding, decide
 from supervisor.extension.slot import WorkerSlot
 from supervisor.extension.stalls import Heartbeat, StallHandler

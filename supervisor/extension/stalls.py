@@ -38,7 +38,7 @@ class StallHandler:
 
     def timed_out(self, worker: Worker) -> None:
         """Called when a request to this worker has timed out. Ends the worker after `stall_after` timeouts in a row."""
-        row = worker.timeouts_in_row
+        row = worker.requests.timeouts_in_row
         if row >= self._manifest.stall_after:
             self.end(worker, f"{row} request{'s' * (row > 1)} in a row without an answer in time")
 
@@ -72,7 +72,7 @@ class StallHandler:
 def evidence(worker: Worker) -> Iterator[str]:
     """Yields lines for the log: the pending requests, the size and CPU time of the process, and the kernel's data about
     each thread."""
-    ids = list(worker.pending)
+    ids = list(worker.requests.pending)
     if ids:
         more = f" and {len(ids) - IDS_SHOWN} more" if len(ids) > IDS_SHOWN else ""
         yield f"pending: {', '.join(ids[:IDS_SHOWN])}{more}"
@@ -93,7 +93,7 @@ class Heartbeat:
         self._on_stall = on_stall
         self._sent = 0
         self._answered = 0
-        worker.on_pong = self._on_pong
+        worker.channel.on_pong = self._on_pong
         self._ping()
 
     def _ping(self) -> None:
@@ -102,7 +102,7 @@ class Heartbeat:
         if self._answered != self._sent:
             self._on_stall(self._worker, f"no pong within {self._interval_s:g} s of a ping")
             return
-        if self._worker.ping(f"ping-{self._sent + 1}"):
+        if self._worker.requests.ping(f"ping-{self._sent + 1}"):
             self._sent += 1
         self._worker.restart_timer(self._loop.clock() + self._interval_s, self._ping)
 

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from supervisor.discovery.found import Scope
-from supervisor.extension.connection.program_worker import ONLY_ITS_PROGRAM
+from supervisor.extension.program_worker import ONLY_ITS_PROGRAM
 from wire.manifest import Manifest, ManifestError
 
 if TYPE_CHECKING:

@@ -52,7 +52,7 @@ def test_requests_in_flight_are_answered_in_any_order(host: Host, in_flight: Req
     assert got["command"].frame.display == "two"
     assert (got["verdict"].blocked_by, got["verdict"].reason) == ("late", "read")
     assert host.cost("late").calls == 3
-    assert host.extension("late").lead.pending == {}
+    assert host.extension("late").lead.requests.pending == {}
 
 
 def test_a_thousand_requests_in_flight_are_all_answered(host: Host, in_flight: RequestsInFlight):
@@ -144,7 +144,7 @@ def test_each_request_has_its_own_deadline(host: Host, in_flight: RequestsInFlig
     assert got["verdict"].missing[0].reason == "no answer within 0.2 s"
     cost = host.cost("mute")
     assert (cost.timeouts, cost.errors) == (3, 0)
-    assert host.extension("mute").lead.pending == {}
+    assert host.extension("mute").lead.requests.pending == {}
 
 
 def test_all_requests_fail_at_once_when_their_worker_dies(host: Host, in_flight: RequestsInFlight):
@@ -254,7 +254,7 @@ def test_all_requests_can_be_cancelled_together(host: Host, in_flight: RequestsI
     host.start()
     in_flight.call("call", "hang")
     in_flight.verdict("verdict")
-    host.until(lambda: len(host.extension("never_answers").lead.pending) == 2)
+    host.until(lambda: len(host.extension("never_answers").lead.requests.pending) == 2)
     host.supervisor.cancel_pending("interrupted")
     got = in_flight.until_all()
     assert (got["call"].failure, got["call"].reason) == (Failure.CANCELLED, "interrupted")
@@ -266,7 +266,7 @@ def test_a_stop_of_the_host_ends_all_requests(host: Host, in_flight: RequestsInF
     host.start()
     in_flight.call("call", "hang")
     in_flight.verdict("verdict")
-    host.until(lambda: len(host.extension("never_answers").lead.pending) == 2)
+    host.until(lambda: len(host.extension("never_answers").lead.requests.pending) == 2)
     host.stop()
     got = in_flight.until_all()
     assert got["call"].failure is Failure.DIED

@@ -70,7 +70,7 @@ class FakeLoop:
 
 @dataclass
 class FakeExtension:
-    """Extension and worker in one. Its answer depends on the text that it is asked about."""
+    """Extension, worker and its requests in one. Its answer depends on the text that it is asked about."""
 
     name: str
     answers: tuple[Answer, ...]
@@ -84,7 +84,7 @@ class FakeExtension:
     was_ready = is_settled = True
 
     def __post_init__(self) -> None:
-        self.lead = self
+        self.lead = self.requests = self
         self.notices = SimpleNamespace(tell=lambda *_: None)
 
     def answer_to(self, event: Event) -> Answer:

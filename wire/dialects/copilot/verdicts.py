@@ -22,8 +22,7 @@ from msgspec.structs import replace
 
 from wire import frames
 from wire.dialects.base import Remarked, Warned
-from wire.dialects.copilot.hook_outputs import FIELDS, WITHOUT_EFFECT, OutputError, read_output
-from wire.dialects.copilot.hooks import handler_of, question
+from wire.dialects.copilot.hooks import FIELDS, WITHOUT_EFFECT, OutputError, handler_of, question, read_output
 from wire.dialects.copilot.permissions import ASKED, hook_request, permission_request, read_permission, undecided
 from wire.dialects.copilot.requests import Kind, Request
 from wire.dialects.copilot.tool_results import error_message
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from wire.dialects.base import HostInfo, Message, Received
-    from wire.dialects.copilot.hook_outputs import Output
+    from wire.dialects.copilot.hooks import Output
     from wire.dialects.copilot.joining import Joined
     from wire.dialects.copilot.requests import Requests
     from wire.dialects.jsonrpc import Incoming

@@ -15,7 +15,7 @@ from tests.support.any_json import json_values
 from tests.support.copilot_verdicts import Talk, dumped, tool_call, tool_result
 from wire import frames
 from wire.dialects.base import Remarked, Warned
-from wire.dialects.copilot.hook_outputs import FIELDS, OutputError, read_output
+from wire.dialects.copilot.hooks import FIELDS, OutputError, read_output
 from wire.dialects.verdict import ALLOW, GuardAnswer, Verdict, VerdictKind
 
 PROMPT = frames.Event("user_prompt", text="hi")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.copilot_talk import Talk, dumped, opened
 from wire import frames
-from wire.dialects.copilot.hook_outputs import THROWN
+from wire.dialects.copilot.hooks import THROWN
 from wire.dialects.copilot.session import PERMISSION_ANSWER
 from wire.dialects.long_lines import LIMITS, SHORT, STRINGS_LIMIT
 from wire.dialects.verdict import GuardAnswer, VerdictKind

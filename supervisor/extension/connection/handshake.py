@@ -11,7 +11,6 @@ from enum import Enum
 IDLE_IS_READY_S = 0.25
 """Seconds without a frame, after the hello, that count as `ready`."""
 NO_NAME = "its hello has no name"
-JUNK = "writes lines that are not messages to its stdout; they are skipped and counted"
 MUTE = "closed its stdout and can say nothing any more"
 
 

@@ -1,4 +1,4 @@
-"""Requests and events to one worker. A request has a deadline and can be cancelled.
+"""Requests and events to one worker. A request has a deadline (see `deadline`) and can be cancelled.
 
 Each request ends exactly once: with an answer, or with a failure and its reason. Frames to the worker are queued up to
 a limit; sending never waits. This is the hot path of the host.
@@ -6,7 +6,7 @@ a limit; sending never waits. This is the hot path of the host.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from supervisor.loop.future import Failure, Pending
 from supervisor.loop.rate_limit import TokenBucket
@@ -17,12 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervisor.accounting.account import Account
-    from supervisor.extension.lifecycle import State
-    from supervisor.extension.notices import Notices
     from supervisor.loop.link import Link
     from supervisor.loop.loop import Loop
     from supervisor.loop.pipes import PipeReader, PipeWriter
-    from supervisor.process.child import Child
     from wire import frames
     from wire.dialects.base import PanelChange, Session
     from wire.dialects.verdict import GuardAnswer
@@ -36,47 +33,34 @@ POSSIBLE_ANSWERS = frozenset({None, "tool_result", "event_intercept_response", "
 """The types of bad frames that may have been answers; None stands for an unreadable type."""
 
 
+class Complaints(Protocol):
+    """Takes what is wrong with an extension, see `supervisor.extension.notices.Notices`."""
+
+    def warn(self, key: str, message: str) -> None: ...
+    def has_warned(self, key: str) -> bool: ...
+    def remark(self, text: str) -> None: ...
+
+
 class PendingRequests:
     """The requests to one worker that wait for an answer. Each ends exactly once: answered, or failed with a reason."""
 
-    # An object with more than 30 attributes is slower to read without slots: 2 % of a call.
     __slots__ = (
-        "_accepts_cancel",
-        "_clock",
-        "_loop",
-        "_notices",
-        "_on_timeout",
-        "_progress_gate",
-        "_session",
-        "account",
-        "child",
-        "failure",
-        "is_extended_by_progress",
-        "pending",
-        "state",
-        "stdin",
-        "stdout",
-        "timeouts",
-        "timeouts_in_row",
-    )
-
-    state: State
-    """Set and changed by `Worker`."""
+        "_clock", "_complaints", "_loop", "_on_timeout", "_progress_gate", "_session", "accepts_cancel", "account",
+        "is_extended_by_progress", "pending", "refusal", "stdin", "stdout", "timeouts", "timeouts_in_row",
+    )  # fmt: skip
 
     def __init__(
         self,
         loop: Loop,
         session: Session,
         account: Account,
-        notices: Notices,
         timeouts: Timeouts,
+        complaints: Complaints,
         on_timeout: Callable[[], None],
     ) -> None:
         """`on_timeout` is called when a request has got no answer in time."""
-        self.failure = ""
-        """The reason with which requests fail while the worker is not up."""
-        self.child: Child | None = None
-        """Its process; None before the start, and for a worker that has none."""
+        self.refusal = "it is not started"
+        """Why requests fail at once; empty while the worker is up. The worker sets it."""
         self.stdin: PipeWriter | Link | None = None
         """Takes the frames to the worker; None before the start."""
         self.stdout: PipeReader | Link | None = None
@@ -87,11 +71,12 @@ class PendingRequests:
         self.timeouts_in_row = 0
         self.is_extended_by_progress = False
         """Whether each progress report of a call starts its time anew."""
-        self._accepts_cancel = False
+        self.accepts_cancel = False
+        """Whether the worker wants to be told of calls that nobody waits for any longer."""
         self._loop = loop
         self._clock = loop.clock
         self._session = session
-        self._notices = notices
+        self._complaints = complaints
         self._on_timeout = on_timeout
         self._progress_gate = TokenBucket(loop.clock(), PROGRESS_BURST, PROGRESS_PER_SECOND)
 
@@ -135,9 +120,9 @@ class PendingRequests:
 
     def _request(self, call_id: str, frame: bytes, patience_s: float) -> Pending:
         pending = Pending(self._clock())
-        if not self.state.is_up:
+        if self.refusal:
             self._session.cancel(call_id, "")
-            pending.fail(Failure.DIED, self.failure or f"it is {self.state.value}")
+            pending.fail(Failure.DIED, self.refusal)
             return pending
         stdin = self.stdin
         assert stdin is not None
@@ -191,10 +176,10 @@ class PendingRequests:
 
     # --- answers ------------------------------------------------------------------------------------------
 
-    def _on_answer(self, frame: GuardAnswer | frames.ToolResult | frames.CommandResponse) -> None:
+    def answered(self, frame: GuardAnswer | frames.ToolResult | frames.CommandResponse) -> None:
         pending = self.pending.pop(frame.id, None)
         if pending is None:
-            self._notices.remark(
+            self._complaints.remark(
                 f"an answer to {frame.id[:80]!r}, which nobody waits for (late, repeated or unknown); ignored"
             )
             return
@@ -205,7 +190,7 @@ class PendingRequests:
         if pending.on_done is not None:
             pending.on_done()
 
-    def _on_progress(self, frame: frames.ToolProgress) -> None:
+    def progressed(self, frame: frames.ToolProgress) -> None:
         pending = self.pending.get(frame.id)
         if pending is not None and self.is_extended_by_progress:
             pending.progressed_at = self._loop.pass_time
@@ -216,7 +201,7 @@ class PendingRequests:
         else:
             self.account.notes_dropped += 1
 
-    def _fail_for_bad_frame(self, frame: frames.Malformed) -> bool:
+    def fail_for_bad_frame(self, frame: frames.Malformed) -> bool:
         """Fails the request that a bad frame was meant to answer. Returns False if there is no such request. A frame
         without a readable id counts as the answer if its type allows that and exactly one request is pending."""
         key = frame.id
@@ -225,7 +210,7 @@ class PendingRequests:
         pending = None if key is None else self.pending.pop(key, None)
         if pending is None:
             return False
-        self._notices.remark(frame.reason)
+        self._complaints.remark(frame.reason)
         pending.fail(Failure.BAD_ANSWER, frame.reason)
         return True
 
@@ -239,7 +224,7 @@ class PendingRequests:
         """Cancels all pending requests. Late answers are ignored."""
         for call_id, pending in self.pending.items():
             self._send_cancel(call_id, pending, reason)
-        self._fail_pending(Failure.CANCELLED, reason)
+        self.fail_pending(Failure.CANCELLED, reason)
 
     def cancel(self, pending: Pending, reason: str) -> None:
         """Cancels one request."""
@@ -250,12 +235,13 @@ class PendingRequests:
                 return
 
     def _send_cancel(self, call_id: str, pending: Pending, reason: str) -> None:
-        if pending.what is None or not self._accepts_cancel or not self.state.is_up:
+        if pending.what is None or not self.accepts_cancel or self.refusal:
             return
         if frame := self._session.cancel(call_id, reason):
             self.write(frame)
 
-    def _fail_pending(self, failure: Failure, reason: str) -> None:
+    def fail_pending(self, failure: Failure, reason: str) -> None:
+        """Fails all pending requests."""
         failed = list(self.pending.values())
         self.pending.clear()
         for pending in failed:
@@ -277,8 +263,8 @@ class PendingRequests:
         self._tell(self._session.panel(change))
 
     def _warn_of_dropped_events(self) -> None:
-        if self.state.is_up and self.stdin is not None:
-            self._notices.warn("events", f"does not read {self.stdin.name}; events for it are dropped and counted")
+        if not self.refusal and self.stdin is not None:
+            self._complaints.warn("events", f"does not read {self.stdin.name}; events for it are dropped and counted")
 
     def ping(self, ping_id: str) -> bool:
         """Sends a ping. Returns False if the process cannot be expected to answer one now."""

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from supervisor.control.status import status_of
 from supervisor.discovery.discover import Discovery
 from supervisor.discovery.found import Found, Scope
-from supervisor.extension.connection.program_worker import OnlyItsProgramError
 from supervisor.extension.lifecycle import State
+from supervisor.extension.program_worker import OnlyItsProgramError
 from supervisor.loop.link import LINK_LIMIT, Link
 from supervisor.process.stop_policy import Patience
 from supervisor.reload.reloader import Reloader

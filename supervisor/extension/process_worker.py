@@ -9,11 +9,10 @@ import signal
 from typing import TYPE_CHECKING
 
 from supervisor.accounting.rates import TreeUse
-from supervisor.extension.handshake import MUTE
+from supervisor.extension.connection.handshake import MUTE
 from supervisor.extension.lifecycle import State, Trigger
 from supervisor.extension.restart import Cause
 from supervisor.extension.worker import Worker
-from supervisor.loop.future import Failure
 from supervisor.process.child import EXIT_FOLLOWS_S, Child, SpawnError
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class ProcessWorker(Worker):
                 argv(),
                 cwd=self._runs_in,
                 env=env,
-                on_stdout=self._on_stdout,
+                on_stdout=self.channel.receive,
                 on_stderr=self._on_stderr,
                 on_exit=self._on_exit,
                 on_mute=self._on_mute,
@@ -67,8 +66,8 @@ class ProcessWorker(Worker):
         except SpawnError as error:
             self.give_up(str(error), Cause.REFUSED if error.may_pass else Cause.UNSTARTABLE)
             return False
-        self.stdin, self.stdout = self.child.stdin, self.child.stdout
-        self._begin(hello_s)
+        assert self.child.stdin is not None
+        self._connect(self.child.stdin, self.child.stdout, hello_s)
         return True
 
     def _on_stderr(self, data: bytes) -> None:
@@ -92,19 +91,21 @@ class ProcessWorker(Worker):
     def _on_exit(self, status: ExitStatus) -> None:
         self._owner.log.add(f"ended: {status}")
         self._owner.collected(self)
-        self.account.exited(str(status), cpu_s=status.cpu_s, rss_peak=status.rss_peak, seen_cpu_s=self.usage.spent_s)
+        self._owner.account.exited(
+            str(status), cpu_s=status.cpu_s, rss_peak=status.rss_peak, seen_cpu_s=self.usage.spent_s
+        )
         self.usage = TreeUse()
         self.restart_timer(None)
         if self.state not in (State.SPAWNED, State.GREETED, State.READY):
             self._move(Trigger.GONE)
-            self._let_go()
-            self._fail_pending(Failure.DIED, f"it was stopped ({status})")
+            self.channel.end(f"it was stopped ({status})")
             self._owner.stopped(self)
             return
         if status.code == -signal.SIGKILL and (breach := self._owner.memory_breach(self)) is not None:
             self._end(breach, breach, Trigger.GONE, Cause.OVER_LIMIT, status.code)
             return
-        busy = f" with {len(self.pending)} call{'s' * (len(self.pending) > 1)} pending" if self.pending else ""
+        calls = len(self.requests.pending)
+        busy = f" with {calls} call{'s' * (calls > 1)} pending" if calls else ""
         early = self.state is State.SPAWNED
         reason = f"it exited before its hello ({status})" if early else f"it ended ({status})"
         self._end(reason, reason + busy, Trigger.GONE, Cause.EXIT, status.code)

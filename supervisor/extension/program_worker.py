@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from supervisor.extension.lifecycle import Trigger
 from supervisor.extension.worker import Worker
-from supervisor.loop.future import Failure
 
 if TYPE_CHECKING:
     import signal
@@ -52,7 +51,7 @@ class ProgramWorker(Worker):
     @property
     def is_running(self) -> bool:
         """Whether its frames are taken."""
-        return self.stdin is not None and self.stdin.is_open
+        return self.requests.stdin is not None and self.requests.stdin.is_open
 
     def start(
         self,
@@ -61,11 +60,11 @@ class ProgramWorker(Worker):
         hello_s: float,
     ) -> bool:
         """Takes the frames of the link from now on."""
-        link = self.stdin = self.stdout = self._link
-        link.on_frames = self._on_stdout
-        link.on_oversize = self._on_oversize
+        link = self._link
+        link.on_frames = self.channel.receive
+        link.on_oversize = self.channel.receive_oversize
         link.on_lost = self.leave
-        self._begin(hello_s)
+        self._connect(link, link, hello_s)
         return True
 
     def leave(self, reason: str) -> None:
@@ -74,13 +73,11 @@ class ProgramWorker(Worker):
             return
         self._link.close(reason)
         self.restart_timer(None)
-        self._stop_session_timer()
         self.failure = reason
         self._move(Trigger.STOP)
         self._move(Trigger.GONE)
         self._owner.log.add(f"ended: {reason}")
-        self._let_go()
-        self._fail_pending(Failure.DIED, reason)
+        self.channel.end(reason)
         self._owner.stopped(self)
 
     def dismiss(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.extension.handshake import IDLE_IS_READY_S, Readiness, readiness
+from supervisor.extension.connection.handshake import IDLE_IS_READY_S, Readiness, readiness
 
 TIMES = st.floats(0, 1e6, allow_subnormal=False)
 
