@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from benchmarks.cast import Schedule
     from benchmarks.hosts import Blocking
     from benchmarks.ledger import Ledger
-    from supervisor.calls.judgement import Judgement
+    from supervisor.calls.guard_chain import Judgement
     from supervisor.calls.request import InFlight
     from supervisor.calls.tool_call import ToolAnswer
     from supervisor.extension.extension import Extension

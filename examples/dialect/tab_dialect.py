@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from wire import frames
-from wire.dialects.base import Dialect, NoHostCalls, Remarked, UnsendableError, Unusable
-from wire.dialects.verdict import ALLOW, GuardAnswer, Verdict, VerdictKind
+from wire.dialects.base import Dialect, GuardAnswer, NoHostCalls, Remarked, UnsendableError, Unusable
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
 from wire.framing import LineSplitter
 from wire.lenient_json import UNREADABLE
 

@@ -11,8 +11,8 @@ from msgspec import Raw
 
 from examples.dialect.tab_dialect import DIALECT, LINE_LIMIT, RESULT_LIMIT
 from wire import frames
-from wire.dialects.base import HostInfo, Remarked, Setup, UnsendableError, Unusable
-from wire.dialects.verdict import ALLOW, GuardAnswer, Verdict, VerdictKind
+from wire.dialects.base import GuardAnswer, HostInfo, Remarked, Setup, UnsendableError, Unusable
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
 
 
 @pytest.fixture

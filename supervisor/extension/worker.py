@@ -18,8 +18,7 @@ from supervisor.extension.restart import Cause, WorkerEnding
 from supervisor.process.stop_policy import Patience
 from supervisor.registry.worker_registry import Registry
 from wire import frames
-from wire.dialects.base import HostCalled, Instructions
-from wire.dialects.verdict import GuardAnswer
+from wire.dialects.base import GuardAnswer, HostCalled, Instructions, Message
 
 if TYPE_CHECKING:
     import signal
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop, Timer
     from supervisor.loop.pipes import PipeReader, PipeWriter
     from supervisor.process.child import Child
-    from wire.dialects.base import Dialect, HostInfo, Message, Setup, Unusable
+    from wire.dialects.base import Dialect, HostInfo, Setup, Unusable
     from wire.dialects.host_calls import HostCall
     from wire.manifest import Timeouts
 
@@ -142,9 +141,7 @@ class Worker:
         self._timer: Timer | None = None
         self._acked = False
         channel.handlers = {
-            **dict.fromkeys(
-                (*frames.FromExtension.__args__, GuardAnswer, Instructions, HostCalled), self._on_too_early
-            ),
+            **dict.fromkeys(Message.__args__, self._on_too_early),
             **channel.handlers,
             frames.Hello: self._on_hello,
             frames.Malformed: self._on_malformed_hello,

@@ -15,7 +15,7 @@ from wire import frames
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.calls.judgement import Judgement
+    from supervisor.calls.guard_chain import Judgement
     from supervisor.mcp_server.source import Cancellable, Source
 
 HOST = "host"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from supervisor.calls.command_call import CommandAnswer
-    from supervisor.calls.judgement import Judgement
+    from supervisor.calls.guard_chain import Judgement
     from supervisor.calls.tool_call import ToolAnswer
     from supervisor.mcp_server.source import Cancellable
     from supervisor.supervisor import Supervisor

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from supervisor.calls.judgement import Judgement
+    from supervisor.calls.guard_chain import Judgement
     from supervisor.mcp_server.offer import Offer
     from wire import frames
 

@@ -19,8 +19,8 @@ from msgspec import Raw
 from tests.support.extension_folder import folder
 from wire import frames
 from wire.dialects import host_calls, table
-from wire.dialects.base import EVENTS, HOOK_POINTS, Dialect, HostCalled
-from wire.dialects.verdict import GuardAnswer, Verdict, VerdictKind
+from wire.dialects.base import EVENTS, HOOK_POINTS, Dialect, GuardAnswer, HostCalled
+from wire.dialects.verdict import Verdict, VerdictKind
 from wire.framing import LineSplitter
 
 if TYPE_CHECKING:

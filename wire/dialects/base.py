@@ -16,7 +16,7 @@ import msgspec
 
 from wire import frames
 from wire.dialects.host_calls import HostCall  # noqa: TC001  (msgspec reads the annotations)
-from wire.dialects.verdict import GuardAnswer
+from wire.dialects.verdict import Verdict  # noqa: TC001
 
 if TYPE_CHECKING:
     from wire.framing import Line, Oversize
@@ -89,6 +89,13 @@ class Unusable(msgspec.Struct, frozen=True):
     reason: str
     may_pass: bool = True
     """Whether another start may end otherwise. If not, it is not started again."""
+
+
+class GuardAnswer(msgspec.Struct, frozen=True, gc=False, tag="event_intercept_response"):
+    """The answer to the question with this id. Its tag is the name that users know it by."""
+
+    id: str
+    verdict: Verdict
 
 
 class Instructions(msgspec.Struct, frozen=True):

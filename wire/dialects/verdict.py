@@ -44,10 +44,3 @@ class Verdict(msgspec.Struct, frozen=True):
 
 ALLOW = Verdict(VerdictKind.ALLOW)
 """Allows the event and says nothing else. It is told from others by identity."""
-
-
-class GuardAnswer(msgspec.Struct, frozen=True, gc=False, tag="event_intercept_response"):
-    """The answer to the question with this id. Its tag is the name that users know it by."""
-
-    id: str
-    verdict: Verdict

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from wire import frames
-from wire.dialects.base import EVENTS, HOOK_POINTS, Dialect, NoHostCalls
+from wire.dialects.base import EVENTS, HOOK_POINTS, Dialect, GuardAnswer, NoHostCalls
 from wire.dialects.long_lines import SHORT, decode_long, describe_oversize, limit_of
-from wire.dialects.verdict import ALLOW, GuardAnswer, Verdict, VerdictKind
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
 from wire.framing import LineSplitter
 from wire.lenient_json import UNREADABLE, json_on_one_line
 

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from supervisor.loop.pipes import PipeReader, PipeWriter
     from wire import frames
-    from wire.dialects.base import PanelChange, Session
-    from wire.dialects.verdict import GuardAnswer
+    from wire.dialects.base import GuardAnswer, PanelChange, Session
     from wire.manifest import Timeouts
 
 PROGRESS_BURST = 50

@@ -8,8 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.calls.guard_chain import GuardChain, rounds_of
-from supervisor.calls.judgement import UNTOUCHED, Judgement, fold, rewritten
+from supervisor.calls.guard_chain import UNTOUCHED, GuardChain, Judgement, fold, rewritten, rounds_of
 from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
 from wire.frames import Event
 

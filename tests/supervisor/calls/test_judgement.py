@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from supervisor.calls.judgement import (
+from supervisor.calls.guard_chain import (
     ARGS_LIMIT,
     CONTEXT_LENGTH,
     DEFAULT_REASONS,

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from supervisor.calls.guard_chain import UNTOUCHED, Judgement, effective, fold, rewritten
 from supervisor.calls.guards import Guards
-from supervisor.calls.judgement import UNTOUCHED, Judgement, effective, fold, rewritten
 from supervisor.calls.verdict_request import VerdictInFlight, VerdictRequests
 from supervisor.loop.future import Failure, Pending
-from wire.dialects.verdict import ALLOW, GuardAnswer, Verdict, VerdictKind
+from wire.dialects.base import GuardAnswer
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
 from wire.frames import Event
 
 if TYPE_CHECKING:

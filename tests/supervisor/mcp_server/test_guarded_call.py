@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import UNSET
 
-from supervisor.calls.judgement import UNTOUCHED, Judgement
+from supervisor.calls.guard_chain import UNTOUCHED, Judgement
 from supervisor.mcp_server.guarded_call import GuardedCall, Stage
 from wire import frames
 

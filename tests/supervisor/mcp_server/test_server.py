@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.calls.judgement import UNTOUCHED
+from supervisor.calls.guard_chain import UNTOUCHED
 from supervisor.loop.loop import Loop
 from supervisor.mcp_server.messages import Code
 from supervisor.mcp_server.offer import Offer

@@ -21,7 +21,7 @@ from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import replace
 
 from wire import frames
-from wire.dialects.base import Remarked, Warned
+from wire.dialects.base import GuardAnswer, Remarked, Warned
 from wire.dialects.copilot.hooks import FIELDS, WITHOUT_EFFECT, OutputError, handler_of, question, read_output
 from wire.dialects.copilot.permissions import ASKED, hook_request, permission_request, read_permission, undecided
 from wire.dialects.copilot.requests import Kind, Request
@@ -29,7 +29,7 @@ from wire.dialects.copilot.tool_results import error_message
 from wire.dialects.json_values import kind_of, text_of
 from wire.dialects.jsonrpc import encode
 from wire.dialects.long_lines import SHORT, STRINGS_LIMIT, count_strings
-from wire.dialects.verdict import ALLOW, GuardAnswer, Verdict, VerdictKind
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
 from wire.framing import string_member
 from wire.lenient_json import UNREADABLE, read, reason
 from wire.text import one_line

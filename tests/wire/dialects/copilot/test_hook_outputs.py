@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.calls.judgement import effective
+from supervisor.calls.guard_chain import effective
 from tests.support.any_json import json_values
 from tests.support.copilot_verdicts import Talk, dumped, tool_call, tool_result
 from wire import frames
-from wire.dialects.base import Remarked, Warned
+from wire.dialects.base import GuardAnswer, Remarked, Warned
 from wire.dialects.copilot.hooks import FIELDS, OutputError, read_output
-from wire.dialects.verdict import ALLOW, GuardAnswer, Verdict, VerdictKind
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
 
 PROMPT = frames.Event("user_prompt", text="hi")
 START = frames.Event("session_start", source="new")

@@ -6,9 +6,9 @@ import pytest
 
 from tests.support.copilot_verdicts import HOST, MS, SESSION, Talk, tool_call, tool_result
 from wire import frames
-from wire.dialects.base import HostInfo
+from wire.dialects.base import GuardAnswer, HostInfo
 from wire.dialects.copilot.hooks import question
-from wire.dialects.verdict import ALLOW, GuardAnswer
+from wire.dialects.verdict import ALLOW
 
 BASE = {"sessionId": SESSION, "timestamp": MS, "cwd": "/repo"}
 

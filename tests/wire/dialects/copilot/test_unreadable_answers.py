@@ -8,10 +8,11 @@ import pytest
 
 from tests.support.copilot_talk import Talk, dumped, opened
 from wire import frames
+from wire.dialects.base import GuardAnswer
 from wire.dialects.copilot.hooks import THROWN
 from wire.dialects.copilot.session import PERMISSION_ANSWER
 from wire.dialects.long_lines import LIMITS, SHORT, STRINGS_LIMIT
-from wire.dialects.verdict import GuardAnswer, VerdictKind
+from wire.dialects.verdict import VerdictKind
 from wire.framing.content_length import framed
 
 CALL = frames.Event("tool_call", tool_id="c", tool_name="bash", tool_args=frames.Raw(b'{"command":"ls"}'))

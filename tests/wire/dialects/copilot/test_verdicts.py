@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from tests.support.any_json import json_values
 from tests.support.copilot_verdicts import MS, SESSION, Talk, dumped, read, tool_call, tool_result
 from wire import frames
-from wire.dialects.base import HostInfo, Remarked, Setup
+from wire.dialects.base import GuardAnswer, HostInfo, Remarked, Setup
 from wire.dialects.copilot.dialect import DIALECT
 from wire.dialects.copilot.joining import Tool
-from wire.dialects.verdict import ALLOW, GuardAnswer, Verdict, VerdictKind
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
 
 CALL = tool_call(command="ls")
 ONCE = {"kind": "approve-once"}
