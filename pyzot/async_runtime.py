@@ -10,9 +10,9 @@ import warnings
 from .client import Client
 from .connection import requests
 from .connection.async_waits import come, gone, next_item, over, running_loop
-from .connection.compaction import Summary
 from .connection.images import all_data
 from .connection.pending import ANSWER_S
+from .connection.prompt_stream import Summary
 from .errors import PromptFailed, ProtocolError, RefusedError
 
 TYPE_CHECKING = False

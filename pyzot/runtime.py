@@ -7,9 +7,9 @@ import warnings
 
 from .client import Client
 from .connection import requests
-from .connection.compaction import Summary
 from .connection.images import all_data
 from .connection.pending import ANSWER_S
+from .connection.prompt_stream import Summary
 from .connection.waits import come, gone, next_item, over, running_loop
 from .errors import PromptFailed, ProtocolError, RefusedError
 

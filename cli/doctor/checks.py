@@ -13,12 +13,13 @@ from agent.model.access import AUTH_FILE, AccessError, CredentialKind, find_acce
 from agent.providers.auth_file import AuthFileError, read_stored
 from agent.providers.choice import choose
 from agent.providers.user_models import Known, UserModelsError, load
-from cli.doctor.finding import Check, Level
+from cli.doctor.check import Check
 from cli.doctor.running import examine_running
 from supervisor.cleanup.reaper import Reaper, ReaperState
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import McpFiles, discover
 from supervisor.discovery.environment import child_environment
+from supervisor.harness.findings import Level
 from supervisor.home.config import Config, ConfigError, load_config
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import open_to_others, zot_home

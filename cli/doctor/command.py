@@ -6,11 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from cli.doctor.checks import examine
-from cli.doctor.finding import Check, Level
+from supervisor.harness.findings import Level
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from cli.doctor.check import Check
 
 NAME_WIDTH = 12
 

@@ -6,11 +6,12 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
-from cli.doctor.finding import Check, Level
+from cli.doctor.check import Check
 from cli.hosts.find import ask_all, close, shared, survey
 from cli.hosts.status_lines import KINDS, alarm_text, next_step
 from supervisor.cleanup.host_record import HostStatus, host_status, records_in
 from supervisor.control.client import HostError
+from supervisor.harness.findings import Level
 from supervisor.home.runtime_dir import is_alive, runtime_dirs, sockets_in
 from wire import control
 

@@ -6,9 +6,8 @@ from __future__ import annotations
 from cli.help.command_classes import HelpTyper, LazyGroup
 
 MODULES = (
-    "author.new", "author.test", "drive.command", "author.doctor", "author.schema", "manage.install", "manage.list",
-    "manage.info", "manage.update", "manage.enable", "manage.remove", "manage.trust", "manage.install_sdk",
-    "live.reload", "live.commands",
+    "author.commands", "manage.install", "manage.list", "manage.info", "manage.update", "manage.enable",
+    "manage.remove", "manage.trust", "manage.install_sdk", "live.reload", "live.commands",
 )  # fmt: skip
 """Modules of this package, each with `register(app)`, in the order of the help: writing, managing, running."""
 HELP = """\

@@ -17,7 +17,6 @@ GROUPS = (
     ("cli.mcp.", "Manage MCP servers"),
     ("cli.skills._root", "Extensions"),
     ("cli.ext.author.", "Write an extension"),
-    ("cli.ext.drive.", "Write an extension"),
     ("cli.ext.manage.", "Manage extensions"),
     ("cli.ext.live.", "Look at running extensions"),
     ("cli.sessions.", "Sessions"),

@@ -15,7 +15,7 @@ from cli.version import VERSION
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError
 from supervisor.home.zot_home import zot_home
-from supervisor.host import CannotServeError, Host, HostEvent, Phase
+from supervisor.host import CannotServeError, Host, HostEvent, HostPhase
 from supervisor.monitoring.stats_error import StatsFileError
 from supervisor.process import fd_limit
 from wire.exit_codes import Status
@@ -83,7 +83,7 @@ def run_host(
     try:
         phase = host.run()
         host.tell(HostEvent("stopped", f"by {host.stopped_by}{_cut(phase)}", fields={"pid": os.getpid()}))
-        if phase is Phase.CUT_SHORT:
+        if phase is HostPhase.CUT_SHORT:
             return Status.INTERRUPTED.exit_code
         return Status.REQUIRED_EXTENSION.exit_code if host.missing else 0
     except CannotServeError as error:
@@ -117,8 +117,8 @@ def _wants_colours(fd: int) -> bool:
     return os.isatty(fd) and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
 
 
-def _cut(phase: Phase) -> str:
-    return ", at once" if phase is Phase.CUT_SHORT else ""
+def _cut(phase: HostPhase) -> str:
+    return ", at once" if phase is HostPhase.CUT_SHORT else ""
 
 
 def checked(where: str, texts: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,8 +10,7 @@ import time
 from collections import deque
 
 from ..errors import ClosedError, ProtocolError, RuntimeDied
-from .channel import Channel
-from .lines import Lines
+from .channel import Channel, Lines
 from .pending import Pending
 
 TYPE_CHECKING = False

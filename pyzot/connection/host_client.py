@@ -11,11 +11,10 @@ from itertools import count
 
 from ..errors import BusyError, ClosedError, HostError, HostGoneError, HostRefusedError, NoHostError, SeveralHostsError
 from ..host_answers import HostInfo, Stats
-from .channel import Channel, tell
+from .channel import Channel, Lines, tell
 from .decode import event, members_of
 from .host_places import connect, sockets
 from .inbox import Inbox
-from .lines import Lines
 from .pending import Pending
 
 TYPE_CHECKING = False

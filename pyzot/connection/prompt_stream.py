@@ -1,9 +1,9 @@
-"""The events of one prompt."""
+"""The events of one prompt, or of a compaction."""
 
 from __future__ import annotations
 
-from ..errors import UnreadError
-from ..events import Done, Result
+from ..errors import RefusedError, UnreadError
+from ..events import CompactDone, Done, Error, Result, TurnEnd
 from .inbox import Inbox
 
 TYPE_CHECKING = False
@@ -80,3 +80,28 @@ class PromptStream(Inbox):
     def _drop(self) -> None:
         self._waiting.clear()
         self._bytes = 0
+
+
+class Summary:
+    """Adds up the events of one compaction."""
+
+    def __init__(self) -> None:
+        self._summary: str | None = None
+        self._reason = "the compaction has ended without a summary"
+
+    def add(self, event: AnyEvent) -> None:
+        match event:
+            case Error(message):
+                self._reason = message
+            case TurnEnd(stop="aborted"):
+                self._reason = event.error or "aborted"
+            case CompactDone(summary):
+                self._summary = summary
+            case _:
+                return
+
+    def text(self) -> str:
+        """The summary. Raises `RefusedError` with the reason if there is none."""
+        if self._summary is None:
+            raise RefusedError(self._reason)
+        return self._summary

@@ -1,28 +1,78 @@
-"""Calls a tool of an extension without waiting: checks the arguments, chooses a worker, retries if allowed."""
+"""Calls a tool of an extension without waiting: checks the arguments, chooses a worker, retries if allowed.
+
+Extensions write the schemas, and all extensions wait while the loop runs one check. A schema of a few hundred bytes can
+ask for millions of steps. So the loop checks arguments only against plain schemas (`plain_schema`), and only up to
+`STEPS_LIMIT`; a checker process (`checkers`) does the rest.
+"""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
-from supervisor.calls.request import Answer, InFlight, read_answer
+from supervisor.calls.deadline import InFlight
 from supervisor.loop.future import Failure
-from supervisor.registry.arguments import fault_at_once
+from supervisor.registry.fault_text import invalid_args
+from supervisor.registry.plain_schema import count_values, plain_faults
 from wire import frames
+from wire.lenient_json import UNREADABLE, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from supervisor.accounting.account import Account
     from supervisor.calls.merged_registrations import OwnedTool
     from supervisor.extension.worker import Worker
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop
     from supervisor.registry.checkers import Checkers
+    from supervisor.registry.registration import Tool
+
+
+STEPS_LIMIT = 100_000
+"""Parts of the schema times values in the arguments; at worst about a twentieth of a second."""
+BYTES_LIMIT = 1024 * 1024
+"""Bytes of the arguments."""
+Frame = TypeVar("Frame")
+
+
+class Answer(msgspec.Struct, Generic[Frame], frozen=True):
+    """The answer to a tool call or a command. A failure has a reason and no frame."""
+
+    frame: Frame | None
+    failure: Failure | None = None
+    reason: str = ""
+
+
+def read_answer(pending: Pending, kind: type[Frame], what: str, account: Account) -> Answer[Frame]:
+    """The answer of a request that has ended. A frame of another type is a failure and counts as an error."""
+    if pending.failure is not None:
+        return Answer(None, pending.failure, pending.reason)
+    if not isinstance(pending.value, kind):
+        account.errors += 1
+        return Answer(None, Failure.BAD_ANSWER, f"it answered a {what} with {pending.value.__struct_config__.tag}")
+    return Answer(pending.value)
 
 
 ToolAnswer = Answer[frames.ToolResult]
+
+
+def fault_at_once(tool: Tool, args: bytes) -> str | None:
+    """Returns the faults of the arguments, each with its path; "" if there are none. None if this is not plainly cheap:
+    then a checker process must check them."""
+    if not tool.plain_parts or len(args) > BYTES_LIMIT:
+        return None
+    try:
+        value, _ = read(args)
+    except UNREADABLE:
+        return ""  # the caller reports invalid JSON
+    most = STEPS_LIMIT // tool.plain_parts
+    if count_values(value, most) > most:
+        return None
+    faults = plain_faults(tool.schema, value)
+    return invalid_args(faults) if faults else ""
 
 
 def second_worker(owned: OwnedTool, first: Worker, pending: Pending) -> Worker | None:

@@ -15,7 +15,8 @@ from supervisor.home import runtime_dir
 from supervisor.process import fd_limit
 from supervisor.process.cgroup_survey import Unavailable
 from supervisor.process.cgroups import Cgroups, Leaf
-from supervisor.process.child import SpawnError, spawn_reason
+from supervisor.process.child import SpawnError
+from supervisor.process.exit_cause import spawn_reason
 from supervisor.process.shared_table import collect_orphans
 from supervisor.process.spawn_limits import Confinement, launch, limit_core
 

@@ -23,8 +23,8 @@ from wire.text import valid_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from supervisor.calls.deadline import InFlight
     from supervisor.calls.merged_registrations import OwnedTool
-    from supervisor.calls.request import InFlight
     from supervisor.calls.tool_call import ToolAnswer
     from supervisor.control.session import Client
     from supervisor.loop.loop import Loop

@@ -249,7 +249,9 @@ class Extension:
     def least_busy(self, besides: Worker | None = None) -> Worker:
         """Returns the worker to ask next: among the workers that are up, without `besides`, the one with the fewest
         pending requests. If there is none, returns the lead; a lead that is down fails the request at once."""
-        up = [worker for worker in self.workers if worker.state.is_up and worker is not besides]
+        if len(self.slots) == 1:
+            return self.lead
+        up = [slot.worker for slot in self.slots if slot.worker.state.is_up and slot.worker is not besides]
         return min(up, key=lambda worker: len(worker.requests.pending)) if up else self.lead
 
     @property

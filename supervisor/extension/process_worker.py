@@ -18,45 +18,26 @@ from supervisor.process.child import EXIT_FOLLOWS_S, Child, SpawnError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from supervisor.extension.worker import WorkerOwner
-    from supervisor.loop.loop import Loop
     from supervisor.process.child import ExitStatus
-    from wire.dialects.base import Dialect, HostInfo, Setup
 
 
 class ProcessWorker(Worker):
     """One process of an extension, started once by `start`."""
 
-    __slots__ = ("_runs_in",)
-
-    def __init__(
-        self,
-        loop: Loop,
-        owner: WorkerOwner,
-        dialect: Dialect,
-        setup: Setup,
-        *,
-        host: HostInfo | None,
-        folder: str,
-        index: int,
-        runs_in: str,
-    ) -> None:
-        """`runs_in` is the folder in which the process runs, `folder` that of the extension."""
-        super().__init__(loop, owner, dialect, setup, host=host, folder=folder, index=index)
-        self._runs_in = runs_in
+    __slots__ = ()
 
     @property
     def is_running(self) -> bool:
         return self.child is not None and self.child.is_running
 
-    def start(self, argv: Callable[[], Sequence[str]], env: Mapping[str, str], hello_s: float) -> bool:
-        """Starts the process. If that fails, the worker ends at once with the reason, and False is returned. `argv` may
-        raise `SpawnError`. The hello must come within `hello_s` seconds."""
+    def start(self, argv: Callable[[], Sequence[str]], env: Mapping[str, str], cwd: str, hello_s: float) -> bool:
+        """Starts the process in the folder `cwd`. If that fails, the worker ends at once with the reason, and False is
+        returned. `argv` may raise `SpawnError`. The hello must come within `hello_s` seconds."""
         try:
             self.child = Child(
                 self._loop,
                 argv(),
-                cwd=self._runs_in,
+                cwd=cwd,
                 env=env,
                 on_stdout=self.channel.receive,
                 on_stderr=self._on_stderr,

@@ -57,6 +57,7 @@ class ProgramWorker(Worker):
         self,
         argv: Callable[[], Sequence[str]],  # noqa: ARG002
         env: Mapping[str, str],  # noqa: ARG002
+        cwd: str,  # noqa: ARG002
         hello_s: float,
     ) -> bool:
         """Takes the frames of the link from now on."""

@@ -85,7 +85,7 @@ class WorkerSlot:
             return command
 
         worker = self.worker
-        started = worker.start(argv, env, hello_s)
+        started = worker.start(argv, env, found.working_folder, hello_s)
         if self._tracker is not None:
             if started and worker.child is not None:
                 self._tracker.started(worker.child, leaf)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from typing import TYPE_CHECKING
 
 from supervisor.extension.lifecycle import State
 from supervisor.extension.restart import Cause
 from supervisor.process.table import read_process
-from supervisor.process.threads import describe_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,6 +24,11 @@ DUMP_S = 0.5
 IDS_SHOWN = 20
 LINES_LOGGED = 20
 """Most lines of its stderr that the log repeats, so that they stand together with the reason."""
+THREADS_SHOWN = 20
+THREAD_STATES = {
+    "R": "running", "S": "sleeping", "D": "in an uninterruptible wait", "T": "stopped by a signal",
+    "t": "stopped by a debugger", "Z": "ended",
+}  # fmt: skip
 
 
 class StallHandler:
@@ -80,6 +85,33 @@ def evidence(worker: Worker) -> Iterator[str]:
         return
     yield f"pid {worker.pid}, rss {process.rss / MIB:.1f} MiB, cpu {process.cpu_s:.2f} s, {process.threads} threads"
     yield from describe_threads(worker.pid)
+
+
+def describe_threads(pid: int) -> Iterator[str]:
+    """Yields one line for each of the first `THREADS_SHOWN` threads; no line if the process is gone."""
+    folder = f"/proc/{pid}/task"
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return  # gone, or a system without /proc
+    for name in sorted(names, key=int)[:THREADS_SHOWN]:
+        try:
+            with open(f"{folder}/{name}/stat", "rb") as file:
+                text = file.read()
+        except OSError:
+            continue
+        command = text[text.index(b"(") + 1 : text.rindex(b")")].decode("utf-8", "replace")
+        state = text[text.rindex(b")") + 2 : text.rindex(b")") + 3].decode()
+        yield f"thread {name} {command}: {THREAD_STATES.get(state, state)}{_waits_in(folder, name)}"
+
+
+def _waits_in(folder: str, thread: str) -> str:
+    try:
+        with open(f"{folder}/{thread}/wchan") as file:
+            place = file.read().strip()
+    except OSError:
+        return ""
+    return f" in {place}" if place not in ("", "0") else ""
 
 
 class Heartbeat:

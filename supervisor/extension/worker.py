@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from supervisor.accounting.rates import TreeUse
 from supervisor.extension.connection.channel import Channel
 from supervisor.extension.connection.handshake import NO_NAME, Readiness, no_hello, not_hello, readiness
-from supervisor.extension.crash_cause.last_words import LastWords
 from supervisor.extension.lifecycle import State, Trigger, advance
 from supervisor.extension.restart import Cause, WorkerEnding
+from supervisor.process.exit_cause import LastWords
 from supervisor.process.stop_policy import Patience
 from supervisor.registry.worker_registry import Registry
 from wire import frames
@@ -200,9 +200,9 @@ class Worker:
 
     # --- start --------------------------------------------------------------------------------------------
 
-    def start(self, argv: Callable[[], Sequence[str]], env: Mapping[str, str], hello_s: float) -> bool:
-        """Connects the worker. If that fails, the worker ends at once with the reason, and False is returned. `argv`
-        and `env` are for a process. The hello must come within `hello_s` seconds."""
+    def start(self, argv: Callable[[], Sequence[str]], env: Mapping[str, str], cwd: str, hello_s: float) -> bool:
+        """Connects the worker. If that fails, the worker ends at once with the reason, and False is returned. `argv`,
+        `env` and `cwd` are for a process. The hello must come within `hello_s` seconds."""
         raise NotImplementedError
 
     def _connect(self, stdin: PipeWriter | Link, stdout: PipeReader | Link, hello_s: float) -> None:

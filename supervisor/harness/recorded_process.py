@@ -123,7 +123,7 @@ class RecordedProcess(ProcessWorker):
         host = host_info(paths) if greets else None
         setup = Setup(self.name, HOST, DEFAULT_FRAME_LIMIT, found.options)
         folder = str(found.folder)
-        super().__init__(loop, self, dialect, setup, host=host, folder=folder, index=0, runs_in=found.working_folder)
+        super().__init__(loop, self, dialect, setup, host=host, folder=folder, index=0)
         self.channel.session = _Tap(self.channel.session, self._hear)
         self.channel.handlers[Warned] = self._on_warned
         self.said: list[RecordedLine] = []

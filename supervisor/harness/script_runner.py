@@ -57,7 +57,7 @@ def play(
 def record(
     harness: Harness, found: Found, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S
 ) -> ScriptResult:
-    """Says only the host's lines of the script and compares nothing. `recording` makes a script of the result."""
+    """Says only the host's lines of the script and compares nothing. `result.recording` makes a script of it."""
     return _ScriptRun(harness, found, script, cwd, wait_s).run(_Mode.RECORD)
 
 
@@ -140,7 +140,7 @@ class _ScriptRun:
         process = self.process
         self._harness.wait(lambda: process.phase.is_over, process.handshake_s)
         if process.phase is HandshakePhase.FAILED:
-            raise _FailedError(Failure(process.failure))
+            raise _FailedError(Failure(f"{process.failure}{process.last_words}"))
         self._taken = process.greeting
 
     # --- comparing ----------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ class _ScriptRun:
         return self._taken < len(heard)
 
     def _gone(self) -> str:
-        return f"it has ended ({self.process.exit})" if not self.process.is_running else ""
+        return f"it has ended ({self.process.exit}){self.process.last_words}" if not self.process.is_running else ""
 
     # --- recording ----------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from supervisor.loop.pipes import PipeReader, PipeWriter
 from supervisor.process import fd_limit
+from supervisor.process.exit_cause import spawn_reason
 from supervisor.process.table import Identity, peak_rss, read_process
 
 if TYPE_CHECKING:
@@ -232,28 +233,6 @@ def _pipe(opened: list[int]) -> tuple[int, int]:
     ends = os.pipe()
     opened += ends
     return ends
-
-
-def spawn_reason(program: str, cwd: str, error: Exception) -> str:
-    """Says in one line why `program` could not be started in the folder `cwd`."""
-    if isinstance(error, FileNotFoundError):
-        if not os.path.isdir(cwd):
-            return f"cannot start {program}: its folder {cwd} does not exist"
-        if "/" not in program:
-            return f"cannot start {program}: no such program on PATH"
-        if os.path.exists(program):
-            return f"cannot start {program}: its interpreter (first line, after #!) does not exist"
-        return f"cannot start {program}: no such file"
-    if isinstance(error, PermissionError):
-        if os.path.isdir(os.path.join(cwd, program)):
-            return f"cannot start {program}: it is a folder"
-        return f"cannot start {program}: not executable (chmod +x {program})"
-    if isinstance(error, OSError) and error.strerror == "Exec format error":
-        return f"cannot start {program}: not a program for this machine (a script needs a #! line)"
-    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        why = fd_limit.advice() if error.errno == errno.EMFILE else "in the whole system"
-        return f"cannot start {program}: Too many open files ({why})"
-    return f"cannot start {program}: {error}"
 
 
 def _nothing() -> None:

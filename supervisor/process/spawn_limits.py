@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from supervisor.process.child import SpawnError, spawn_reason
+from supervisor.process.child import SpawnError
+from supervisor.process.exit_cause import spawn_reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

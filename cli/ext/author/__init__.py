@@ -1,4 +1,4 @@
 """`zot ext new`, `test`, `doctor` and `schema`: commands for authors of extensions.
 
-Starting and scripting an extension is in `supervisor.harness`; the templates are in `cli/scaffolds`.
+Starting, scripting and judging an extension is in `supervisor.harness`; the templates are in `cli/scaffolds`.
 """

@@ -1,44 +1,327 @@
-"""`zot ext doctor`."""
+"""`zot ext doctor`: chooses the extensions, examines them, and prints the findings."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+import os
+import sys
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import typer
+from supervisor.discovery.admission import Admission, Consent
+from supervisor.discovery.copilot.manifest import has_no_exec
+from supervisor.discovery.discover import MANIFEST, McpFiles, discover, mcp_file, read_manifest, servers_of
+from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.kind import Kind
+from supervisor.discovery.mcp.servers import expanded
+from supervisor.discovery.skipped import Cause, Skipped, Why
+from supervisor.harness.checkup import examine
+from supervisor.harness.findings import Finding, Level, judge, judge_manifest, worst
+from supervisor.harness.harness import Harness, HarnessInterruptedError
+from supervisor.home.config import ConfigError, load_config
+from supervisor.home.copilot_folders import PROGRAM, copilot_folder_of, copilot_folders_of_user, is_for_copilot
+from supervisor.home.small_file import read_file
+from supervisor.home.zot_home import zot_home
+from wire.exit_codes import Status
+from wire.manifest import ManifestError
+from wire.suggest import no_such
 
-from cli.help.completion import installed_extensions
-from cli.os_errors import exit_with
-from cli.parameters import Json
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from supervisor.harness.checkup import CheckupResult
+
+TOPIC_WIDTH = 10
 
 
-def register(app: typer.Typer) -> None:
-    app.command("doctor")(ext_doctor)
+@dataclass(frozen=True)
+class Report:
+    """The findings about one extension."""
+
+    name: str
+    folder: Path
+    findings: tuple[Finding, ...]
+    result: CheckupResult | None = None
+    """None for an extension that was not started."""
+    skipped: str = ""
+    """The reason why the extension was not started, if the reason is no fault."""
+
+    @property
+    def level(self) -> Level:
+        return worst(self.findings)
 
 
-def ext_doctor(
-    targets: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[NAME|PATH]...",
-            help="Default: all installed ones.",
-            show_default=False,
-            autocompletion=installed_extensions,
-        ),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Start extensions for a moment, and say what is wrong.
+@dataclass
+class _Chosen:
+    found: list[Found] = field(default_factory=list)
+    reports: list[Report] = field(default_factory=list)
+    """The reports of extensions that are not started."""
 
-    Each is started, greeted and stopped; nothing of it is called. A few are tried at a time; one that hangs delays no
-    other. Extensions of a project that are not trusted are not started.
 
-    Exit status: 0 none failed, 1 one failed, 2 no extension has that name.
+class _UnknownError(Exception):
+    """No extension has this name, or there is no such folder."""
 
-    Examples:
-        zot ext doctor                                 all installed ones
-        zot ext doctor ./hello                         the one in this folder
-        zot ext doctor ./hello --json | jq .findings   for a program
-    """
-    from cli.ext.author.doctor_report import run_doctor
 
-    exit_with("ext doctor", lambda: run_doctor(tuple(targets or ()), as_json=as_json))
+def run_doctor(targets: Sequence[str], *, as_json: bool) -> int:
+    """Returns the exit status: 0 if no extension failed, 1 if one failed, 2 for an unknown name, 130 after Ctrl-C."""
+    home = zot_home()
+    try:
+        config = load_config(home)
+        chosen = choose(targets, Path.cwd(), home)
+        with Harness(owns_process=True, config=config) as harness:
+            results = examine(harness, chosen.found)
+    except _UnknownError as error:
+        print(f"zot ext doctor: {error}", file=sys.stderr)  # noqa: T201
+        return Status.USAGE.exit_code
+    except ConfigError as error:
+        print(f"zot ext doctor: {error}", file=sys.stderr)  # noqa: T201
+        return Status.USAGE.exit_code
+    except HarnessInterruptedError:
+        return Status.INTERRUPTED.exit_code
+    reports = [*map(_report, results), *chosen.reports]
+    if as_json:
+        for report in reports:
+            print(json.dumps(_record(report)))  # noqa: T201
+    else:
+        _print(reports)
+    return Status.ERROR.exit_code if any(report.level is Level.FAIL for report in reports) else 0
+
+
+# --- the choice ---------------------------------------------------------------------------------------------
+
+
+def choose(targets: Sequence[str], project: Path, home: Path) -> _Chosen:
+    """The named extensions, also disabled ones; without names all that are installed for this user and this project."""
+    chosen = _Chosen()
+    if not targets:
+        discovery = discover((), project, home, Admission(home, Consent()).for_one_start(), McpFiles(project))
+        chosen.found += discovery.found
+        for skipped in discovery.skipped:
+            if skipped.untrusted is not None:
+                _admit(skipped.untrusted, chosen, home)
+                continue
+            findings = _skipped_findings(skipped) if skipped.is_error else ()
+            told = Report(skipped.name, skipped.mcp_file or skipped.folder, findings)
+            chosen.reports.append(told if skipped.is_error else replace(told, skipped=skipped.reason))
+        return chosen
+    for target in targets:
+        is_path = "/" in target or target in (".", "..", "~")
+        if is_path and not Path(target).expanduser().is_dir():
+            file = Path(target).expanduser()
+            what = f"is a file; name its folder: {file.parent}" if file.is_file() else "no such folder"
+            raise _UnknownError(f"{target}: {what}")
+        if is_path or not _admit_named(target, project, home, chosen):
+            _admit_folder(Path(target).expanduser().absolute(), Scope.EXPLICIT, chosen, home)
+    return chosen
+
+
+def _admit_named(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
+    """Looks for an installed extension by its manifest's name, else by its folder's name, first in the project; returns
+    whether there is one. If there is none, the name means a folder in the current folder. Installed extensions come
+    first, because a name must not start a program that happens to be here. Raises `_UnknownError` if there is
+    neither."""
+    places = {
+        project / ".zot" / "extensions": Scope.PROJECT,
+        copilot_folder_of(project): Scope.PROJECT,
+        home / "extensions": Scope.GLOBAL,
+        **dict.fromkeys(copilot_folders_of_user(home), Scope.GLOBAL),
+    }
+    folders: dict[str, tuple[Path, Scope]] = {}
+    by_name: dict[str, tuple[Path, Scope]] = {}
+    for parent, scope in places.items():
+        for folder in sorted(parent.iterdir()) if parent.is_dir() else ():
+            if folder.is_symlink() or (folder.is_dir() and (not is_for_copilot(parent) or _holds_one(folder))):
+                folders.setdefault(folder.name, (folder, scope))
+                try:
+                    by_name.setdefault(read_manifest(folder).name, (folder, scope))
+                except ManifestError:
+                    continue
+    place = by_name.get(name) or folders.get(name)
+    if place is not None:
+        _admit_folder(*place, chosen, home)
+    elif _admit_server(name, project, home, chosen):
+        return True
+    elif not (Path(name, MANIFEST).is_file() or Path(name, PROGRAM).is_file()):
+        raise _UnknownError(no_such("extension", name, {**folders, **by_name}))
+    return place is not None
+
+
+def _holds_one(folder: Path) -> bool:
+    return any(os.path.lexists(folder / name) for name in (PROGRAM, MANIFEST))
+
+
+def _admit_server(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
+    """Looks for an MCP server of this name, first in the project's file; returns whether there is one."""
+    for scope in (Scope.PROJECT, Scope.GLOBAL):
+        file = mcp_file(scope, project, home)
+        for each in servers_of(scope, project, home):
+            if isinstance(each, Found) and name in each.names:
+                made = expanded(each, os.environ)
+                if isinstance(made, Found):
+                    _admit(made, chosen, home)
+                else:
+                    chosen.reports.append(Report(each.manifest.name, file, (_entry_finding(f"{file}: {made}"),)))
+                return True
+            if isinstance(each, Skipped) and each.folder.name == name:
+                chosen.reports.append(Report(name, file, (_entry_finding(each.reason),)))
+                return True
+    return False
+
+
+def _entry_finding(reason: str) -> Finding:
+    return Finding(Level.FAIL, "entry", reason, "correct the entry, or remove it: zot mcp remove")
+
+
+def _skipped_findings(skipped: Skipped) -> tuple[Finding, ...]:
+    if not skipped.kind.has_folder:
+        return (_entry_finding(skipped.reason),)
+    if skipped.why.cause is Cause.LACKING:
+        return (_lacking(skipped.why),)
+    return _manifest_findings(skipped.folder, skipped.why)
+
+
+def _admit_folder(folder: Path, scope: Scope, chosen: _Chosen, home: Path) -> None:
+    try:
+        found = Found(folder, read_manifest(folder), scope)
+    except ManifestError as error:
+        chosen.reports.append(Report(folder.name, folder, _manifest_findings(folder, Why(str(error)))))
+        return
+    lacks = None
+    if found.kind is Kind.COPILOT:
+        from supervisor.discovery.copilot.prepared import prepared
+
+        found, lacks = prepared(found, Path.cwd(), home)
+    if lacks is not None:
+        chosen.reports.append(Report(found.manifest.name, folder, (_lacking(lacks),)))
+    else:
+        _admit(found, chosen, home)
+
+
+def _admit(found: Found, chosen: _Chosen, home: Path) -> None:
+    if found.needs_trust and (why := _distrust(found, home)):
+        chosen.reports.append(Report(found.manifest.name, Path(found.where), (), skipped=why))
+    else:
+        chosen.found.append(found)
+
+
+def _distrust(found: Found, home: Path) -> str:
+    """The reason why the extension must not be started; empty if it may be started."""
+    from supervisor.discovery.trust_store import TrustStore
+
+    judged = TrustStore(home).judge(found)
+    if judged.is_trusted:
+        return ""
+    return f"not trusted ({judged.reason}); zot ext trust {found.manifest.name} after you have read it"
+
+
+def _lacking(why: Why) -> Finding:
+    """What this machine lacks for a Copilot extension."""
+    return Finding(Level.FAIL, "program", why.what, why.advice)
+
+
+def _manifest_findings(folder: Path, why: Why) -> tuple[Finding, ...]:
+    """All faults of the manifest in a folder; if it has none, or is that of a Copilot extension, the reason why the
+    folder was skipped."""
+    try:
+        text = read_file(folder / MANIFEST)
+        is_copilot = os.path.lexists(folder / PROGRAM) and (is_for_copilot(folder.parent) or has_no_exec(text))
+        faults = [] if is_copilot else judge_manifest(text)
+    except OSError:
+        faults = []
+    if faults:
+        return tuple(faults)
+    advice = ""
+    if why.cause is Cause.NAME_TAKEN:
+        advice = "only one of them can run; remove one, or change the name in its extension.json"
+    return (Finding(Level.FAIL, "manifest", why.text, advice),)
+
+
+# --- the output ---------------------------------------------------------------------------------------------
+
+
+def _report(result: CheckupResult) -> Report:
+    return Report(result.found.manifest.name, Path(result.found.where), tuple(judge(result)), result)
+
+
+def _record(report: Report) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "name": report.name,
+        "folder": str(report.folder),
+        "level": report.level.value,
+        "skipped": report.skipped or None,
+        "findings": [
+            {
+                "level": finding.level.value,
+                "topic": finding.topic,
+                "message": finding.message,
+                "advice": finding.advice,
+                "rule": None,  # released: the name of a rule that gave the advice
+                "line": finding.place and finding.place.line,
+                "column": finding.place and finding.place.column,
+            }
+            for finding in report.findings
+        ],
+    }
+    if (result := report.result) is not None:
+        record |= {
+            "scope": result.found.scope.recorded,
+            "dialect": result.found.manifest.dialect,
+            "ready_ms": None if result.ready_s is None else round(result.ready_s * 1000, 1),
+            "ready": result.phase.value,
+            "hello": {"name": result.hello_name, "version": result.version, "capabilities": list(result.capabilities)},
+            "tools": list(result.tools),
+            "instructions": result.instructions or None,
+            "definition_tokens": result.definition_tokens,
+            "commands": list(result.commands),
+            "events": list(result.events),
+            "intercept": list(result.intercepts),
+            "junk_lines": result.junk,
+            "env": list(result.found.manifest.env),
+            "missing_env": list(result.missing_env),
+            "unknown_fields": [
+                {"field": field.place, "did_you_mean": field.meant or None} for field in result.found.manifest.unknown
+            ],
+            "exit": None if result.exit is None else result.exit.code,
+            "stop_ms": None if result.stop_s is None else round(result.stop_s * 1000, 1),
+            "shutdown_ack": result.has_acked,
+            "ended_by": result.force.value,
+            "processes_left": result.left,
+            "stderr": list(result.stderr),
+        }
+    return record
+
+
+def _print(reports: Sequence[Report]) -> None:
+    from cli.doctor.printing import STYLES, Lines
+
+    lines = Lines()
+    if not reports:
+        lines.put(("no extensions are installed; zot ext doctor PATH examines one from a folder", ""))
+        return
+    for report in reports:
+        label, style = ("skip", "dim") if report.skipped else (report.level.value, STYLES[report.level])
+        lines.put((f"{label:5}", style), (report.name, "bold"), (f"  {report.folder}", "dim"))
+        if report.skipped:
+            lines.put((f"     {report.skipped}", "dim"))
+        following = [finding.advice for finding in report.findings[1:]] + [""]
+        for finding, next_advice in zip(report.findings, following, strict=False):
+            lines.put(
+                ("     ", ""),
+                (f"{finding.topic:{TOPIC_WIDTH}} ", STYLES[finding.level]),
+                (finding.message, ""),
+            )
+            for line in finding.lines:
+                lines.put((f"{'':{5 + TOPIC_WIDTH}} | {line}", "dim"))
+            if finding.advice and finding.advice != next_advice:
+                lines.advice(finding.advice, 5 + TOPIC_WIDTH)
+    lines.put((_summary(reports), ""))
+
+
+def _summary(reports: Sequence[Report]) -> str:
+    counts = {level: sum(not report.skipped and report.level is level for report in reports) for level in Level}
+    words = {Level.OK: "ok", Level.WARN: "with warnings", Level.FAIL: "failed"}
+    said = [f"{counts[level]} {words[level]}" for level in Level if counts[level]]
+    if skipped := sum(bool(report.skipped) for report in reports):
+        said.append(f"{skipped} not started")
+    return ", ".join(said)

@@ -1,67 +1,158 @@
-"""`zot ext test`."""
+"""`zot ext test`: runs the scripts of an extension and prints their results."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+import os
+import sys
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import typer
+from agent.tools.files.atomic import replace_file
+from agent.tools.outcome import ToolError
+from cli.ext.author.script_report import report_for
+from cli.ext.script_target import script_target
+from supervisor.harness.harness import Harness, HarnessInterruptedError
+from supervisor.harness.new_answers import rewrite
+from supervisor.harness.result import recording
+from supervisor.harness.script import Script, ScriptError, read_script
+from supervisor.harness.script_runner import collect, play, record
+from supervisor.home.config import ConfigError, load_config
+from supervisor.home.zot_home import zot_home
+from wire.exit_codes import Status
+from wire.manifest import ManifestError
+from wire.text import counted
 
-from cli.os_errors import exit_with
-from cli.parameters import Json
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from supervisor.discovery.found import Found
+
+GREETING = "handshake and shutdown"
 
 
-def register(app: typer.Typer) -> None:
-    app.command("test")(ext_test)
+@dataclass(frozen=True)
+class ScriptsRequest:
+    """The arguments of `zot ext test`. `wait_s` is in seconds."""
+
+    path: str
+    scripts: tuple[str, ...]
+    record: str | None
+    update: bool
+    wait_s: float
+    cwd: str | None
+    as_json: bool
 
 
-def ext_test(
-    path: Annotated[
-        str, typer.Argument(metavar="PATH", help="The extension's folder. Default: this one.", show_default=False)
-    ] = ".",
-    scripts: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="SCRIPT...", help="Default: PATH/tests/*.jsonl, or PATH/test*.jsonl.", show_default=False
-        ),
-    ] = None,
-    record: Annotated[
-        str | None,
-        typer.Option(
-            "--record",
-            metavar="FILE",
-            help="Say the host's lines of one SCRIPT, and write down the conversation as a new script.",
-        ),
-    ] = None,
-    update: Annotated[
-        bool, typer.Option("--update", help="Write into each SCRIPT what the extension says now.")
-    ] = False,
-    wait: Annotated[
-        float,
-        typer.Option(
-            "--wait", metavar="SECONDS", help="Seconds to wait for each thing that it is to say.", min=0.01, max=86400
-        ),
-    ] = 10.0,
-    cwd: Annotated[
-        str | None,
-        typer.Option("--cwd", metavar="DIR", help="The project that it is told of. Default: an empty folder."),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Play test scripts with an extension, and compare its answers.
+class _UsageError(Exception):
+    """The scripts cannot be run; the text says why in one line."""
 
-    Each script has a process of its own, with an empty folder for its state and a project with the files that the
-    script names. Without a script only the handshake and the shutdown are tried. With --update a script whose run fails
-    stays as it was.
 
-    Exit status: 0 all passed, 1 one failed, 2 nothing could be run, 130 interrupted.
+def run_test(request: ScriptsRequest) -> int:
+    """Returns the exit status: 0 if all passed, 1 if a script failed, 2 if nothing could be run, 130 after Ctrl-C."""
+    try:
+        found, scripts = _prepare(request)
+        config = load_config(zot_home())
+        cwd = Path(request.cwd).absolute() if request.cwd else None
+        if cwd is not None and not cwd.is_dir():
+            raise _UsageError(f"--cwd {request.cwd}: no such folder")
+        with Harness(owns_process=True, config=config) as harness:
+            if request.record is not None:
+                return _record(harness, found, scripts, request, cwd)
+            report = report_for(found, as_json=request.as_json)
+            if request.update:
+                return _update(harness, found, scripts, request, cwd)
+            for script in scripts or [Script(GREETING, ())]:
+                report.add(script, play(harness, found, script, cwd=cwd, wait_s=request.wait_s))
+    except HarnessInterruptedError:
+        return Status.INTERRUPTED.exit_code
+    except (_UsageError, ManifestError, ScriptError, ConfigError) as error:
+        print(f"zot ext test: {error}", file=sys.stderr)  # noqa: T201
+        return Status.USAGE.exit_code
+    report.close(has_scripts=bool(scripts))
+    return Status.ERROR.exit_code if report.failed else 0
 
-    Examples:
-        zot ext test ./hello                              all scripts in hello/tests
-        zot ext test . tests/first.jsonl                  only this one
-        zot ext test . --update                           take the new answers into the scripts
-        zot ext test . asked.jsonl --record new.jsonl     make a script from the host's lines
-    """
-    from cli.ext.author.run_scripts import ScriptsRequest, run_test
 
-    request = ScriptsRequest(path, tuple(scripts or ()), record, update, wait, cwd, as_json)
-    exit_with("ext test", lambda: run_test(request))
+def _prepare(request: ScriptsRequest) -> tuple[Found, list[Script]]:
+    if not isfinite(request.wait_s):
+        raise _UsageError(f"--wait {request.wait_s}: not a number of seconds")
+    found = _found(request.path)
+    if request.record is not None:
+        if request.update:
+            raise _UsageError("choose one of --update and --record: the first changes SCRIPT, the second makes another")
+        if len(request.scripts) != 1:
+            raise _UsageError("--record needs exactly one SCRIPT, with the host's lines")
+        if os.path.lexists(request.record):
+            raise _UsageError(f"--record {request.record}: there is such a file already")
+    paths = [Path(name) for name in request.scripts] or default_scripts(Path(request.path))
+    if request.update and not paths:
+        raise _UsageError(
+            f"--update needs a script, and there is none in {Path(request.path, 'tests')}; write the host's lines first"
+        )
+    scripts = [read_script(path) for path in paths]
+    if request.cwd and (having := next((script for script in scripts if script.about.project is not None), None)):
+        raise _UsageError(f"--cwd: {having.name} brings its own project; leave --cwd out")
+    return found, scripts
+
+
+def _found(path: str) -> Found:
+    if Path(path).is_file():
+        raise _UsageError(f"{path} is a file; name the extension's folder first: zot ext test PATH SCRIPT")
+    return script_target(path)
+
+
+def default_scripts(folder: Path) -> list[Path]:
+    """The scripts in the folder of an extension, sorted by name."""
+    return sorted((folder / "tests").glob("*.jsonl")) or sorted(folder.glob("test*.jsonl"))
+
+
+def _record(
+    harness: Harness, found: Found, scripts: Sequence[Script], request: ScriptsRequest, cwd: Path | None
+) -> int:
+    assert request.record is not None
+    outcome = record(harness, found, scripts[0], cwd=cwd, wait_s=request.wait_s)
+    if outcome.failure is not None:
+        report = report_for(found, as_json=request.as_json)
+        report.add(scripts[0], outcome)
+        print(f"zot ext test: {request.record} has not been written", file=sys.stderr)  # noqa: T201
+        return Status.ERROR.exit_code
+    text = recording(outcome, scripts[0].about)
+    target = Path(request.record)
+    _write(target, text)
+    lines = text.count(b"\n")
+    if request.as_json:
+        print(json.dumps({"script": str(target), "ok": True, "lines": lines}))  # noqa: T201
+    else:
+        print(f"wrote {target}: {counted(lines, 'line')}. Replace what changes from run to run by ${{any}}")  # noqa: T201
+    return 0
+
+
+def _write(path: Path, text: bytes) -> None:
+    """Replaces the file in one step, or raises `_UsageError`."""
+    try:
+        replace_file(str(path), text)
+    except ToolError as error:
+        raise _UsageError(f"{error}; nothing is written") from None
+
+
+def _update(
+    harness: Harness, found: Found, scripts: Sequence[Script], request: ScriptsRequest, cwd: Path | None
+) -> int:
+    """Writes into each script what the extension says now. A script whose run fails stays as it is."""
+    report = report_for(found, as_json=request.as_json)
+    for script in scripts:
+        path = Path(script.name)
+        text = path.read_bytes()
+        outcome = collect(harness, found, script, cwd=cwd, wait_s=request.wait_s)
+        if outcome.failure is not None:
+            report.add(script, outcome)
+            print(f"zot ext test: {script.name} stays as it was", file=sys.stderr)  # noqa: T201
+            continue
+        new = rewrite(text, script, outcome.answers, outcome.places)
+        if new.changes:
+            _write(path, new.text)
+        report.updated(script, new)
+    report.close_update()
+    return Status.ERROR.exit_code if report.failed else 0

@@ -1,4 +1,4 @@
-"""Shows what the host and the extension say, and below it the line that is being typed."""
+"""Shows what the host and the extension say, and the prompt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from supervisor.harness.script import Side, write_line
 from wire.text import printable
 
 if TYPE_CHECKING:
-    from cli.ext.drive.line_editor import LineEditor
     from supervisor.harness.recorded_process import RecordedLine
 
 PROMPT = "zot> "
@@ -20,9 +19,6 @@ FRAME_SHOWN = 4000
 TYPE_WIDTH = 24
 RESET = "\x1b[0m"
 STYLES = {"host": "\x1b[36m", "extension": "\x1b[32m", "fault": "\x1b[31m", "dim": "\x1b[2m", "bold": "\x1b[1m"}
-COLUMNS = 80
-"""The width, in columns, of a terminal that does not tell its own."""
-CLEAR_LINE = "\r\x1b[K"
 
 
 def wants_colour() -> bool:
@@ -30,12 +26,11 @@ def wants_colour() -> bool:
 
 
 class ConversationView:
-    """Prints the conversation. With an editor, the line that the user types stays the last line of the terminal."""
+    """Prints the conversation. A line that comes while somebody types stands on a line of its own."""
 
-    def __init__(self, *, as_json: bool, colour: bool, editor: LineEditor | None = None) -> None:
+    def __init__(self, *, as_json: bool, colour: bool) -> None:
         self._as_json = as_json
         self._colour = colour
-        self._editor = editor
         self.is_prompting = False
 
     def said(self, said: RecordedLine, after_s: float | None = None) -> None:
@@ -73,55 +68,23 @@ class ConversationView:
         return f"{STYLES[style]}{text}{RESET}" if self._colour else text
 
     def _out(self, text: str) -> None:
-        self._above_the_prompt(text, sys.stdout)
+        self._print(text, sys.stdout)
 
     def _err(self, text: str) -> None:
-        self._above_the_prompt(text, sys.stderr)
+        self._print(text, sys.stderr)
 
-    def _above_the_prompt(self, text: str, stream: TextIO) -> None:
-        if self.is_prompting:
-            sys.stdout.write(CLEAR_LINE)
-            sys.stdout.flush()
+    def _print(self, text: str, stream: TextIO) -> None:
+        self.end_prompt()
         print(text, file=stream, flush=True)
-        self.prompt()
 
     def prompt(self) -> None:
-        """Draws the line that is being typed."""
-        if not self.is_prompting or self._editor is None:
-            return
-        from rich.cells import cell_len
+        """Asks for a line. The terminal edits and shows what is typed."""
+        if not self.is_prompting:
+            self.is_prompting = True
+            print(self._styled("bold", PROMPT), end="", flush=True)  # noqa: T201
 
-        try:
-            columns = os.get_terminal_size(sys.stdout.fileno()).columns or COLUMNS
-        except OSError:
-            columns = COLUMNS
-        text, cursor = self._editor.window(
-            max(8, (columns - len(PROMPT) - 1) // (2 if _is_wide(self._editor.text) else 1))
-        )
-        back = cell_len(text[cursor:])
-        move = f"\x1b[{back}D" if back else ""
-        sys.stdout.write(f"{CLEAR_LINE}{self._styled('bold', PROMPT)}{text}{move}")
-        sys.stdout.flush()
-
-    def echo(self, line: object) -> None:
-        """Leaves a finished line where it was typed."""
-        if self.is_prompting and isinstance(line, str):
-            sys.stdout.write(f"{CLEAR_LINE}{self._styled('bold', PROMPT)}{printable(line)}\n")
-            sys.stdout.flush()
-
-    def choices(self, lines: list[str]) -> None:
-        """Shows the lines that Tab could complete to."""
-        self.note("  ".join(line.strip() for line in lines))
-
-    def leave(self) -> None:
-        """Removes the prompt for good."""
+    def end_prompt(self) -> None:
+        """Goes to the next line, below what has been typed so far: the terminal keeps that for the rest of the line."""
         if self.is_prompting:
             self.is_prompting = False
-            sys.stdout.write(CLEAR_LINE)
-            sys.stdout.flush()
-
-
-def _is_wide(text: str) -> bool:
-    from rich.cells import cell_len
-
-    return cell_len(text) > len(text)
+            print(flush=True)  # noqa: T201

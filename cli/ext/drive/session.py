@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import deque
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.ext.drive.input import Input, LinesIn, TerminalIn
-from cli.ext.drive.line_editor import LineEditor, Typed
 from cli.ext.drive.screen import ConversationView, wants_colour
 from cli.ext.drive.typed_commands import HELP, CommandError, RegisteredNames, frame_for
 from cli.ext.script_target import script_target
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.messages import answer_to
 from supervisor.harness.recorded_process import HandshakePhase
-from supervisor.harness.recording import recording_of
+from supervisor.harness.result import recording_of
 from supervisor.harness.script import Side
 from supervisor.harness.script_runner import ended_badly
 from supervisor.home.config import ConfigError, load_config
@@ -31,6 +30,11 @@ if TYPE_CHECKING:
     from supervisor.harness.matching import ScriptPaths
     from supervisor.harness.messages import ExpectedAnswer
     from supervisor.harness.recorded_process import RecordedLine, RecordedProcess
+    from supervisor.loop.loop import Loop, Timer
+
+
+PROMPT_AFTER_S = 0.1
+"""Seconds of silence of the extension before the prompt."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +62,7 @@ def run_drive(request: DriveRequest) -> int:
         return Status.USAGE.exit_code
     with Harness(owns_process=True, config=config) as harness:
         session = _Session(harness, found, cwd, request)
-        try:
-            session.run()
-        finally:
-            session.close()
+        session.run()
     return Status.ERROR.exit_code if session.has_failed else 0
 
 
@@ -91,70 +92,62 @@ class _Session:
         self._number = 0
         self._process: RecordedProcess | None = None
         by_hand = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty() and not request.as_json
-        editor = LineEditor(self._registered.completions) if by_hand else None
-        self._view = ConversationView(as_json=request.as_json, colour=wants_colour(), editor=editor)
+        self._view = ConversationView(as_json=request.as_json, colour=wants_colour())
         self._by_hand = by_hand
-        self._editor = editor
-        self._input: Input = (
-            TerminalIn(harness.loop, sys.stdin.fileno(), editor, self._redraw)
-            if editor is not None
-            else LinesIn(harness.loop, 0)
-        )
+        self._is_asking = False
+        self._prompt_timer: Timer | None = None
+        self._input = _LinesIn(harness.loop, 0)
 
     def run(self) -> None:
         try:
             self._process = self._harness.start(
-                self._found, self._paths, on_said=self._on_said, on_stderr=self._view.stderr
+                self._found, self._paths, on_said=self._on_said, on_stderr=self._on_stderr
             )
             self._talk(self._process)
         except SpawnError as error:
             self._fail(str(error))
         except HarnessInterruptedError:
             self._harness.is_interrupted = False  # the end below must not be cut short by the first Ctrl-C
-            self._view.leave()
         if self._process is not None:
             self._end(self._process)
-
-    def close(self) -> None:
-        self._input.close()
 
     # --- the conversation ---------------------------------------------------------------------------------
 
     def _talk(self, process: RecordedProcess) -> None:
         self._harness.wait(lambda: process.phase.is_over, process.handshake_s)
         if process.phase is HandshakePhase.FAILED:
-            self._fail(process.failure)
+            self._fail(f"{process.failure}{process.last_words}")
             return
         if self._by_hand:
             self._view.note("help lists what can be typed; Ctrl-D ends")
-            self._view.is_prompting = True
         self._input.start()
-        self._view.prompt()
+        self._is_asking = True
+        self._prompt_soon()
         while self._next_line(process) and process.is_running:
             pass
-        self._view.leave()
 
-    def _redraw(self) -> None:
-        if self._editor is not None and self._editor.choices:
-            self._view.choices(self._editor.choices)
-            self._editor.choices = []
-        self._view.prompt()
+    def _prompt_soon(self) -> None:
+        """Prompts once the extension has been silent for `PROMPT_AFTER_S`, so that its answer comes before that."""
+        if self._prompt_timer is not None:
+            self._prompt_timer.cancel()
+        if self._by_hand and self._is_asking:
+            self._prompt_timer = self._harness.loop.call_later(PROMPT_AFTER_S, self._view.prompt)
 
     def _next_line(self, process: RecordedProcess) -> bool:
         """Obeys the next line; returns False at the end."""
         self._harness.wait(lambda: bool(self._input.lines) or not process.is_running, None)
         if not self._input.lines:
             return False
-        line = self._input.lines.popleft()
-        if self._by_hand:
-            self._view.echo(line)
-        if isinstance(line, Typed) or line.strip() in ("quit", "exit"):
+        if (line := self._input.lines.popleft()) is None:
+            return False
+        self._view.is_prompting = False  # the terminal has ended the line
+        if line.strip() in ("quit", "exit"):
             return False
         if line.strip() == "help":
             self._view.note(HELP)
         elif line.strip() and not line.lstrip().startswith("#"):
             self._obey(line, process)
-        self._view.prompt()
+        self._prompt_soon()
         return True
 
     def _obey(self, line: str, process: RecordedProcess) -> None:
@@ -192,11 +185,18 @@ class _Session:
                     after = said.at - self._asked.pop(answer)
                     break
         self._view.said(said, after)
+        self._prompt_soon()
+
+    def _on_stderr(self, line: str) -> None:
+        self._view.stderr(line)
+        self._prompt_soon()
 
     # --- the end ------------------------------------------------------------------------------------------
 
     def _end(self, process: RecordedProcess) -> None:
-        self._view.leave()
+        self._input.close()
+        self._is_asking = False
+        self._prompt_soon()
         was_running = process.is_running
         self._harness.end(process)
         took = (
@@ -223,3 +223,48 @@ class _Session:
     def _fail(self, reason: str) -> None:
         self.has_failed = True
         self._view.note(f"zot ext drive: {reason}", "fault")
+
+
+class _LinesIn:
+    """Reads lines within the loop: from a terminal, which edits and shows them itself, from a pipe or a file."""
+
+    def __init__(self, loop: Loop, fd: int) -> None:
+        self.lines: deque[str | None] = deque()
+        """The lines that were read and not taken yet. None is the last: the end of the input."""
+        self._loop = loop
+        self._fd = fd
+        self._rest = b""
+        self._is_watched = False
+
+    def start(self) -> None:
+        try:
+            self._loop.watch(self, read=True)
+            self._is_watched = True
+        except PermissionError:  # epoll refuses files: a file is read at once
+            while None not in self.lines:
+                self.on_readable(1 << 16)
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def on_readable(self, budget: int) -> None:
+        try:
+            data = os.read(self._fd, budget)
+        except OSError:
+            data = b""
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        if not data:
+            if self._rest:
+                whole.append(self._rest)
+            self.close()
+        self.lines += [line.decode("utf-8", "replace") for line in whole]
+        if not data:
+            self.lines.append(None)
+
+    def on_writable(self) -> None:
+        pass
+
+    def close(self) -> None:
+        if self._is_watched:
+            self._is_watched = False
+            self._loop.watch(self)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wire import frames
-from wire.dialects.zot import GUARDABLE, OBSERVABLE
 from wire.suggest import no_such
 
 WORDS = ("ask", "event", "frame", "help", "key", "ping", "quit", "resize", "tool")
@@ -20,7 +19,8 @@ key PANEL KEY [TEXT]   press a key in a panel
 resize PANEL W H       tell of a panel's size
 ping                   see whether it still serves
 {"type": …}            send this frame as it stands
-help, quit"""
+help, quit
+If a frame comes while you type, Ctrl-R shows your whole line again"""
 
 
 class CommandError(ValueError):
@@ -45,13 +45,6 @@ class RegisteredNames:
             self.commands.add(name)
         elif kind == "command_response" and isinstance(panel := frame.get("open_panel"), dict):
             self.panels.add(str(panel.get("id")))
-
-    def completions(self, text: str) -> list[str]:
-        """Lines that begin with this text."""
-        lines = [*(f"/{name} " for name in self.commands), *(f"tool {name} " for name in self.tools)]
-        lines += [f"event {name} " for name in OBSERVABLE] + [f"ask {name} " for name in GUARDABLE]
-        lines += [f"key {name} " for name in self.panels] + ["help", "quit", "ping"]
-        return sorted(line for line in lines if line.startswith(text))
 
 
 def frame_for(line: str, known: RegisteredNames, call_id: str) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli.dialogue import say
-from cli.ext.manage.own_command_line import blot_out
 from cli.ext.manage.shared_options import Cwd, GitTimeout, folders_at, managing, scopes_from, shown
 from cli.json_line import print_json
 from cli.parameters import Json
@@ -165,3 +166,17 @@ def _tell(result: InstallResult) -> None:
         say(f"  disabled      by its manifest: zot ext enable {quoted}")
     else:
         say(f'  try it        zot -p "…" runs with it from now on; zot ext info {quoted} tells more')
+
+
+def blot_out(word: str) -> None:
+    """Overwrites a secret word of this process's own command line, which every user of the machine can read. Does
+    nothing if that fails, and on other systems than Linux. `sys.argv` stays."""
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        start, end = int(fields[45]), int(fields[46])  # arg_start and arg_end
+        at = ctypes.string_at(start, end - start).find(os.fsencode(word) + b"\0") if 0 < start < end else -1
+        if at >= 0:
+            ctypes.memset(start + at, ord("*"), len(os.fsencode(word)))
+    except (OSError, ValueError, IndexError):
+        pass

@@ -13,7 +13,7 @@ from cli.version import VERSION
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError
 from supervisor.home.zot_home import zot_home
-from supervisor.host import CannotServeError, Host, HostEvent, Phase
+from supervisor.host import CannotServeError, Host, HostEvent, HostPhase
 from supervisor.mcp_server.own_source import OwnSource
 from supervisor.monitoring.stats_error import StatsFileError
 from supervisor.process import fd_limit
@@ -67,7 +67,7 @@ def serve_own(flags: Serving) -> int:
     try:
         phase = host.run()
         _tell_end(stdio, host.stopped_by, faults)
-        if phase is Phase.CUT_SHORT:
+        if phase is HostPhase.CUT_SHORT:
             return Status.INTERRUPTED.exit_code
         if host.missing:
             return Status.REQUIRED_EXTENSION.exit_code

@@ -13,11 +13,12 @@ import msgspec
 import pytest
 
 from cli.doctor import checks
+from cli.doctor.check import Check
 from cli.doctor.checks import examine
-from cli.doctor.finding import Check, Level
 from supervisor.cleanup.host_record import HostRecord
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.trust_store import TrustStore
+from supervisor.harness.findings import Level
 from supervisor.process.cgroup_survey import OPT_OUT, CgroupDir, Unavailable
 from tests.support.zot_process import ROOT
 

@@ -7,8 +7,9 @@ import shlex
 import signal
 from typing import TYPE_CHECKING, Any
 
-from cli.doctor.finding import Check, Level
+from cli.doctor.check import Check
 from cli.doctor.running import _once_for_all
+from supervisor.harness.findings import Level
 from tests.support.extension_folder import extension
 from tests.support.hosting import Hosted, hosting
 from tests.support.zot_process import wait_until

@@ -79,11 +79,11 @@ SAID = {
     "syntax-error": '"SyntaxError: Unexpected token',
     "throws-at-top": "(reading 'tools')\" at extension.mjs:6",
     "uses-require": '"Error: require() does not find the Copilot SDK; use import" at extension.mjs:',
-    "lacks-package": "Cannot find package 'no-such-package'\" at extension.mjs",
+    "lacks-package": "Cannot find package 'no-such-package' imported from ",
     "requires-package": "Cannot find module 'no-such-package'\" at extension.mjs:2",
-    "lacks-file": "no-such-file.mjs'\" at extension.mjs",
+    "lacks-file": "no-such-file.mjs' imported from ",
     "lacks-export": "does not provide an export named 'joinSesion'\" at extension.mjs:1",
-    "lacks-part-of-sdk": "Cannot find package 'vscode-jsonrpc'\" at node_modules/@github/copilot-sdk/dist/extension.js",
+    "lacks-part-of-sdk": "Cannot find package 'vscode-jsonrpc' imported from ",
 }
 
 

@@ -118,7 +118,7 @@ def test_a_script_whose_interpreter_is_missing_says_so(host: Host):
     script.chmod(0o755)
     host.add("echo", name="broken", exec=str(script))
     host.start()
-    assert "its interpreter (first line, after #!) does not exist" in only_line(host, "broken")
+    assert "its interpreter '/no/such/interpreter' (first line, after #!) does not exist" in only_line(host, "broken")
 
 
 def test_a_text_file_without_an_interpreter_line_says_so(host: Host):

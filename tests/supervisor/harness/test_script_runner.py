@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.harness.harness import Harness, HarnessInterruptedError
-from supervisor.harness.recording import recording
+from supervisor.harness.result import recording
 from supervisor.harness.script import About, Script, Side, parse_script
 from supervisor.harness.script_runner import found_in, play, record
 from tests.support.extension_folder import extension, folder
@@ -128,7 +128,7 @@ def test_the_last_words_of_an_extension_that_dies_are_shown(tmp_path):
     outcome = run_script(
         dying, script(("host", {"type": "tool_call", "id": "1", "name": "die", "args": {}}), result("x"))
     )
-    assert failure(outcome).startswith("line 3: expected tool_result, but it has ended (exit 7)")
+    assert failure(outcome).startswith('line 3: expected tool_result, but it has ended (exit 7): "')
     assert outcome.stderr
 
 

@@ -179,7 +179,12 @@ UNSTARTABLE = {
     "not executable": (lambda folder: file_with(folder, "x", 0o644), "not executable (chmod +x ", False),
     "no interpreter": (
         lambda folder: file_with(folder, "#!/no/such/interpreter\n"),
-        "its interpreter (first line, after #!) does not exist",
+        "its interpreter '/no/such/interpreter' (first line, after #!) does not exist",
+        False,
+    ),
+    "a carriage return": (
+        lambda folder: file_with(folder, "#!/bin/sh\r\n"),
+        r"its interpreter '/bin/sh\r' (first line, after #!) does not exist",
         False,
     ),
     "no program": (lambda folder: file_with(folder, "text"), "not a program for this machine", False),

@@ -64,47 +64,6 @@ def test_the_doctor_says_of_a_faulty_server_what_is_true_of_it(zot, tmp_path, fa
         assert word not in words_of(record), word
 
 
-def test_a_server_that_its_stdin_does_not_end_is_no_failure(tmp_path, monkeypatch):
-    """A finding of the policy: the real end takes seconds."""
-    from cli.doctor.finding import Level
-    from cli.ext.author import other_dialects
-    from cli.ext.author.doctor_findings import judge
-    from supervisor.harness.checkup import CheckupResult, Force
-    from supervisor.harness.program_facts import look
-    from supervisor.harness.recorded_process import HandshakePhase
-    from supervisor.harness.script_runner import found_in
-    from supervisor.home.config import Config
-    from supervisor.process.child import ExitStatus
-    from wire.dialects.table import dialect_named
-
-    found = found_in(server(tmp_path, "reference.py"))
-
-    def told(**facts: Any) -> dict[str, Level]:
-        good = {"phase": HandshakePhase.READY, "ready_s": 0.1, "exit": ExitStatus(0, 0.0, 0), "stop_s": 0.01}
-        findings = judge(CheckupResult(found, **{**good, **facts}), look(found, Config()))
-        assert all(finding.advice for finding in findings if finding.level is not Level.OK)
-        return {finding.topic: finding.level for finding in findings if finding.level is not Level.OK}
-
-    assert told() == {}
-    assert told(hello_name="Another Name") == {}
-    asks = "zot: @github/copilot-sdk 1.0.14 asks for Node ^20.19.0 || >=22.12.0, and this is v20.6.0"
-    assert told(stderr=[asks]) == {"node": Level.WARN}, "what zot's launcher of Copilot extensions says"
-    assert told(exit=ExitStatus(1, 0.0, 0)) == {}, "nothing is asked for but that it ends"
-    assert told(force=Force.SIGTERM) == {"stop": Level.WARN}
-    assert told(force=Force.SIGKILL, left=1) == {"stop": Level.WARN, "processes": Level.WARN}
-    late = CheckupResult(found, phase=HandshakePhase.READY, ready_s=0.1, force=Force.SIGKILL)
-    assert next(other_dialects.end(late)).message.endswith("it took SIGKILL after 3 s")
-    monkeypatch.setattr(dialect_named("mcp"), "term_s", 5.0, raising=False)
-    assert next(other_dialects.end(late)).message.endswith("it took SIGKILL after 7 s")
-    assert told(force=Force.NOTHING) == {"stop": Level.FAIL}
-    assert told(phase=HandshakePhase.SILENT) == {"ready": Level.WARN}
-    assert told(ready_s=4.0) == {"ready": Level.WARN}
-    assert told(bad_frames=["an answer of 9 bytes …"]) == {"messages": Level.WARN}
-    assert told(warnings=["tool 'x' is left out"]) == {"register": Level.WARN}
-    assert told(unknown_frames=["notifications/strange"]) == {}
-    assert told(tools=("a",), definition_tokens=30_000) == {"size": Level.WARN}
-
-
 @pytest.mark.parametrize("dialect", ["zot", "mcp"])
 def test_a_program_of_the_other_protocol_is_told_so(zot, tmp_path, dialect):
     if dialect == "zot":

@@ -64,7 +64,7 @@ def test_a_recording_is_a_script_that_passes(zot, echo, tmp_path):
     ],
 )
 def test_usage_errors_are_one_line_and_status_2(echo, tmp_path, capsys, monkeypatch, args, said):
-    from cli.ext.author.test import ext_test
+    from cli.ext.author.commands import ext_test
 
     monkeypatch.chdir(tmp_path)
     bad = write_script(tmp_path / "bad.jsonl", {"hots": CALL})

@@ -66,42 +66,45 @@ def test_an_answer_that_does_not_come_is_an_error(zot, tmp_path):
 def test_an_extension_that_does_not_start_is_an_error(zot, tmp_path):
     outcome = piped(zot, tmp_path, "ping\n", "ext", "drive", extension(tmp_path, "exits_before_hello"))
     assert outcome.status == 1
-    assert "it exited before its hello (exit 3)" in outcome.stderr
-    assert "cannot find my configuration" in outcome.stderr  # its stderr
+    assert 'it exited before its hello (exit 3): "exits_before_hello: cannot find my configuration"' in outcome.stderr
     assert outcome.stderr.count("zot ext drive:") == 1
 
 
-def test_a_terminal_has_prompt_editor_completion_and_colours(zot, tmp_path):
-    """On a terminal: a prompt, a line editor, completion, and frames that come meanwhile."""
-    ours, theirs = pty.openpty()
-    late = folder(
-        tmp_path,
-        "late",
-        [sys.executable, "-I", "-S", str(tmp_path / "late.py")],
-        timeouts=PATIENT,
-    )
-    (tmp_path / "late.py").write_text(
-        PRELUDE
-        + """
+LATE = """
 hello("shout")
 send(type="ready")
 for frame in frames():
-    result(frame, frame["args"]["text"].upper())
-    send(type="notify", level="info", message="that was loud")
+    if frame["type"] == "tool_call":
+        send(type="notify", level="info", message="that was loud")
+        result(frame, frame["args"]["text"].upper())
+    elif frame["type"] == "event":
+        time.sleep(0.3)
+        send(type="notify", level="info", message="meanwhile")
 """
-    )
+
+
+def test_a_terminal_has_a_prompt_and_colours_and_what_comes_meanwhile_has_its_own_line(zot, tmp_path):
+    """The terminal itself edits the line, so zot does not know what has been typed of it."""
+    ours, theirs = pty.openpty()
+    (tmp_path / "late.py").write_text(PRELUDE + LATE)
+    late = folder(tmp_path, "late", [sys.executable, "-I", "-S", str(tmp_path / "late.py")], timeouts=PATIENT)
     env = {"TERM": "xterm-256color"}
     with zot.start("ext", "drive", late, stdin=theirs, stdout=theirs, env=env) as running:
         os.close(theirs)
         seen = Terminal(ours)
         seen.until("zot> ")
-        os.write(ours, b"tool sh\t")
-        seen.until("tool shout ")
-        os.write(ours, '{"text": "né!"}'.encode() + b"\x1b[D\x1b[D\x7f\r")  # twice to the left, then delete the `!`
+        os.write(ours, 'tool shout {"text": "né!'.encode() + b'\x7f"}\n')  # deletes the `!`
         seen.until("NÉ")
+        seen.until("zot> ")
         assert "NÉ!" not in seen.text
-        seen.until("that was loud")
-        assert "\x1b[36m" in seen.text  # colours
+        assert "\x1b[36m" in seen.text, "colours"
+        os.write(ours, b'event turn_end {"stop": "end_turn"}\ntool sho')
+        seen.until("meanwhile")
+        _, _, line = seen.text.partition("meanwhile")[0].rpartition("\n")
+        assert "sho" not in line, "on a line of its own"
+        os.write(ours, b'ut {"text": "two"}\n')
+        seen.until("TWO")
+        seen.until("zot> ")
         os.write(ours, b"\x04")
         seen.until("shutdown_ack")
         outcome = running.finish()
@@ -114,10 +117,13 @@ class Terminal:
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self.text = ""
+        self._read = 0
 
     def until(self, wanted: str) -> None:
         deadline = time.monotonic() + PATIENCE_S
-        while wanted not in self.text:
+        start = self._read
+        while wanted not in self.text[start:]:
             ready, _, _ = select.select([self._fd], [], [], max(0.0, deadline - time.monotonic()))
             assert ready, f"{wanted!r} did not come: {self.text!r}"
             self.text += os.read(self._fd, 65536).decode()
+        self._read = self.text.index(wanted, start) + len(wanted)

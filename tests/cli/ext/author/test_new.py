@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.ext.author.new_folder import NewError, make, run_new
+from cli.ext.author.new import NewError, make, run_new
 from supervisor.discovery.copilot.scaffold import skeleton
 from tests.support.copilot_folders import fake_sdk
 from wire.exit_codes import Status

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import Raw
 
+from supervisor.calls.tool_call import BYTES_LIMIT, STEPS_LIMIT, fault_at_once
 from supervisor.loop.future import Failure
-from supervisor.registry.arguments import BYTES_LIMIT, STEPS_LIMIT, fault_at_once
 from supervisor.registry.registration import judge_tool
 from wire.frames import RegisterTool
 

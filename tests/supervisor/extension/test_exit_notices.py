@@ -50,9 +50,10 @@ def test_a_crash_in_a_call_is_told_to_the_model_and_to_the_user(host: Host):
     host.write("desk", CRASHES, restart=LATER)
     host.start()
     answer = host.call("open", desk="red")
-    place = f"\"KeyError: 'red'\" at {host.extension('desk').lead.last_words.cause.place}"
+    place = host.extension("desk").lead.last_words.error
     assert (answer.failure, answer.reason) == (Failure.DIED, f"it ended (exit 1): {place}")
     assert place.startswith(f"\"KeyError: 'red'\" at {host.folder}/desk.py:")
+    assert place.endswith('; after that "closing"')
     (_, line) = host.said_of("desk")[-1]
     assert line.startswith(f"it ended (exit 1) with 1 call pending: {place}; starting it again in ")
     later = host.call_of("desk", "open", desk="red")
@@ -71,7 +72,7 @@ def test_a_crash_before_the_hello_has_its_cause(host: Host):
 def test_an_error_that_was_survived_is_not_the_cause_of_a_kill(host: Host):
     host.write("desk", SURVIVES, restart=LATER)
     host.start()
-    assert host.call("open").reason == 'it ended (signal SIGKILL): "open since noon"'
+    assert host.call("open").reason == 'it ended (signal SIGKILL): "KeyError: \'red\'", "open since noon"'
 
 
 def test_the_next_worker_does_not_repeat_what_the_last_one_wrote(host: Host, tmp_path):

@@ -1,0 +1,149 @@
+"""Why a program did not start, or has ended: by the error number of the start, the exit status, the last of stderr."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import signal
+from typing import TYPE_CHECKING, NamedTuple
+
+from supervisor.process import fd_limit
+from supervisor.process.stderr_tail import StderrTail
+from wire.text import one_line, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ERROR_LENGTH = 300
+"""Maximum length of an error, in characters."""
+PLACE_LENGTH = 200
+LINES_TOLD = 2
+"""Number of last lines that are told of a program whose language is unknown."""
+LINE_READ = 1000
+"""Maximum number of characters of a line in which an error is looked for."""
+KILLED = frozenset({-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP})
+"""Exit statuses of a program that others have ended: an error that it wrote before is not the cause."""
+SHELL_STATUSES: dict[int | None, str] = {126: "cannot execute a program", 127: "cannot find a program"}
+"""Exit statuses with which shells and `env` end for a program that they could not start."""
+LIBRARY_FOLDERS = frozenset({"node_modules", "site-packages", "dist-packages", "vendor", "zotext"})
+"""Folders inside an extension whose files are not its own code."""
+
+
+class Report(NamedTuple):
+    """How a language reports the error that ends a program. `pattern` matches all of it, and in the group `error` the
+    line that names the error; `frame` matches the file and the line of a frame. Both are compiled at their first use.
+    """
+
+    pattern: str
+    frame: str
+    is_innermost_last: bool = False
+
+
+_NODE_FRAME = r"(?m)(?:^|\bat (?:async )?|\()(?:file://)?(/[^:()\n]+):(\d+)"
+REPORTS = (
+    # Python: the frames, then the error. A syntax error of the main file has no other head than its frame.
+    Report(
+        r'(?m)^  File ".*\n(?:  .*\n){0,200}(?P<error>(?:\w+\.)*[A-Z]\w*(?:: .*)?)$',
+        r'  File "([^"<][^"]*)", line (\d+)',
+        is_innermost_last=True,
+    ),
+    # Node, thrown: the place, the source, a caret, the error, its stack, and in newer versions the version at the end.
+    Report(
+        r"(?m)^(?:file://)?(?:/|node:).*:\d+\n(?:.*\n){1,2}[ \t]*\^+\n+(?P<error>\S.*)"
+        r"(?:(?:\n.*){0,200}?\nNode\.js v.*|(?:\n.+)*)",
+        _NODE_FRAME,
+    ),
+    # Node, printed by the program: the error, the rest of its message, the stack.
+    Report(
+        r"(?m)^(?P<error>(?!\(node:)(?=.*(?:Error|Exception)\b)\S.*)"
+        r"(?:\n(?![ \t]+at ).*){0,10}?(?:\n[ \t]+at .*)+",
+        _NODE_FRAME,
+    ),
+    # Go: the panic, and the stack of each goroutine.
+    Report(
+        r"(?m)^(?P<error>(?:panic|fatal error): .*)"
+        r"(?:\n(?:[\t\[].*|(?:goroutine|created by|panic:|exit status|runtime|\.\.\.).*|\S.*\)|)$)*",
+        r"(?m)^\t(\S.*\.go):(\d+)",
+    ),
+)
+
+
+class LastWords:
+    """The last words of one process. `str()` gives them as the end of a sentence; empty if it wrote nothing."""
+
+    def __init__(self, folder: str) -> None:
+        self.tail = StderrTail()
+        self.error = ""
+        """The error that ended the program, with its place, as its stderr tells it. Known once `ended` was called."""
+        self._status = ""
+        self._folder = folder
+
+    def ended(self, code: int | None) -> None:
+        """Takes note that the process has ended with this exit status, or is given up, with None."""
+        self._status = SHELL_STATUSES.get(code, "")
+        if code not in KILLED:
+            self.error = find_error(self.tail.lines(), self._folder, os.path.realpath(self._folder))
+
+    def __str__(self) -> str:
+        lines = ", ".join(f'"{line}"' for line in self.tail.shown(LINES_TOLD))
+        told = (self.error,) if self.error else (self._status, lines)
+        return "".join(f": {each}" for each in told if each)
+
+
+def find_error(lines: Iterable[str], *folders: str) -> str:
+    """Returns the last error that a language reports in `lines`, as `"ERROR" at FILE:LINE`, with the last line after
+    it; empty if there is none. `folders` are the names of the extension's folder, with and without symbolic links."""
+    text = "\n".join(printable(line[:LINE_READ]).rstrip() for line in lines)
+    found = [(match, report) for report in REPORTS for match in re.finditer(report.pattern, text)]
+    if not found:
+        return ""
+    match, report = max(found, key=lambda each: each[0].end())
+    frames = [(frame[1], frame[2]) for frame in re.finditer(report.frame, match[0])]
+    place = _place(frames[::-1] if report.is_innermost_last else frames, folders)
+    later = one_line(text[match.end() :].rstrip().rpartition("\n")[2], PLACE_LENGTH)
+    after = f'; after that "{later}"' if later else ""
+    return f'"{one_line(match["error"], ERROR_LENGTH)}"{place and " at "}{one_line(place, PLACE_LENGTH)}{after}'
+
+
+def _place(frames: list[tuple[str, str]], folders: Iterable[str]) -> str:
+    """The innermost frame in the extension's own code, relative to its folder; else the innermost of all."""
+    for file, line in frames:
+        inside = next((file[len(folder) :] for folder in folders if file.startswith(f"{folder}/")), "")
+        path = os.path.normpath(inside.lstrip("/") or file)
+        if not path.startswith(("/", "..")) and LIBRARY_FOLDERS.isdisjoint(path.split("/")):
+            return f"{path}:{line}"
+    return ":".join(frames[0]) if frames else ""
+
+
+def spawn_reason(program: str, cwd: str, error: Exception) -> str:
+    """Says in one line why `program` could not be started in the folder `cwd`."""
+    if isinstance(error, FileNotFoundError):
+        if not os.path.isdir(cwd):
+            return f"cannot start {program}: its folder {cwd} does not exist"
+        if "/" not in program:
+            return f"cannot start {program}: no such program on PATH"
+        if os.path.exists(path := os.path.join(cwd, program)):
+            return f"cannot start {program}: {_interpreter(path)} does not exist"
+        return f"cannot start {program}: no such file"
+    if isinstance(error, PermissionError):
+        if os.path.isdir(os.path.join(cwd, program)):
+            return f"cannot start {program}: it is a folder"
+        return f"cannot start {program}: not executable (chmod +x {program})"
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.ENOEXEC:
+        return f"cannot start {program}: not a program for this machine (a script needs a #! line)"
+    if number in (errno.EMFILE, errno.ENFILE):
+        why = fd_limit.advice() if number == errno.EMFILE else "in the whole system"
+        return f"cannot start {program}: Too many open files ({why})"
+    return f"cannot start {program}: {error}"
+
+
+def _interpreter(path: str) -> str:
+    """Names the program that has to run this file, with the carriage return that a Windows editor may have left."""
+    try:
+        with open(path, "rb") as file:
+            first = file.readline(LINE_READ).decode("utf-8", "replace").rstrip("\n")
+    except OSError:
+        first = ""
+    return f"its interpreter {first[2:]!r} (first line, after #!)" if first.startswith("#!") else "its loader"
