@@ -16,7 +16,7 @@ from cli.host_commands import register
 from cli.mcp import mcp_app
 from cli.models.commands import register as register_models
 from cli.os_errors import exit_after
-from cli.root_group import RootGroup
+from cli.root_group import BATCHES, EXTENSIONS, FILES, FIRST, HOSTS, SESSIONS, RootGroup
 from cli.run.command import root
 from cli.sessions import session_app
 from cli.skills import skill_app
@@ -58,7 +58,7 @@ app = HelpTyper(
 app.callback(help=HELP)(root)
 
 
-@app.command("demo")
+@app.command("demo", rich_help_panel=FIRST)
 def demo(
     json: Annotated[bool, typer.Option("--json", help="Print the run's events instead.")] = False,
     stats: Annotated[
@@ -77,7 +77,7 @@ def demo(
     sys.exit(run_demo(as_json=json, stats=stats))
 
 
-@app.command("rpc")
+@app.command("rpc", rich_help_panel=HOSTS)
 def rpc() -> None:
     """Let a program drive the agent: requests on stdin, responses and events on stdout, one JSON object per line.
 
@@ -97,7 +97,7 @@ def rpc() -> None:
     raise AssertionError("it is read as the flag --rpc, see RootGroup")
 
 
-@app.command("doctor")
+@app.command("doctor", rich_help_panel=FIRST)
 def doctor(
     json: Annotated[bool, typer.Option("--json", help="One JSON object instead of lines.")] = False,
 ) -> None:
@@ -119,7 +119,7 @@ def doctor(
     sys.exit(run_doctor(as_json=json))
 
 
-@app.command("schema")
+@app.command("schema", rich_help_panel=FILES)
 def schema(
     name: Annotated[
         str | None,
@@ -139,7 +139,7 @@ def schema(
     show_schema(name)
 
 
-@app.command("report")
+@app.command("report", rich_help_panel=FILES)
 def report(
     run: Annotated[
         str,
@@ -191,7 +191,7 @@ def report(
     sys.exit(make_report(run, output, pages))
 
 
-@app.command("help")
+@app.command("help", rich_help_panel=FIRST)
 def help_(
     ctx: typer.Context,
     command: Annotated[
@@ -215,12 +215,11 @@ def help_(
 
 register(app)
 register_models(app)
-app.add_typer(batch_app, name="batch")
-app.add_typer(ext_app, name="ext")
-app.add_typer(mcp_app, name="mcp")
-app.add_typer(skill_app, name="skill")
-app.add_typer(session_app, name="session")
-app.add_typer(mcp_app, name="mcp")
+app.add_typer(batch_app, name="batch", rich_help_panel=BATCHES)
+app.add_typer(ext_app, name="ext", rich_help_panel=EXTENSIONS)
+app.add_typer(mcp_app, name="mcp", rich_help_panel=EXTENSIONS)
+app.add_typer(skill_app, name="skill", rich_help_panel=EXTENSIONS)
+app.add_typer(session_app, name="session", rich_help_panel=SESSIONS)
 
 
 def main() -> None:

@@ -26,17 +26,6 @@ def project_folder(cwd: str | None) -> str:
     return path
 
 
-class Reasoning(Enum):
-    low = "low"
-    medium = "medium"
-    high = "high"
-
-
-class OutputFormat(Enum):
-    text = "text"
-    json = "json"
-
-
 class LogFormat(Enum):
     console = "console"
     json = "json"

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from cli.choices import LogFormat, LogLevel
 from cli.help.completion import hosts
-from cli.hosts.flags import (
-    AllowAsked,
-    Cwd,
-    LogFormatFlag,
-    LogLevelFlag,
-    Metrics,
-    OpenMetrics,
-    Stats,
-    StatsInterval,
-    StrictGuards,
-    TrustProject,
-    Watch,
-)
 from cli.os_errors import exit_with
 from cli.parameters import Json
+from cli.root_group import HOSTS
+from cli.run.flags import with_flags
+from wire.flags.host import HOST
 
 Pid = Annotated[
     int | None,
@@ -37,41 +26,14 @@ Pid = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Adds the commands to `zot`."""
-    app.command("host")(host)
-    app.command("ps")(ps)
-    app.command("top")(top)
-    app.command("stop")(stop)
+    app.command("host", rich_help_panel=HOSTS)(host)
+    app.command("ps", rich_help_panel=HOSTS)(ps)
+    app.command("top", rich_help_panel=HOSTS)(top)
+    app.command("stop", rich_help_panel=HOSTS)(stop)
 
 
-def host(
-    ext: Annotated[
-        list[str] | None,
-        typer.Option("-e", "--ext", help="Start the extension in this folder; repeatable.", metavar="DIR"),
-    ] = None,
-    mcp_config: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--mcp-config",
-            help="Start the MCP servers of this file, too, which has the form of .mcp.json; repeatable.",
-            metavar="FILE",
-        ),
-    ] = None,
-    no_ext: Annotated[
-        bool,
-        typer.Option("--no-ext", "--no-extensions", help="Start only those named with --ext and --mcp-config."),
-    ] = False,
-    cwd: Cwd = None,
-    trust_project: TrustProject = False,
-    watch: Watch = False,
-    strict_guards: StrictGuards = False,
-    allow_asked: AllowAsked = False,
-    stats: Stats = None,
-    stats_interval: StatsInterval = None,
-    metrics: Metrics = None,
-    openmetrics: OpenMetrics = False,
-    log_format: LogFormatFlag = LogFormat.console,
-    log_level: LogLevelFlag = LogLevel.info,
-) -> None:
+@with_flags(HOST)
+def host(ctx: typer.Context, **_flags: Any) -> None:
     """Keep extensions running without an agent, for other programs.
 
     Other programs reach them over a socket. The host stays until zot stop, Ctrl-C or SIGTERM, and then stops the
@@ -86,25 +48,7 @@ def host(
     """
     from cli.hosts.host import run_host
 
-    exit_with(
-        "host",
-        lambda: run_host(
-            extensions=tuple(ext or ()),
-            mcp_configs=tuple(mcp_config or ()),
-            discover=not no_ext,
-            cwd=cwd,
-            strict_guards=strict_guards,
-            allow_asked=allow_asked,
-            stats_file=stats,
-            metrics_file=metrics,
-            stats_interval_s=stats_interval,
-            openmetrics=openmetrics,
-            trust_project=trust_project,
-            watch=watch,
-            log_format=log_format,
-            log_level=log_level,
-        ),
-    )
+    exit_with("host", lambda: run_host(ctx.params))
 
 
 def ps(as_json: Json = False) -> None:

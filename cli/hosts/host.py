@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from math import isfinite
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from agent.output.fd_writer import FdWriter
-from cli.choices import CommandLineError, LogFormat, LogLevel, project_folder
+from cli.choices import CommandLineError, project_folder
 from cli.hosts.find import close, shared, survey
 from cli.hosts.host_log import HostLog
 from cli.run.trust_prompt import ask
@@ -21,61 +22,26 @@ from supervisor.process import fd_limit
 from wire.exit_codes import Status
 from wire.text import valid_text
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wire.stats import HostKind
+
 FLUSH_S = 0.5
 LOOK_S = 0.3
 """Seconds for the other hosts to say which extensions they run."""
 
 
-def run_host(
-    *,
-    extensions: tuple[str, ...],
-    mcp_configs: tuple[str, ...] = (),
-    discover: bool,
-    cwd: str | None,
-    strict_guards: bool = False,
-    allow_asked: bool = False,
-    stats_file: str | None = None,
-    metrics_file: str | None = None,
-    stats_interval_s: float | None = None,
-    openmetrics: bool = False,
-    trust_project: bool = False,
-    watch: bool = False,
-    log_format: LogFormat = LogFormat.console,
-    log_level: LogLevel = LogLevel.info,
-) -> int:
+def run_host(flags: Mapping[str, Any]) -> int:
     """Returns the exit status: 0 after a stop, 130 if a second signal cut it short or Ctrl-C answered a question, 1 if
-    the host cannot serve, 9 without a required extension. Raises `OSError`."""
-    fd_limit.check_least()
+    the host cannot serve, 9 without a required extension. Raises `CommandLineError` and `OSError`."""
     try:
-        check_files(stats_file, metrics_file, stats_interval_s, openmetrics=openmetrics)
-        consent = Consent(whole_project=trust_project)
-        (folder,) = checked("the working folder", (project_folder(cwd),))
-        (home,) = checked("zot's folder ($ZOT_HOME)", (str(zot_home()),))
-        if discover and not trust_project:
-            consent = ask(extensions, folder, Path(home), mcp_configs)
-        host = Host(
-            version=VERSION,
-            extensions=checked("--ext", extensions),
-            mcp_configs=checked("--mcp-config", mcp_configs),
-            discover_more=discover,
-            cwd=folder,
-            home=Path(home),
-            strict_guards=strict_guards,
-            allow_asked=allow_asked,
-            stats_file=None if stats_file is None else Path(stats_file).absolute(),
-            metrics_file=None if metrics_file is None else Path(metrics_file).absolute(),
-            stats_interval_s=stats_interval_s,
-            openmetrics=openmetrics,
-            consent=consent,
-            watch_files=watch,
-        )
+        host = make_host(flags)
     except KeyboardInterrupt:
         return Status.INTERRUPTED.exit_code
-    except (ConfigError, StatsFileError) as error:
-        raise CommandLineError(str(error)) from None
     # A terminal that is paused with Ctrl-S must not stop the host.
     stderr = FdWriter(host.loop, 2, _ignore, lossy=True)
-    host.tell = HostLog(stderr.write, form=log_format, level=log_level, is_coloured=_wants_colours(2))
+    host.tell = HostLog.of(flags, stderr.write)
     found = survey(LOOK_S)
     close(each.client for each in found)
     if others := {each.pid: each.info.extensions for each in found if each.info and each.info.kind == "host"}:
@@ -95,13 +61,47 @@ def run_host(
         host.close()
 
 
+def make_host(flags: Mapping[str, Any], kind: HostKind = "host") -> Host:
+    """The host that the flags of its start ask for. One of the kind `host` asks on a terminal whether the project's
+    extensions may run. Raises `CommandLineError`, `KeyboardInterrupt` and `OSError`."""
+    fd_limit.check_least()
+    _check_files(flags["stats"], flags["metrics"], flags["stats_interval"], openmetrics=flags["openmetrics"])
+    extensions, mcp_configs = tuple(flags["ext"] or ()), tuple(flags["mcp_config"] or ())
+    discovers = not flags["no_ext"]
+    consent = Consent(whole_project=flags["trust_project"])
+    (folder,) = _checked("the working folder", (project_folder(flags["cwd"]),))
+    (home,) = _checked("zot's folder ($ZOT_HOME)", (str(zot_home()),))
+    if kind == "host" and discovers and not consent.whole_project:
+        consent = ask(extensions, folder, Path(home), mcp_configs)
+    try:
+        return Host(
+            version=VERSION,
+            extensions=_checked("--ext", extensions),
+            mcp_configs=_checked("--mcp-config", mcp_configs),
+            discover_more=discovers,
+            cwd=folder,
+            home=Path(home),
+            strict_guards=flags["strict_guards"],
+            allow_asked=flags["allow_asked"],
+            stats_file=None if flags["stats"] is None else Path(flags["stats"]).absolute(),
+            metrics_file=None if flags["metrics"] is None else Path(flags["metrics"]).absolute(),
+            stats_interval_s=flags["stats_interval"],
+            openmetrics=flags["openmetrics"],
+            kind=kind,
+            consent=consent,
+            watch_files=flags["watch"],
+        )
+    except (ConfigError, StatsFileError) as error:
+        raise CommandLineError(str(error)) from None
+
+
 def _tell_of_others(host: Host, others: dict[int, tuple[str, ...]]) -> None:
     own = [each.name for each in host.supervisor.extensions]
     for line in shared({os.getpid(): own} | {pid: set(own) & set(names) for pid, names in others.items()}):
         host.tell(HostEvent("shared", f"{line}; zot stop PID ends one"))
 
 
-def check_files(stats: str | None, metrics: str | None, interval_s: float | None, *, openmetrics: bool) -> None:
+def _check_files(stats: str | None, metrics: str | None, interval_s: float | None, *, openmetrics: bool) -> None:
     """Raises `CommandLineError` for flags about files that would have no effect, or the wrong one."""
     if interval_s is not None and not isfinite(interval_s):
         raise CommandLineError(f"--stats-interval: {interval_s} is not a number of seconds")
@@ -113,15 +113,11 @@ def check_files(stats: str | None, metrics: str | None, interval_s: float | None
         raise CommandLineError(f"--stats and --metrics name the same file, {metrics}; each needs its own")
 
 
-def _wants_colours(fd: int) -> bool:
-    return os.isatty(fd) and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
-
-
 def _cut(phase: HostPhase) -> str:
     return ", at once" if phase is HostPhase.CUT_SHORT else ""
 
 
-def checked(where: str, texts: tuple[str, ...]) -> tuple[str, ...]:
+def _checked(where: str, texts: tuple[str, ...]) -> tuple[str, ...]:
     """The texts as they are. Raises `CommandLineError` for a text that is not UTF-8: extensions get the texts in JSON,
     which holds only UTF-8."""
     for text in texts:

@@ -6,6 +6,7 @@ Only this module imports structlog, which takes 0.1 s and 7 MB.
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ finally:
         sys.modules["rich"] = _rich
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from supervisor.host import HostEvent
 
@@ -57,6 +58,13 @@ class HostLog:
             wrapper_class=structlog.make_filtering_bound_logger(lowest),
             context_class=dict,
         )
+
+    @classmethod
+    def of(cls, flags: Mapping[str, Any], write: Callable[[bytes], object]) -> HostLog:
+        """The log on stderr that the flags of a host ask for."""
+        level = LogLevel.error if flags.get("quiet") else LogLevel(flags["log_level"])
+        is_coloured = os.isatty(2) and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
+        return cls(write, form=LogFormat(flags["log_format"]), level=level, is_coloured=is_coloured)
 
     def __call__(self, event: HostEvent) -> None:
         about = {"extension": event.extension} if event.extension else {}

@@ -25,8 +25,10 @@ Examples:
 
 class McpGroup(LazyGroup):
     modules = (
-        "cli.mcp.add", "cli.mcp.add_json", "cli.mcp.list", "cli.mcp.get", "cli.mcp.test", "cli.mcp.remove",
-        "cli.mcp.serve",
+        ("Manage MCP servers", (
+            "cli.mcp.add", "cli.mcp.add_json", "cli.mcp.list", "cli.mcp.get", "cli.mcp.test", "cli.mcp.remove",
+            "cli.mcp.serve",
+        )),
     )  # fmt: skip
 
 

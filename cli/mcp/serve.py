@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Any
 
-import typer
+import typer  # noqa: TC002  (it reads the annotations)
 
-from cli.choices import LogFormat, LogLevel
-from cli.help.completion import hosts
-from cli.hosts.flags import (
-    AllowAsked,
-    Cwd,
-    LogFormatFlag,
-    LogLevelFlag,
-    Metrics,
-    OpenMetrics,
-    Stats,
-    StatsInterval,
-    StrictGuards,
-    TrustProject,
-    Watch,
-)
 from cli.os_errors import exit_with
-
-if TYPE_CHECKING:
-    from cli.mcp.serving.flags import Serving
+from cli.run.flags import with_flags
+from wire.flags.host import SERVE
 
 
 def register(app: typer.Typer) -> None:
@@ -32,44 +16,8 @@ def register(app: typer.Typer) -> None:
     app.command("serve")(serve)
 
 
-def serve(
-    ext: Annotated[
-        list[str] | None,
-        typer.Option("-e", "--ext", help="Serve the extension in this folder; repeatable.", metavar="DIR"),
-    ] = None,
-    no_ext: Annotated[
-        bool, typer.Option("--no-ext", "--no-extensions", help="Serve only those named with --ext and --mcp-config.")
-    ] = False,
-    mcp_config: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--mcp-config",
-            help="Serve the MCP servers of this file, too, which has the form of .mcp.json; repeatable.",
-            metavar="FILE",
-        ),
-    ] = None,
-    cwd: Cwd = None,
-    trust_project: TrustProject = False,
-    host: Annotated[
-        str | None,
-        typer.Option(
-            "--host",
-            help="Serve the extensions of a zot host that runs: its pid, or its folder.",
-            metavar="PID|DIR",
-            autocompletion=hosts,
-        ),
-    ] = None,
-    watch: Watch = False,
-    strict_guards: StrictGuards = False,
-    allow_asked: AllowAsked = False,
-    stats: Stats = None,
-    stats_interval: StatsInterval = None,
-    metrics: Metrics = None,
-    openmetrics: OpenMetrics = False,
-    log_format: LogFormatFlag = LogFormat.console,
-    log_level: LogLevelFlag = LogLevel.info,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Only errors on stderr.")] = False,
-) -> None:
+@with_flags(SERVE)
+def serve(ctx: typer.Context, **_flags: Any) -> None:
     """Serve the tools of extensions to an MCP client, such as Claude Code, Codex or an editor.
 
     The client starts this command (claude mcp add zot -- zot mcp serve -q) and talks to it on stdin and stdout;
@@ -89,33 +37,14 @@ def serve(
         zot mcp serve --no-ext -e ./weather   one extension alone
         zot mcp serve -q --host .             those of the zot host in this folder
     """
-    from cli.mcp.serving.flags import Serving
-
-    serving = Serving(
-        extensions=tuple(ext or ()),
-        mcp_configs=tuple(mcp_config or ()),
-        discover=not no_ext,
-        cwd=cwd,
-        trust_project=trust_project,
-        host=host,
-        watch=watch,
-        strict_guards=strict_guards,
-        allow_asked=allow_asked,
-        stats_file=stats,
-        stats_interval_s=stats_interval,
-        metrics_file=metrics,
-        openmetrics=openmetrics,
-        log_format=log_format,
-        log_level=LogLevel.error if quiet else log_level,
-    )
-    exit_with("mcp serve", lambda: _run(serving))
+    exit_with("mcp serve", lambda: _run(ctx.params))
 
 
-def _run(serving: Serving) -> int:
-    if serving.host is not None:
+def _run(flags: dict[str, Any]) -> int:
+    if flags["host"] is not None:
         from cli.mcp.serving.running_host import serve_running
 
-        return serve_running(serving, serving.host)
+        return serve_running(flags, flags["host"])
     from cli.mcp.serving.own_host import serve_own
 
-    return serve_own(serving)
+    return serve_own(flags)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cli.choices import CommandLineError
 from cli.hosts.find import close, connect, listed, survey
-from cli.mcp.serving.flags import check
 from cli.mcp.serving.stdio import Stdio
 from supervisor.control.client import HostError
 from supervisor.host import STOP_SIGNALS, HostEvent
@@ -15,23 +14,24 @@ from supervisor.loop.loop import Loop
 from supervisor.mcp_server.host_source import HostSource
 from wire import control
 from wire.exit_codes import Status
+from wire.flags.host import OF_THE_START
 
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Mapping
 
-    from cli.mcp.serving.flags import Serving
     from supervisor.control.client import ControlClient
 
 
-def serve_running(flags: Serving, named: str) -> int:
+def serve_running(flags: Mapping[str, Any], named: str) -> int:
     """Returns the exit status. Raises `CommandLineError`, `HostError` and `OSError`."""
-    check(flags)
+    _check(flags)
     client = connect(int(named)) if named.isdecimal() else _host_in(named)
     info = client.ask(control.Info(client.next_id()), control.HostInfoReply)
     if info.kind == "run":
         raise HostError(f"host {info.pid} is an agent's run, whose extensions serve its agent; start a zot host")
     loop = Loop()
-    stdio = Stdio(loop, flags.log_format, flags.log_level)
+    stdio = Stdio(loop, flags)
     reasons: list[tuple[str, bool]] = []
     signals: list[signal.Signals] = []
 
@@ -53,6 +53,13 @@ def serve_running(flags: Serving, named: str) -> int:
     source.close()
     loop.close()
     return Status.ERROR.exit_code if is_fault else 0
+
+
+def _check(flags: Mapping[str, Any]) -> None:
+    """Raises `CommandLineError` for flags that have no effect with --host."""
+    for flag in OF_THE_START:
+        if flags[flag.name] not in (None, False, ()):
+            raise CommandLineError(f"{flag.long} has no effect with --host: it is a flag for the start of that host")
 
 
 def _host_in(folder: str) -> ControlClient:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent.output.fd_writer import FdWriter
 from agent.rpc.stdin_lines import StdinLines
@@ -16,9 +16,8 @@ from supervisor.mcp_server.server import LINE_LIMIT, McpServer
 from supervisor.mcp_server.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from cli.choices import LogFormat, LogLevel
     from supervisor.loop.loop import Loop
     from supervisor.mcp_server.source import Source
 
@@ -32,7 +31,7 @@ class Stdio:
 
     What anybody else of this process prints goes to stderr."""
 
-    def __init__(self, loop: Loop, form: LogFormat, level: LogLevel) -> None:
+    def __init__(self, loop: Loop, flags: Mapping[str, Any]) -> None:
         try:
             os.fstat(0)
             self._fd = os.dup(1)
@@ -44,8 +43,7 @@ class Stdio:
         except OSError:  # there is no stderr
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         self._stderr = FdWriter(loop, 2, _ignore, lossy=True)
-        coloured = os.isatty(2) and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
-        self.log = HostLog(self._stderr.write, form=form, level=level, is_coloured=coloured)
+        self.log = HostLog.of(flags, self._stderr.write)
 
     def serve(self, source: Source, on_end: Callable[[str, bool], None]) -> McpServer:
         """Begins to read the client's lines; all happens in the loop."""

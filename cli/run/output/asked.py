@@ -37,9 +37,8 @@ class Asked(msgspec.Struct, frozen=True):
 def asked_from(parameters: Mapping[str, Any]) -> Asked | None:
     """What the parameters of `command.root` ask for; None if they ask for no run. Raises `FlagError` for flags that
     exclude each other."""
-    json, text, rpc = (bool(parameters.get(name)) for name in ("json", "print_", "rpc"))
+    json, text, rpc = (bool(parameters.get(name)) for name in ("json", "print", "rpc"))
     shape = parameters.get("output_format")
-    shape = getattr(shape, "value", shape)
     answer_file, summary_file = parameters.get("output"), parameters.get("summary")
     if json + text + rpc > 1:
         raise FlagError("choose one of --json, --print and --rpc")
@@ -49,7 +48,7 @@ def asked_from(parameters: Mapping[str, Any]) -> Asked | None:
         )
     if rpc:
         files = {"--output-format": shape, "--output": answer_file, "--summary": summary_file}
-        for flag, value in (*files.items(), ("--image", parameters.get("images"))):
+        for flag, value in (*files.items(), ("--image", parameters.get("image"))):
             if value:
                 raise FlagError(f"{flag} has no effect with --rpc: each prompt has its own images and its own result")
         return Asked(Form.RPC)

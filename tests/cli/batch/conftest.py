@@ -15,7 +15,7 @@ from wire.batch.outcome import CommandEnd, TaskStatus, Usage
 __all__ = ["zot"]
 
 for module in (
-    *BatchGroup.modules,
+    *(name for _title, names in BatchGroup.modules for name in names),
     "cli.batch.command",
     "agent.batch.journal.merge",
     "agent.batch.journal.formats.choice",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from typing import Any
 
 import pytest
@@ -94,7 +95,7 @@ def test_the_parser_takes_each_example(example):
             name, command, rest = context.command.resolve_command(context, [*context._protected_args, *context.args])
             context = command.make_context(name, rest, parent=context)
         if context.command is ROOT:
-            assert any(context.params[mode] for mode in ("print_", "json", "rpc")), example
+            assert any(context.params[mode] for mode in ("print", "json", "rpc")), example
 
 
 def test_a_flag_shows_its_default_as_a_sentence_and_an_argument_no_braces():
@@ -111,8 +112,10 @@ def test_titles_and_names_are_bold_only_if_asked_for():
 @pytest.mark.parametrize(
     ("columns", "width"), [("", 80), ("72", 72), ("500", 100), ("3", 40), ("wide", 80), ("0", 80), ("-5", 80)]
 )
-def test_the_width_is_that_of_columns_within_bounds(columns, width):
-    assert page_width({"COLUMNS": columns}, is_terminal=False) == width
+def test_the_width_is_that_of_columns_within_bounds(columns, width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr(sys, "__stdout__", None)
+    assert page_width() == width
 
 
 @pytest.mark.parametrize(
