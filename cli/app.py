@@ -16,6 +16,7 @@ from cli.host_commands import register
 from cli.mcp import mcp_app
 from cli.models.commands import register as register_models
 from cli.os_errors import exit_after
+from cli.parameters import Prefer  # noqa: TC001  (typer reads the annotations)
 from cli.root_group import BATCHES, EXTENSIONS, FILES, FIRST, HOSTS, SESSIONS, RootGroup
 from cli.run.command import root
 from cli.sessions import session_app
@@ -142,9 +143,11 @@ def schema(
 @app.command("report", rich_help_panel=FILES)
 def report(
     run: Annotated[
-        str,
+        list[str],
         typer.Argument(
-            metavar="RUN", help="A file of --stats, the output of --json, or the folder of a batch; - for stdin."
+            metavar="RUN...",
+            help="A file of --stats, the output of --json, or the folder of a batch; - for stdin. Several folders of "
+            "batches are read as one batch.",
         ),
     ],
     output: Annotated[
@@ -167,6 +170,7 @@ def report(
             help="Of a batch: at most N tasks get a page of their own, those that failed first. Default: 1000.",
         ),
     ] = None,
+    prefer: Prefer = None,
 ) -> None:
     """Make a page of charts from the figures of a run, or of a batch.
 
@@ -185,10 +189,11 @@ def report(
         zot --json "go on" | zot report - -o -   from a pipe to a pipe
         zot report RUNDIR                        makes RUNDIR/report.html, and the pages of the tasks
         zot report RUNDIR --pages 50             with the pages of 50 tasks at most
+        zot report part1 part2 -o report.html    of the shards of a batch
     """
     from cli.report.command import make_report
 
-    sys.exit(make_report(run, output, pages))
+    sys.exit(make_report(run[0], output, pages, more=run[1:], prefer=prefer and prefer.value))
 
 
 @app.command("help", rich_help_panel=FIRST)

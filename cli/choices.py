@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from enum import Enum
+from typing import Literal
 
 import typer
 
@@ -24,6 +25,13 @@ def project_folder(cwd: str | None) -> str:
     if not os.path.isdir(path):
         raise CommandLineError(f"--cwd {cwd}: {'not a folder' if os.path.exists(path) else 'no such folder'}")
     return path
+
+
+class Preferred(Enum):
+    _value_: Literal["first", "last", "ok"]
+    first = "first"
+    last = "last"
+    ok = "ok"
 
 
 class LogFormat(Enum):

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from cli.choices import Preferred
 from cli.help.completion import hosts, live_extensions
 
 HostOption = Annotated[
@@ -19,4 +20,10 @@ HostOption = Annotated[
     ),
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The extension's name.", autocompletion=live_extensions)]
+Prefer = Annotated[
+    Preferred | None,
+    typer.Option(
+        help="Count this outcome where several RUNDIRs contradict each other: the first, the last, or the first ok."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON lines, for other programs.")]

@@ -20,8 +20,8 @@ from agent.sessions.load import SessionError
 from agent.sessions.places import FOLDER
 from agent.sessions.portable import export_portable, import_session, portable_text
 from agent.sessions.reading.history import read_history
+from agent.sessions.reading.tree import tree
 from agent.sessions.rows import Meta
-from agent.sessions.tree import tree
 from supervisor.home.scratch import scratch_folder
 from wire.rpc import requests, responses
 from wire.text import valid_text
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.engine import Engine
-    from agent.sessions.tree import Branch
+    from agent.sessions.reading.tree import Branch
     from wire.rpc import sessions
 
 TEXT_LIMIT = 16 * 1024 * 1024

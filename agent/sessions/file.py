@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agent.sessions import rows
-from agent.sessions.load import CHUNK, SessionError, load_from
+from agent.sessions.load import SessionError, load_from
 from agent.sessions.places import folder_of, unfinished
 from agent.sessions.rows import Meta
+from agent.sessions.torn_line import CHUNK
 from supervisor.home.zot_home import private_folder
 
 if TYPE_CHECKING:

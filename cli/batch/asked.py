@@ -13,7 +13,7 @@ from agent.batch.request import BatchRequest
 from agent.batch.tasks.filter import SelectionError, filter_from
 from agent.batch.tasks.select import Selection, shard_from, slice_from
 from agent.providers.key_file import KeyFileError, read_key
-from cli.batch.output.show import Show
+from cli.batch.output.stderr import Show
 from cli.choices import CommandLineError
 from cli.run.request import FlagError, request_from
 from wire.flags.batch import OF_EACH_RUN, OF_THE_BATCH

@@ -21,7 +21,6 @@ class BatchGroup(LazyGroup):
     modules = (
         ("Batches", (
             "cli.batch.folder.status", "cli.batch.folder.results", "cli.batch.folder.retry", "cli.batch.folder.logs",
-            "cli.batch.folder.export", "cli.batch.folder.merge",
         )),
     )  # fmt: skip
 

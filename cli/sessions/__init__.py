@@ -24,7 +24,7 @@ class SessionGroup(LazyGroup):
     modules = (
         ("Sessions", (
             "cli.sessions.list", "cli.sessions.show", "cli.sessions.search", "cli.sessions.export",
-            "cli.sessions.import_file", "cli.sessions.fork", "cli.sessions.tree", "cli.sessions.remove",
+            "cli.sessions.copies", "cli.sessions.remove",
         )),
     )  # fmt: skip
 

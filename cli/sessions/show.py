@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cli.json_line import print_json
-from cli.sessions.shared_options import Cwd, SessionId, file_of, folder, working
+from cli.sessions.shared_options import Cwd, SessionId, fields, file_of, folder, working
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +41,6 @@ def _run(session: str, *, full: bool, cwd: str | None, as_json: bool) -> int:
     history = read_history(file_of(folder(cwd), session))
     if as_json:
         from agent.sessions.export.json import export_record
-        from cli.sessions.records import fields
 
         print_json(fields(export_record(history)))
         return 0

@@ -119,7 +119,7 @@ BATCH = (
     ),
     Flag("--limit", "At most so many tasks.", COUNT, TASKS, is_option=False),
     Flag(
-        "--shard", "The i-th of n equal parts of the tasks, from 1/n to n/n; zot batch merge joins the results.",
+        "--shard", "The i-th of n equal parts of the tasks, from 1/n to n/n; zot batch results takes all folders.",
         panel=TASKS, metavar="I/N", is_option=False,
     ),
     Flag(

@@ -52,8 +52,6 @@ class BatchFile(msgspec.Struct, frozen=True, kw_only=True):
     """Hash of `tasks.jsonl`."""
     settings: dict[str, Any] = {}
     """The flags on which the results depend."""
-    merged_from: tuple[str, ...] = ()
-    """The folders that this one was merged from."""
 
 
 class RunFolder:

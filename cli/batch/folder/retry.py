@@ -11,9 +11,10 @@ from cli.run.flags import with_flags
 from wire.flags.batch import RETRY
 
 if TYPE_CHECKING:
-    from agent.batch.journal.results import BatchResults
+    from agent.batch.journal.folder import RunFolder
+    from agent.batch.journal.results import BatchResults, Shard
     from agent.batch.request import BatchRequest
-    from cli.batch.output.show import Show
+    from cli.batch.output.stderr import Show
 
 
 def register(app: typer.Typer) -> None:
@@ -62,30 +63,31 @@ def _run(
     from cli.batch.run import check_and_start
 
     wanted = checked(statuses)
-    results = results_of(folder)
-    request = _request(results)
+    results = results_of([folder])
+    (shard,) = results.shards
+    request = _request(shard.folder)
     run = absolute_paths(replace(request.run, **keys))
-    check_address(run, results.folder.path)
-    request = replace(request, run=run, redo=_again(results, wanted), **flags)
-    tasks = list(results.folder.read_tasks())
-    lines = {task.id: f"{results.folder.tasks_file}:{number}" for number, task in enumerate(tasks, 1)}
+    check_address(run, shard.folder.path)
+    request = replace(request, run=run, redo=_again(results, shard, wanted), **flags)
+    tasks = list(shard.folder.read_tasks())
+    lines = {task.id: f"{shard.folder.tasks_file}:{number}" for number, task in enumerate(tasks, 1)}
     return check_and_start(request, tasks, lines, show, folder, as_json=as_json)
 
 
-def _request(results: BatchResults) -> BatchRequest:
+def _request(folder: RunFolder) -> BatchRequest:
     """Raises `FolderError`."""
     from agent.batch.opening.settings import request_of
 
-    batch = results.folder.read_batch()
+    batch = folder.read_batch()
     assert batch is not None
-    return request_of(batch.settings, results.folder.path)
+    return request_of(batch.settings, folder.path)
 
 
-def _again(results: BatchResults, wanted: frozenset[str]) -> tuple[str, ...]:
+def _again(results: BatchResults, shard: Shard, wanted: frozenset[str]) -> tuple[str, ...]:
     """The ids of the done tasks that are run again."""
-    histories = results.state.tasks
-    listed = {task.id for task in results.folder.read_tasks()}
-    statuses = {task: status.value for task in results.done if (status := histories[task].status) is not None}
-    if wanted:
-        return tuple(task for task, status in statuses.items() if status in wanted and task in listed)
-    return tuple(task for task, status in statuses.items() if status != "ok" and task in listed)
+    statuses = {task: status.value for task in results.done if (status := results.history(task).status) is not None}
+    return tuple(
+        task
+        for task, status in statuses.items()
+        if (status in wanted if wanted else status != "ok") and task in shard.definitions
+    )

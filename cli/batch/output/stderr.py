@@ -4,12 +4,12 @@ say, and the summary."""
 from __future__ import annotations
 
 import os
+from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from agent.output.fd_writer import FdWriter
 from cli.batch.output.lines import finished_line
 from cli.batch.output.live import STDERR, LiveView, is_in_front, is_screen
-from cli.batch.output.show import Show
 from cli.batch.output.summary import Failures, summary
 from wire.batch.records import BatchEnd, BatchStart, TaskEnd
 from wire.text import printable, valid_text
@@ -21,8 +21,17 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from wire.batch.records import AnyRecord
 
+
+class Show(Enum):
+    AUTO = "auto"
+    """The live view on a terminal, else a line for each finished task."""
+    LINES = "lines"
+    NOTHING = "nothing"
+    """Only what went wrong with the batch itself."""
+
+
 FLUSH_S = 2.0
-"""Seconds that the end waits for a reader that does not read."""
+"""Seconds that the end waits for a reader that does not read; on stdout only if the batch was stopped."""
 
 
 class _Place(Protocol):

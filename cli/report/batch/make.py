@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -27,6 +28,7 @@ from wire.batch.task import safe_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agent.batch.journal.results import Prefer
     from cli.report.batch.figures import BatchFigures, TaskFigures
 
 ALL_PAGES_BYTES = 256 << 20
@@ -38,15 +40,14 @@ CONVERSATIONS = 3
 
 
 class BatchPages:
-    """The report of one batch folder."""
+    """The report of the batch in one or several folders."""
 
-    def __init__(self, source: str, version: str) -> None:
-        """`source` is the folder as the user has named it. Reads it; raises `InputError`."""
-        self._source = source
+    def __init__(self, sources: Sequence[str], version: str, prefer: Prefer | None = None) -> None:
+        """`sources` are the folders as the user has named them. Reads them; raises `InputError`."""
+        self._sources = sources
         self._version = version
-        self._folder = RunFolder(Path(source))
         self._now = time.time()
-        self._batch = read_batch(self._folder, self._now)
+        self._batch = read_batch([RunFolder(Path(source)) for source in sources], self._now, prefer)
 
     def page(self) -> str:
         """The page of the batch alone, for stdout."""
@@ -68,14 +69,14 @@ class BatchPages:
         return render(
             self._batch,
             links,
-            folder=self._source,
+            folder=shlex.join(self._sources),
             pages_said=said,
             written=clock_text(self._now),
             version=self._version,
         )
 
     def _write(self, chosen: Sequence[TaskFigures], names: dict[str, str], folder: Path, back: str, mode: int) -> None:
-        prompts = self._prompts({task.id for task in chosen})
+        prompts = self._prompts(chosen)
         written = 0
         is_terminal = sys.stderr.isatty()
         for number, task in enumerate(chosen, 1):
@@ -90,27 +91,30 @@ class BatchPages:
         latest = task.latest
         ended = next((one for one in reversed(task.attempts) if one.number == latest), None)
         others = [one.number for one in reversed(task.attempts) if one.number != latest]
-        shown = [latest, *others][:CONVERSATIONS]
+        shown = [(number, *self._batch.results.locate(task.id, number)) for number in [latest, *others][:CONVERSATIONS]]
+        _, folder, number_there = shown[0]
         return TaskPage(
             task=task,
             prompt=prompt,
-            outcome=outcome_at(self._folder.journal, ended.offset) if ended is not None else None,
-            conversations=[(number, read_conversation(self._folder.events(task.id, number))) for number in shown],
-            stderr=_part(self._folder.stderr(task.id, latest), IN_RUNS, STDERR_BYTES, from_end=True),
-            diff=_part(self._folder.diff(task.id), IN_DIFFS, DIFF_BYTES, from_end=False),
+            outcome=outcome_at(folder.journal, ended.offset) if ended is not None else None,
+            conversations=[(number, read_conversation(where.events(task.id, there))) for number, where, there in shown],
+            stderr=_part(folder.stderr(task.id, number_there), IN_RUNS, STDERR_BYTES, from_end=True),
+            diff=_part(folder.diff(task.id), IN_DIFFS, DIFF_BYTES, from_end=False),
             back=back,
             batch=self._batch.name,
             room=room,
         )
 
-    def _prompts(self, wanted: set[str]) -> dict[str, str]:
-        found: dict[str, str] = {}
-        try:
-            for task in self._folder.read_tasks():
-                if task.id in wanted:
-                    found[task.id] = task.prompt
-        except FolderError:
-            pass  # the page of the batch says so
+    def _prompts(self, chosen: Sequence[TaskFigures]) -> dict[str, str]:
+        results, found = self._batch.results, dict[str, str]()
+        wanted = {task.id: results.locate(task.id, task.latest)[0] for task in chosen}
+        for shard in results.shards:
+            try:
+                for task in shard.folder.read_tasks():
+                    if wanted.get(task.id) is shard.folder:
+                        found[task.id] = task.prompt
+            except FolderError:
+                pass  # the page of the batch says so
         return found
 
 

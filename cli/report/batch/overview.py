@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -59,8 +58,8 @@ def ended_text(batch: BatchFigures) -> str:
 
 
 def overview(batch: BatchFigures, folder: str, written: str) -> str:
-    """Title, facts, notes, tiles, what to do next, and outcomes. `folder` is as the user has named it; `written` says
-    when the page was made."""
+    """Title, facts, notes, tiles, what to do next, and outcomes. `folder` has the names of its folders as a
+    shell takes them; `written` says when the page was made."""
     ok = sum(task.is_ok for task in batch.tasks)
     title = f"{batch.name}: {count_text(ok)} of {plural(len(batch.tasks), 'task')} ok"
     models = ", ".join(batch.models[:MODELS_NAMED])
@@ -131,21 +130,22 @@ def _advice(attempt: Attempt) -> tuple[int, str, str]:
 
 def next_steps(batch: BatchFigures, folder: str) -> list[tuple[str, str, bool]]:
     """What to do, why, and whether it is about a failure; commands are in backquotes. The most important first."""
-    where = shlex.quote(folder)
+    is_one = len(batch.results.shards) == 1
+    retry = f"zot batch retry {folder if is_one else 'RUNDIR'}"
     left = sum(isinstance(task.state, State) for task in batch.tasks)
     failed = sum(task.has_failed for task in batch.tasks)
     found: list[tuple[str, str, bool]] = []
     if batch.phase is Phase.RUNNING:
-        found.append(("Make this page again later", f"the batch is still running: `zot report {where}`", False))
+        found.append(("Make this page again later", f"the batch is still running: `zot report {folder}`", False))
     elif batch.phase is Phase.NOT_BEGUN:
         found.append(("Start it", "no task was begun", False))
     elif left:
-        why = f"{plural(left, 'task has', 'tasks have')} no end: `zot batch retry {where} --status not_run`"
+        why = f"{plural(left, 'task has', 'tasks have')} no end: `{retry} --status not_run`"
         found.append(("Go on", why, batch.phase is Phase.KILLED))
     told = Counter(_advice(task.told) for task in batch.tasks if task.told is not None and task.has_failed)
     found += [(f"{what} ({count_text(count)})", advice, True) for (_, what, advice), count in sorted(told.items())]
     if failed:
-        found.append(("Run again what has failed", f"once it is mended: `zot batch retry {where}`", False))
+        found.append(("Run again what has failed", f"once it is mended: `{retry}`", False))
     if batch.unknown_costs:
         why = f"the cost of {plural(batch.unknown_costs, 'attempt')} is not known, and not counted as 0"
         found.append(("Do not take the sum for all of it", why, False))

@@ -20,8 +20,8 @@ ROOM = Path(__file__).parent
 
 
 def render(batch: BatchFigures, links: Links, *, folder: str, pages_said: str, written: str, version: str) -> str:
-    """The HTML of the whole page. `folder` is as the user has named it; `pages_said` tells which tasks have a page of
-    their own; `written` says when the page was made."""
+    """The HTML of the whole page. `folder` has the names of its folders as a shell takes them; `pages_said` tells which
+    tasks have a page of their own; `written` says when the page was made."""
     tasks, data = all_tasks(batch, links, pages_said)
     body = (
         overview(batch, folder, written)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent.batch.opening.recovery import OVERHEAD_TOKENS, cut_off
+from agent.batch.opening.resume import OVERHEAD_TOKENS, RedoError, cut_off, to_redo
 from wire import events
-from wire.batch.outcome import Usage
+from wire.batch.outcome import TaskStatus, Usage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,3 +98,27 @@ def test_only_a_request_without_an_answer_is_lost(
     outcome = cut_off("a", 1, "", path)
     assert (outcome.lost.requests if outcome.lost else 0, outcome.cost_usd is None) == (lost, lost > 0)
     assert cut_off("a", 1, "", path, was_paused=True).lost is None, "it has waited for a rate limit"
+
+
+DONE = {"a": TaskStatus.OK, "b": TaskStatus.ERROR, "c": TaskStatus.CHECK_FAILED}
+TASKS = [*DONE, "d"]
+
+
+@pytest.mark.parametrize(
+    ("words", "chosen"),
+    [
+        ([], ""), (["failed"], "bc"), (["all"], "abc"), (["changed"], "a"), (["b"], "b"), (["d"], ""),
+        (["changed", "b"], "ab"),
+    ],
+)  # fmt: skip
+def test_words_name_done_tasks(words: list[str], chosen: str) -> None:
+    assert to_redo(words, DONE, ["a"], TASKS) == set(chosen)
+
+
+def test_an_id_comes_before_a_word() -> None:
+    assert to_redo(["failed"], {"failed": TaskStatus.OK, "x": TaskStatus.ERROR}, [], ["failed", "x"]) == {"failed"}
+
+
+def test_an_unknown_id_is_an_error() -> None:
+    with pytest.raises(RedoError, match=r"--redo.*'nope'"):
+        to_redo(["nope"], DONE, [], TASKS)

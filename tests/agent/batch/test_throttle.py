@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.batch.throttle.account import account_of, family
-from agent.batch.throttle.aimd import FIRST, Aimd
-from agent.batch.throttle.buckets import Bucket
-from agent.batch.throttle.throttle import LIMITS, Throttle
+from agent.batch.pool.lease import account_of, family
+from agent.batch.throttle import FIRST, LIMITS, Aimd, Bucket, Throttle
 from agent.cassette.reply_lines import Limits, RateLimit
 from tests.support.throttle_simulation import simulate
 

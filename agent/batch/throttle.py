@@ -11,13 +11,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent.batch.throttle.aimd import Aimd
-from agent.batch.throttle.buckets import Bucket
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agent.cassette.reply_lines import Limits
+    from agent.cassette.reply_lines import Limits, RateLimit
 
 TOKENS_PER_BYTE = 0.3
 """Input tokens by the size of a request, before answers tell."""
@@ -31,6 +28,18 @@ LONGEST_PAUSE_S = 60.0
 ROUNDING = 1e-6
 """Of a request or a token: sums of floats are not exact."""
 SHORTEST_WAIT_S = 0.01
+FIRST = 8
+"""Open requests before the first answer."""
+CUT = 0.8
+"""What a refusal leaves of the limit."""
+CUT_AGAIN_S = 15.0
+"""Seconds in which further refusals are of the same cause: their requests were sent before the first one came."""
+USED = 0.8
+"""The limit grows only while so much of it is used: otherwise it says nothing."""
+WINDOW_S = 60.0
+"""Seconds in which a bucket is refilled, where the headers do not tell."""
+TELLING_RESET_S = 5.0
+"""Seconds. Of a shorter time until `reset` the rate cannot be told: headers have whole seconds."""
 LIMITS = ("requests", "tokens", "input_tokens", "output_tokens")
 IN_WORDS = {
     "requests": "requests",
@@ -215,3 +224,82 @@ class Throttle:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+class Aimd:
+    """How many requests may be open at the same time: more while all goes well, fewer after a refusal. For servers that
+    send no headers, and for accounts that others use, too.
+
+    A limit from 1 to `most`. Until the first refusal it grows by one for each answer, so it doubles with each round;
+    then by one for each round."""
+
+    def __init__(self, most: int) -> None:
+        self._most = float(max(1, most))
+        self._limit = min(float(FIRST), self._most)
+        self._is_starting = True
+        self._no_cut_until = 0.0
+
+    @property
+    def limit(self) -> int:
+        return int(self._limit)
+
+    def answered(self, open_requests: int) -> None:
+        """A reply has begun, while so many requests were open, itself included."""
+        if open_requests >= USED * int(self._limit):
+            step = 1.0 if self._is_starting else 1.0 / self._limit
+            self._limit = min(self._limit + step, self._most)
+
+    def refused(self, now: float, open_requests: int, retry_after_s: float) -> None:
+        """A request was refused because of a rate limit, while `open_requests` were open, itself included. Cuts the
+        limit to what was in use, but not below `FIRST`: the server has not shown that it takes more."""
+        self._is_starting = False
+        if now >= self._no_cut_until:
+            self._limit = max(1.0, min(self._limit, max(float(open_requests), FIRST)) * CUT)
+            self._no_cut_until = now + max(CUT_AGAIN_S, retry_after_s)
+
+
+class Bucket:
+    """What is left of one rate limit, told from the headers of answers. Before `told`, it is not known and limits
+    nothing.
+
+    Anthropic refills its buckets all the time, up to the limit of a minute; `reset` is when a bucket would be full
+    again. Other servers count anew at `reset`. In both cases the bucket is full then, so its rate follows from that
+    time.
+    """
+
+    def __init__(self) -> None:
+        self.limit = 0
+        """0 while it is not known, or if the provider does not have it."""
+        self._level = 0.0
+        self._at = 0.0
+        self._rate = 0.0
+
+    def told(self, now: float, told: RateLimit, *, is_late: bool = False) -> None:
+        """Takes what an answer says. With `is_late` an answer to a later request has told before: what is left is then
+        the less of both."""
+        least = self.level(now) if is_late and told.limit == self.limit else math.inf
+        if told.limit != self.limit:
+            self._rate = told.limit / WINDOW_S
+        self.limit = told.limit
+        self._level = float(min(told.remaining, told.limit, least))
+        self._at = now
+        if told.reset_s is not None and told.reset_s >= TELLING_RESET_S and told.remaining < told.limit:
+            self._rate = (told.limit - told.remaining) / told.reset_s
+
+    @property
+    def is_per_minute(self) -> bool:
+        return bool(self.limit) and math.isclose(self._rate * WINDOW_S, self.limit, rel_tol=0.3)
+
+    def level(self, now: float) -> float:
+        """What is left."""
+        return min(self.limit, self._level + self._rate * max(0.0, now - self._at))
+
+    def take(self, now: float, amount: float) -> None:
+        """Takes what was used since the last answer told."""
+        self._level, self._at = self.level(now) - amount, now
+
+    def ready_at(self, now: float, amount: float) -> float:
+        """When so much is there, `now` at the earliest. More than the limit will never be there: then when it is
+        full."""
+        missing = min(amount, self.limit) - self.level(now)
+        return now if missing <= 0 else now + missing / self._rate if self._rate else math.inf

@@ -1,4 +1,5 @@
-"""The start of a batch on its folder: what is done, what was cut off, what has changed since, and what is to run."""
+"""The rule of what is left to run when a batch goes on in its folder: what is done stays done, unless `--redo` names
+it; attempts that were cut off when the process was killed end as interrupted, and their tasks run again."""
 
 from __future__ import annotations
 
@@ -6,17 +7,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agent.batch.budget import BYTES_PER_TOKEN
 from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import BatchFile
-from agent.batch.opening.recovery import cut_off
-from agent.batch.opening.redo import to_redo
+from agent.batch.journal.own_files import IN_RUNS, own_lines
+from agent.batch.log import utc_now
 from agent.batch.opening.settings import FLAGS, flags_of
+from agent.batch.pool.run_facts import RunFacts
 from agent.batch.tasks.digest import Digests
-from agent.batch.time_text import utc_now
-from wire.batch.outcome import TaskStatus  # noqa: TC001  (msgspec reads the annotations)
+from wire.batch.outcome import Outcome, TaskStatus
+from wire.suggest import no_such
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from agent.batch.journal.folder import RunFolder
     from agent.batch.journal.state import BatchState
@@ -26,6 +30,18 @@ if TYPE_CHECKING:
 
 NAMED = 5
 """Tasks that a notice names; of more it says the number."""
+
+
+FAILED, CHANGED, ALL = "failed", "changed", "all"
+CUT_OFF = "the batch process ended in the middle of it"
+OVERHEAD_TOKENS = 2_000
+"""Of the system prompt and the built-in tools in a first request, which no event shows."""
+_UNHEARD = frozenset({"connection", "dropped", "timeout", "worker"})
+"""Kinds of failures after which the events do not show whether the server has worked for the request."""
+_SENT = (b'{"type":"user_message"', b'{"type":"tool_result"')
+"""Events whose texts the next request sends."""
+_ASKS = (b'{"type":"turn_start"', b'{"type":"compact_start"')
+"""Events that precede a request, which is in flight until its `usage`."""
 
 
 class Opening(msgspec.Struct, frozen=True):
@@ -123,3 +139,60 @@ def _write(request: BatchRequest, tasks: Sequence[Task], folder: RunFolder, dige
             settings={"digest": digests.settings, FLAGS: flags_of(request)},
         )
     )
+
+
+class RedoError(ValueError):
+    """`--redo` names a task that is not in the batch."""
+
+
+def to_redo(
+    words: Iterable[str], done: Mapping[str, TaskStatus], changed: Iterable[str], tasks: Iterable[str]
+) -> set[str]:
+    """The ids of the done tasks that the words name. `done` has the status of each done task, `changed` the done tasks
+    whose inputs have changed, `tasks` all ids. A task is named by its id even if that is `failed`, `changed` or `all`.
+    Raises `RedoError`."""
+    known, chosen = set(tasks), set[str]()
+    for word in words:
+        if word in known:
+            chosen |= {word} & done.keys()
+        elif word == FAILED:
+            chosen |= {task for task, status in done.items() if status is not TaskStatus.OK}
+        elif word == CHANGED:
+            chosen |= set(changed)
+        elif word == ALL:
+            chosen |= done.keys()
+        else:
+            raise RedoError(f"--redo: {no_such('task', word, sorted(known))}")
+    return chosen
+
+
+def cut_off(task: str, attempt: int, digest: str, events: Path, *, was_paused: bool = False) -> Outcome:
+    """The outcome of an attempt that nobody has seen end. Its events show how much it has used, and of a request that
+    was in flight the input: all that the last one has read and written, and the messages after it. One that waited for
+    a rate limit (`was_paused`) has cost nothing, nor has one that the run says was refused. Raises `FolderError`."""
+    facts = RunFacts()
+    before, new, is_asking = OVERHEAD_TOKENS, 0, False
+    try:
+        for line in own_lines(events, own=IN_RUNS):
+            used, told = facts.usage.total, facts.answered
+            facts.take(line)
+            if facts.answered > told:
+                before, new, is_asking = facts.usage.total - used, 0, False
+            elif line.startswith(_ASKS):
+                is_asking = True
+            elif line.startswith(_SENT):
+                new += len(line)
+    except OSError:
+        pass  # it had not begun
+    refused = facts.result is not None and facts.result.error_kind and facts.result.error_kind not in _UNHEARD
+    if is_asking and not (refused or was_paused):
+        facts.lose(before + new // BYTES_PER_TOKEN)
+    now = utc_now()
+    return Outcome(
+        id=task, attempt=attempt, status=TaskStatus.INTERRUPTED, reason=CUT_OFF, digest=digest,
+        usage=facts.usage, steps=facts.step, requests=facts.answered, rate_limited=facts.rate_limited,
+        cost_usd=None if facts.has_unknown_cost else facts.known_usd, known_cost_usd=facts.known_usd,
+        reserved_usd=facts.lost.at_most_usd, lost=facts.lost if facts.lost.requests else None,
+        answers=facts.whole, largest_answer=facts.largest_answer,
+        started=now, ended=now, provider=facts.provider, model=facts.model, session=facts.session,
+    )  # fmt: skip

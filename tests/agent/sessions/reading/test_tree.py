@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.sessions.tree import DEPTH, tree
+from agent.sessions.reading.tree import DEPTH, tree
 
 
 class Session(msgspec.Struct, frozen=True):
