@@ -253,7 +253,7 @@ class Supervisor:
 
     def intercept(self, event: frames.Event) -> Judgement:
         """Asks the guards of an event, and waits for the judgement, see `VerdictRequests.judge`."""
-        return self._verdicts.judge(event)
+        return self._verdicts.judge(event) if self.stats_file is None else self._verdicts.judge_and_tell(event)
 
     def begin_intercept(self, event: frames.Event, done: Callable[[Judgement], None]) -> InFlight:
         """Asks the guards of an event; `done` gets the judgement. Raises `KeyError` for an event that cannot be

@@ -43,6 +43,15 @@ class VerdictRequests:
 
         return VerdictInFlight(self._loop, self._guards, event, judged)
 
+    def judge_and_tell(self, event: frames.Event) -> Judgement:
+        """Does what `judge` does, and then calls `on_judged`."""
+        if self.on_judged is None or not self._guards.of(event.event):
+            return self.judge(event)
+        began = Timestamp.now()
+        judgement = self.judge(event)
+        self.on_judged(event.event, judgement, began)
+        return judgement
+
     def judge(self, event: frames.Event) -> Judgement:
         """Asks the guards of an event, and waits for the judgement.
 
@@ -50,14 +59,6 @@ class VerdictRequests:
         the extension's intercept timeout, counted from the extension's start. Raises `KeyError` for an event that
         cannot be guarded.
         """
-        if self.on_judged is None or not self._guards.of(event.event):
-            return self._judge(event)
-        began = Timestamp.now()
-        judgement = self._judge(event)
-        self.on_judged(event.event, judgement, began)
-        return judgement
-
-    def _judge(self, event: frames.Event) -> Judgement:
         guards, name = self._guards, event.event
         before = len(guards.cancellations)
         judgement = UNTOUCHED if guards.is_complete else self._judge_starts(name)
