@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from supervisor.calls.command_call import CommandAnswer
     from supervisor.calls.deadline import InFlight
+    from supervisor.calls.guard_chain import Judgement
     from supervisor.calls.merged_registrations import OwnedCommand, OwnedTool
     from supervisor.calls.tool_call import ToolAnswer
-    from supervisor.calls.verdict import Judgement
     from supervisor.cleanup.keeper import Keeper
     from supervisor.discovery.found import Found
     from supervisor.discovery.skipped import Skipped

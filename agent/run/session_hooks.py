@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervisor.calls.deadline import InFlight
-    from supervisor.calls.verdict import Judgement
+    from supervisor.calls.guard_chain import Judgement
     from supervisor.supervisor import Supervisor
     from wire.frames import SessionEnd, SessionSource
 

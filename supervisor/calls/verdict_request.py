@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.calls.deadline import InFlight
-from supervisor.calls.guard_chain import GuardChain
+from supervisor.calls.guard_chain import UNTOUCHED, GuardChain, Judgement, verdict_of
 from supervisor.calls.guards import latest_start
-from supervisor.calls.verdict import ALLOW, UNTOUCHED, Judgement, verdict_of
 from supervisor.loop.timestamp import Timestamp
+from wire.dialects.verdict import ALLOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

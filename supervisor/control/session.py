@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from supervisor.calls.command_call import CommandAnswer
     from supervisor.calls.deadline import InFlight
+    from supervisor.calls.guard_chain import Judgement
     from supervisor.calls.tool_call import ToolAnswer
-    from supervisor.calls.verdict import Judgement
     from supervisor.loop.loop import Loop, Timer
     from wire.framing import Line
 

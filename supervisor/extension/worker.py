@@ -18,7 +18,7 @@ from supervisor.process.exit_cause import LastWords
 from supervisor.process.stop_policy import Patience
 from supervisor.registry.worker_registry import Registry
 from wire import frames
-from wire.dialects.base import HostCalled, Instructions
+from wire.dialects.base import GuardAnswer, HostCalled, Instructions, Message
 
 if TYPE_CHECKING:
     import signal
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop, Timer
     from supervisor.loop.pipes import PipeReader, PipeWriter
     from supervisor.process.child import Child
-    from wire.dialects.base import Dialect, HostInfo, Message, Setup, Unusable
+    from wire.dialects.base import Dialect, HostInfo, Setup, Unusable
     from wire.dialects.host_calls import HostCall
     from wire.manifest import Timeouts
 
@@ -141,7 +141,7 @@ class Worker:
         self._timer: Timer | None = None
         self._acked = False
         channel.handlers = {
-            **dict.fromkeys((*frames.FromExtension.__args__, Instructions, HostCalled), self._on_too_early),
+            **dict.fromkeys(Message.__args__, self._on_too_early),
             **channel.handlers,
             frames.Hello: self._on_hello,
             frames.Malformed: self._on_malformed_hello,
@@ -157,7 +157,7 @@ class Worker:
             frames.Log: self._on_log,
             frames.Subscribe: self._on_subscribe,
             frames.Ready: self._on_ready,
-            frames.InterceptResponse: self.requests.answered,
+            GuardAnswer: self.requests.answered,
             frames.ToolResult: self.requests.answered,
             frames.CommandResponse: self.requests.answered,
             frames.Notify: self._notices.note,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from supervisor.loop.pipes import PipeReader, PipeWriter
     from wire import frames
-    from wire.dialects.base import PanelChange, Session
+    from wire.dialects.base import GuardAnswer, PanelChange, Session
     from wire.manifest import Timeouts
 
 PROGRESS_BURST = 50
@@ -175,7 +175,7 @@ class PendingRequests:
 
     # --- answers ------------------------------------------------------------------------------------------
 
-    def answered(self, frame: frames.InterceptResponse | frames.ToolResult | frames.CommandResponse) -> None:
+    def answered(self, frame: GuardAnswer | frames.ToolResult | frames.CommandResponse) -> None:
         pending = self.pending.pop(frame.id, None)
         if pending is None:
             self._complaints.remark(

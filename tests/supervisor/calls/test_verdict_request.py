@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import Raw
 
-from supervisor.calls.verdict import UNTOUCHED, Judgement, Missing, Remark
+from supervisor.calls.guard_chain import UNTOUCHED, Judgement, Missing, Remark
 from supervisor.extension.lifecycle import State
 from supervisor.loop.pipes import PipeReader
 from tests.support.host import AT_ONCE, LATER, Host

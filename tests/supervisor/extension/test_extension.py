@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.calls.verdict import UNTOUCHED
+from supervisor.calls.guard_chain import UNTOUCHED
 from supervisor.extension.lifecycle import State
 from supervisor.loop.future import Failure
 from tests.support.host import AT_ONCE, LATER, SOON, Host

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.calls.verdict import UNTOUCHED
+from supervisor.calls.guard_chain import UNTOUCHED
 from supervisor.extension.lifecycle import State
 from supervisor.loop.future import Failure
 from supervisor.process.table import ProcessTable

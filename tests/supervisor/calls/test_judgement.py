@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from supervisor.calls.verdict import (
-    ALLOW,
+from supervisor.calls.guard_chain import (
     ARGS_LIMIT,
     CONTEXT_LENGTH,
     DEFAULT_REASONS,
@@ -19,13 +18,13 @@ from supervisor.calls.verdict import (
     UNTOUCHED,
     Judgement,
     Missing,
-    Verdict,
-    VerdictKind,
+    effective,
     fold,
-    read_verdict,
 )
 from tests.support.any_message import JSON
 from wire.dialects.base import HOOK_POINTS
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
+from wire.dialects.zot import verdict_in
 from wire.frames import InterceptResponse
 
 EVENTS = ["tool_call", "turn_start", "assistant_message"]
@@ -37,6 +36,11 @@ VERDICTS = st.one_of(
     st.text(min_size=1, max_size=5).map(lambda text: Verdict(VerdictKind.ALLOW, replace_text=text)),
 )
 CHAINS = st.lists(st.tuples(VERDICTS, st.booleans()), max_size=8)
+
+
+def read_verdict(event: str, answer: InterceptResponse) -> Verdict:
+    """What a frame of a guard of zot counts for."""
+    return effective(event, verdict_in(answer))
 
 
 def come_to(chain: list[tuple[Verdict, bool]]) -> Judgement:
@@ -184,6 +188,11 @@ def test_what_has_happened_cannot_be_blocked():
     for event in HOOK_POINTS - DENIABLE:
         assert read_verdict(event, InterceptResponse("1", block=True)) is ALLOW
         assert read_verdict(event, InterceptResponse("1", block=True, reason="no")).kind is VerdictKind.ALLOW
+
+
+def test_no_verdict_of_a_dialect_stays_none():
+    none = Verdict(VerdictKind.NO_VERDICT, "nobody knows")
+    assert effective("tool_call", none) is none
 
 
 def test_a_block_counts_more_than_a_question():

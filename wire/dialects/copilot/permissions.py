@@ -1,4 +1,4 @@
-"""Permission requests: how a tool call looks in one. Pure.
+"""Permissions of tool calls: what a permission handler is asked, and the verdict in its answer. Pure.
 
     ours                kind                    what tells what the call does
     bash                shell                   fullCommandText, commands, possiblePaths, possibleUrls
@@ -17,16 +17,41 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
+from wire.dialects.copilot.hooks import THROWN
 from wire.dialects.copilot.tool_names import told_args, told_name
-from wire.dialects.json_values import text_of
+from wire.dialects.json_values import kind_of, text_of
 from wire.dialects.shell_words import plain_words, urls_in, words_of
+from wire.dialects.verdict import Verdict, VerdictKind
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from wire import frames
     from wire.dialects.copilot.joining import Joined
 
+QUOTED = 80
+"""Characters of an unknown kind that are shown."""
+NOT_ASKED = "its permission handler could not ask anyone"
+ASKED = "the extension wants a person to decide"
 _MANAGEMENT = frozenset({"extensions_manage", "extensions_reload"})
+_APPROVED = frozenset(
+    {
+        "approve-once", "approve-for-session", "approve-for-location", "approve-permanently", "approved",
+        "approved-for-session", "approved-for-location",
+    }
+)  # fmt: skip
+"""Each allows one call: the handler is asked again about the next."""
+_REASONS = ("feedback", "message", "reason")
+_SAID = {
+    "reject": "refused by the extension's permission handler",
+    "cancelled": "the extension's permission handler has cancelled the request",
+    "denied-by-rules": "denied by rules of the extension",
+    "denied-interactively-by-user": "denied by the user",
+    "denied-by-content-exclusion-policy": "denied by a content exclusion policy of the extension",
+}
+
+# --- what it is asked ---------------------------------------------------------------------------------------
 
 
 def permission_request(event: frames.Event, joined: Joined, cwd: str) -> dict[str, Any]:
@@ -104,3 +129,41 @@ def _shell(command: str) -> dict[str, Any]:
         "possibleUrls": [{"url": url} for url in urls],
         "hasWriteFileRedirection": is_redirected,
     }
+
+
+# --- what it says -------------------------------------------------------------------------------------------
+
+
+def read_permission(result: Any, verdict: Verdict) -> Verdict:
+    """The verdict in the `result` of an answer to a permission request. `verdict` is that of the hook before: allow, or
+    ask with the reason of the hook. A kind that begins like a refusal is one. Never raises."""
+    if not isinstance(result, dict):
+        return undecided(verdict, f"the permission result is {kind_of(result)}, not an object")
+    thrown = result.get(THROWN)
+    if thrown is not None:
+        return undecided(verdict, f"its onPermissionRequest threw: {text_of(thrown)}")
+    inner = result.get("result")
+    if result.get("kind") == "attributed" and isinstance(inner, dict):
+        result = inner  # newer SDKs say besides how the decision was reached
+    kind = result.get("kind")
+    if not isinstance(kind, str):
+        said = "missing" if kind is None else f"{kind_of(kind)}, not a string"
+        return undecided(verdict, f"the kind of the permission result is {said}")
+    if kind in _APPROVED:
+        return replace(verdict, kind=VerdictKind.ALLOW, reason="") if verdict.kind is VerdictKind.ASK else verdict
+    if kind in ("no-opinion", "no-result"):
+        return verdict
+    if kind == "user-not-available":
+        return replace(verdict, kind=VerdictKind.ASK, reason=verdict.reason or NOT_ASKED)
+    if kind.startswith(("reject", "den", "cancel")):
+        given = (result.get(name) for name in _REASONS)
+        reason = next((text for text in given if isinstance(text, str) and text.strip()), "")
+        return Verdict(VerdictKind.DENY, reason or _SAID.get(kind, _SAID["reject"]))
+    return undecided(verdict, f"the kind of the permission result is {one_line(kind, QUOTED)!r}, not a known one")
+
+
+def undecided(verdict: Verdict, why: str) -> Verdict:
+    """The verdict if the handler has decided nothing: after the question of a hook deny, else no verdict."""
+    if verdict.kind is VerdictKind.ASK:
+        return Verdict(VerdictKind.DENY, f"{verdict.reason or ASKED} ({why})")
+    return Verdict(VerdictKind.NO_VERDICT, why)

@@ -7,7 +7,7 @@ import msgspec
 FAULTS_IN_A_REASON = 3
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class CheckedText(msgspec.Struct, frozen=True):
     """Whether a text fits."""
 
     text: str
@@ -27,9 +27,9 @@ class Verdict(msgspec.Struct, frozen=True):
         return "; ".join(shown) + (f"; and {left} more" if left > 0 else "")
 
 
-def repair_request(verdict: Verdict, *, is_rewritten: bool = False) -> str:
+def repair_request(checked: CheckedText, *, is_rewritten: bool = False) -> str:
     """The user message after a text that does not fit. `is_rewritten`: it is not what the model wrote."""
-    faults = "\n".join(f"- {fault}" for fault in verdict.faults)
+    faults = "\n".join(f"- {fault}" for fault in checked.faults)
     what = "A guard of messages has rewritten your answer, and as it is now, it" if is_rewritten else "Your answer"
     return (
         f"{what} does not fit the JSON Schema in the system prompt:\n"
