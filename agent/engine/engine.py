@@ -20,7 +20,7 @@ from agent.model import catalogue
 from agent.model.provider import Provided, ProviderUnavailable
 from agent.run import compaction, session_hooks
 from agent.run.budget import Budget, Spending, refusal
-from agent.run.error_hook import ErrorHook
+from agent.run.error_hook import ask_about_error
 from agent.run.run import Run
 from agent.run.session_hooks import SessionHooks
 from agent.run.slash_commands import SlashCommands
@@ -273,7 +273,7 @@ class Engine:
     def report_error(self, ran: PromptResult, abort: Abort) -> None:
         """Tells the guards of errors of one that they have not been asked about. Nothing can be done about it."""
         if ran.error_context != "model_call":
-            ErrorHook(self.supervisor, abort).ask(ran.reason, ran.error_context, recoverable=False)
+            ask_about_error(self.supervisor, abort, ran.reason, ran.error_context, recoverable=False)
 
     def end_session(self, reason: SessionEnd, error: str, abort: Abort, within_s: float | None = None) -> None:
         """Asks the guards of a session's end, once, and keeps their summary. They have `within_s` together, or each its
