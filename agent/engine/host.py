@@ -102,7 +102,7 @@ class EngineHost:
         )
         timeline = Timeline(recording)
         self.event_writer.readers.append(timeline.seen)
-        self.engine.toolbox.on_ran = timeline.tool_ran
+        self.engine.toolbox.on_begin = timeline.tool_begins
         self.notices.followers.append(timeline.notice)
         return timeline
 

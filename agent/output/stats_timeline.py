@@ -14,6 +14,8 @@ from supervisor.loop.timestamp import Timestamp
 from wire import events, stats
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent.transcript import ToolResult
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind
@@ -61,12 +63,17 @@ class Timeline:
     def _write_run(self) -> None:
         self._recording.run(replace(self._run, time=time.time()))
 
-    def tool_ran(self, tool: str, extension: str, began: Timestamp, result: ToolResult) -> None:
-        """Takes each tool call that has ended, as `Toolbox.on_ran` gets it."""
-        detail = ""
-        if result.is_error:
-            detail = " ".join(part.text for part in result.content if isinstance(part, Text))[:DETAIL_LENGTH]
-        self._recording.mark("tool_call", tool, extension, began, detail=detail)
+    def tool_begins(self, tool: str, extension: str) -> Callable[[ToolResult], None]:
+        """Takes each tool call that begins. Returns what takes its result."""
+        began = Timestamp.now()
+
+        def ended(result: ToolResult) -> None:
+            detail = ""
+            if result.is_error:
+                detail = " ".join(part.text for part in result.content if isinstance(part, Text))[:DETAIL_LENGTH]
+            self._recording.mark("tool_call", tool, extension, began, detail=detail)
+
+        return ended
 
     def notice(self, extension: Extension, kind: NoticeKind, message: str) -> None:
         """Takes each notice of an extension."""

@@ -15,7 +15,6 @@ from agent.tools.outcome import ToolError
 from agent.tools.shell.command import ShellCommand, log_folder
 from agent.transcript import Image, Text, ToolResult
 from supervisor.loop.future import Failure
-from supervisor.loop.timestamp import Timestamp
 from wire.suggest import some
 
 if TYPE_CHECKING:
@@ -58,9 +57,8 @@ class Toolbox:
         extension_tools: ExtensionTools | None = None,
         on_progress: Callable[[str, str], None],
     ) -> None:
-        self.on_ran: Callable[[str, str, Timestamp, ToolResult], None] | None = None
-        """Gets each call that has ended: the tool, its extension ("" for a built-in tool), when it began, and its
-        result."""
+        self.on_begin: Callable[[str, str], Callable[[ToolResult], None]] | None = None
+        """Gets the tool and its extension ("" for a built-in tool) as a call begins. Returns what gets its result."""
         self._loop = loop
         self._supervisor = supervisor
         self._registered = supervisor.registrations
@@ -156,13 +154,12 @@ class Toolbox:
         abort: Abort,
         results: list[ToolResult | None],
     ) -> None:
-        began = Timestamp.now()
-        extension = self.extension_of(call.name)
+        observer = None if self.on_begin is None else self.on_begin(call.name, self.extension_of(call.name))
 
         def ended(result: ToolResult) -> None:
             results[index] = result
-            if self.on_ran is not None:
-                self.on_ran(call.name, extension, began, result)
+            if observer is not None:
+                observer(result)
 
         if call.name in FILE_TOOLS and call.name in self._enabled:
             ended(self._run_file_tool(call, args, wait))

@@ -258,7 +258,7 @@ def test_an_abort_ends_a_reload_that_waits(project: Project):
     ran: list[Any] = []
     with project.engine(after([never_ready], reply)) as engine:
         loop = engine.supervisor.loop
-        engine.toolbox.on_ran = lambda name, *_: ran.append(name)
+        engine.toolbox.on_begin = lambda name, _extension: lambda _result: ran.append(name)
 
         def look() -> None:
             if begun.exists():
