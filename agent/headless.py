@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from typing import TYPE_CHECKING
 
@@ -13,11 +12,12 @@ from agent.engine.host import EngineHost
 from agent.engine.sent_runs import SentRuns
 from agent.output.fd_writer import FdWriter
 from agent.run.slash_commands import parse
-from supervisor.loop.loop import Loop
+from supervisor.loop.loop import Loop, stop_signals
 from wire import events
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable, Sequence
 
     from agent.engine.prompt_result import PromptResult
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from agent.options import Options
     from agent.sessions.opening import Opened
     from agent.transcript import Image
-
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Headless:
@@ -87,10 +85,9 @@ class Headless:
         is set."""
         command = None if literal else parse(prompt)
         host, engine = self._host, self._host.engine
-        stoppable = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
         # A signal after the last record must not make the exit status another than the one in the result.
         ignored = self._owns_process and self._stdout is not None
-        with self._loop.signals(stoppable, self._on_signal, ignored_afterwards=ignored):
+        with self._loop.signals(stop_signals(), self._on_signal, ignored_afterwards=ignored):
             if self._options.timeout is not None:
                 self._loop.call_at(self._started + self._options.timeout, self._on_timeout)
             host.serve_control()

@@ -15,13 +15,13 @@ from agent.batch.journal.errors import FolderError
 from agent.batch.run.begin import decode_request, run_request, set_environment, with_files
 from agent.batch.run.unstarted import write_unstarted
 from agent.configure import prepare
-from agent.headless import STOP_SIGNALS, Headless
+from agent.headless import Headless
 from agent.request_checks import UsageError
 from agent.run.session_hooks import ABORTED_S
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.keeper import Keeper
 from supervisor.discovery.found import Copy
-from supervisor.loop.loop import Loop
+from supervisor.loop.loop import STOP_SIGNALS, Loop
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.teardown import end_descendants
 from wire import events

@@ -9,8 +9,8 @@ from cli.choices import CommandLineError
 from cli.hosts.find import close, connect, listed, survey
 from cli.mcp.serving.stdio import Stdio
 from supervisor.control.client import HostError
-from supervisor.host import STOP_SIGNALS, HostEvent
-from supervisor.loop.loop import Loop
+from supervisor.host import HostEvent
+from supervisor.loop.loop import STOP_SIGNALS, Loop
 from supervisor.mcp_server.host_source import HostSource
 from wire import control
 from wire.exit_codes import Status
