@@ -263,10 +263,9 @@ class Engine:
             self._event_writer,
             self.conversation,
             abort,
-            self.model,
             shown=lambda summary: judged(summary, self.supervisor, abort).text,
         )
-        summary = summarizer.run(older, kept, instructions)
+        summary = summarizer.run(self.model, older, kept, instructions)
         is_done = summary.status is Status.OK
         return PromptResult(summary.status, summary.reason, summary.text, 0, calls.usage, has_answer=is_done)
 

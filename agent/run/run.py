@@ -11,7 +11,7 @@ from agent.images.limits import UnfitImageError
 from agent.run.error_hook import ask_about_error
 from agent.run.session_hooks import SessionHooks
 from agent.run.steering import Steering
-from agent.run.summarizer import AutoCompactor
+from agent.run.summarizer import AutoCompactor, Summarizer
 from agent.run.turn.guarded_text import judged
 from agent.run.turn.model_call import ModelCalls
 from agent.run.turn.turn import PromptEnd, Turns
@@ -71,15 +71,14 @@ class Run:
         )
         self._model_calls = ModelCalls(provider, event_writer, conversation, abort)
         self._turns = Turns(supervisor, toolbox, self._model_calls, event_writer, conversation, abort)
-        self._compactor = AutoCompactor(
+        summarizer = Summarizer(
             self._model_calls,
             event_writer,
             conversation,
             abort,
-            offered=toolbox.offered,
-            say=say,
             shown=lambda summary: judged(summary, supervisor, abort).text,
         )
+        self._compactor = AutoCompactor(summarizer, offered=toolbox.offered, say=say)
         self._attempts = None if options.answer_schema is None else Attempts(options.answer_schema.check)
 
     @property
