@@ -10,6 +10,13 @@ def say(text: str = "") -> None:
     print(_line(text), file=sys.stderr, flush=True)  # noqa: T201
 
 
+def complain(command: str, text: str) -> None:
+    """Prints on stderr, on one line, what a command has to object. `command` is without `zot`."""
+    from wire.text import one_line
+
+    say(f"zot {command}: {one_line(text, 4000)}")
+
+
 def ask(question: str) -> bool:
     """Whether a person at the terminal says yes."""
     print(f"{_line(question)} [y/N] ", end="", file=sys.stderr, flush=True)  # noqa: T201

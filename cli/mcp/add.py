@@ -13,7 +13,8 @@ from cli.dialogue import say
 from cli.duration import METAVAR
 from cli.help.command_classes import HelpCommand
 from cli.json_line import print_json
-from cli.mcp.shared import Force, McpScope, Scope, doing, file_of, seconds, shown
+from cli.mcp.shared import Force, McpScope, Scope, file_of, seconds, shown
+from cli.os_errors import exit_with
 from cli.parameters import Json
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def mcp_add(
                 fields[field] = [tool.strip() for tool in given.split(",") if tool.strip()]
         return write_entry(name, fields, scope, force=force, as_json=as_json)
 
-    doing("add", run)
+    exit_with("mcp add", run)
 
 
 def write_entry(name: str, fields: dict[str, Any], scope: McpScope, *, force: bool, as_json: bool) -> int:

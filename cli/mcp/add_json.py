@@ -9,7 +9,8 @@ import typer
 
 from cli.choices import CommandLineError
 from cli.mcp.add import write_entry
-from cli.mcp.shared import Force, McpScope, Scope, doing
+from cli.mcp.shared import Force, McpScope, Scope
+from cli.os_errors import exit_with
 from cli.parameters import Json
 
 STDIN = "-"
@@ -38,7 +39,7 @@ def mcp_add_json(
         zot mcp add-json time '{"command": "uvx", "args": ["mcp-server-time"]}'
         jq '.mcpServers.github' ../other/.mcp.json | zot mcp add-json github -
     """
-    doing("add-json", lambda: write_entry(name, _fields(entry), scope, force=force, as_json=as_json))
+    exit_with("mcp add-json", lambda: write_entry(name, _fields(entry), scope, force=force, as_json=as_json))
 
 
 def _fields(text: str) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from cli.choices import CommandLineError
 from cli.json_line import print_json
 from cli.mcp.list import command_line, record
-from cli.mcp.shared import OnlyScope, ServerName, doing, shown
+from cli.mcp.shared import OnlyScope, ServerName, shown
 from cli.number_format import count_text
+from cli.os_errors import exit_with
 from cli.parameters import Json
 from wire.text import counted
 
@@ -68,7 +69,7 @@ def mcp_get(name: ServerName, scope: OnlyScope = None, as_json: Json = False) ->
                 sys.stdout.write(f"{label:<{WIDTH}} {shown(text)}\n")
         return 0
 
-    doing("get", run)
+    exit_with("mcp get", run)
 
 
 def _more(each: Listed, config: Config) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from cli.columns import fitted
 from cli.dialogue import say
 from cli.help.page import page_width
 from cli.json_line import print_json
-from cli.mcp.shared import doing, shown
+from cli.mcp.shared import shown
 from cli.number_format import count_text
+from cli.os_errors import exit_with
 from cli.parameters import Json
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def mcp_list(as_json: Json = False) -> None:
         zot mcp list                                         a table
         zot mcp list --json | jq -r 'select(.state == "ok") | .name'   names
     """
-    doing("list", lambda: _run(as_json=as_json))
+    exit_with("mcp list", lambda: _run(as_json=as_json))
 
 
 def _run(*, as_json: bool) -> int:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from cli.choices import CommandLineError
 from cli.dialogue import say
 from cli.json_line import print_json
-from cli.mcp.shared import McpError, OnlyScope, ServerName, doing, shown
+from cli.mcp.shared import OnlyScope, ServerName, shown
+from cli.os_errors import UnableError, exit_with
 from cli.parameters import Json
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def mcp_remove(name: ServerName, scope: OnlyScope = None, as_json: Json = False)
 
         entries = read_entries(Path.cwd(), zot_home(), os.environ)
         if entries.faults and not entries.found:
-            raise McpError(entries.faults[0])
+            raise UnableError(entries.faults[0])
         matching = named(name, entries.found, scope)
         if len({each.scope for each in matching}) > 1:
             listed = ", ".join(f"{each.file} (--scope {each.scope.value})" for each in matching)
@@ -54,4 +55,4 @@ def mcp_remove(name: ServerName, scope: OnlyScope = None, as_json: Json = False)
             say(f"removed {shown(each.name, 200)} from {each.file}")
         return 0
 
-    doing("remove", run)
+    exit_with("mcp remove", run)

@@ -1,21 +1,16 @@
-"""Shared by the commands of `zot mcp`: the two files, options, and the exit."""
+"""Shared by the commands of `zot mcp`: the two files, and options."""
 
 from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from cli.choices import CommandLineError
-from cli.dialogue import say
 from cli.duration import limit_from
 from cli.help.completion import mcp_servers
-from cli.os_errors import exit_with
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class McpScope(Enum):
@@ -23,10 +18,6 @@ class McpScope(Enum):
 
     user = "user"
     project = "project"
-
-
-class McpError(Exception):
-    """A command cannot do its work: status 1. The text names the file and what is wrong."""
 
 
 Scope = Annotated[
@@ -39,29 +30,6 @@ OnlyScope = Annotated[
 ]
 ServerName = Annotated[str, typer.Argument(metavar="NAME", help="The name of the server.", autocompletion=mcp_servers)]
 Force = Annotated[bool, typer.Option("--force", help="Replace the entry that has this name.")]
-
-
-def doing(command: str, run: Callable[[], int]) -> None:
-    """Runs a command and exits with its status. An error gives one line and status 1, misuse status 2."""
-
-    def guarded() -> int:
-        from supervisor.home.config import ConfigError
-        from wire.exit_codes import Status
-        from wire.text import one_line
-
-        try:
-            return run()
-        except McpError as error:
-            say(f"zot mcp {command}: {one_line(str(error), 4000)}")
-            return Status.ERROR.exit_code
-        except ConfigError as error:
-            say(f"zot mcp {command}: {one_line(str(error), 4000)}")
-            return Status.USAGE.exit_code
-        except KeyboardInterrupt:
-            say(f"zot mcp {command}: interrupted")
-            return Status.INTERRUPTED.exit_code
-
-    exit_with(f"mcp {command}", guarded)
 
 
 def seconds(flag: str, text: str) -> float:

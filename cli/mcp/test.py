@@ -13,8 +13,9 @@ from cli.choices import CommandLineError
 from cli.columns import aligned
 from cli.duration import METAVAR
 from cli.json_line import print_json
-from cli.mcp.shared import McpError, OnlyScope, ServerName, doing, seconds, shown
+from cli.mcp.shared import OnlyScope, ServerName, seconds, shown
 from cli.number_format import bytes_text, count_text, elapsed
+from cli.os_errors import UnableError, exit_with
 from cli.parameters import Json
 from wire.text import counted
 
@@ -87,7 +88,7 @@ def mcp_test(
             return Status.INTERRUPTED.exit_code
         return 1 if seen.failure or _has_failed(seen.call) else 0
 
-    doing("test", run)
+    exit_with("mcp test", run)
 
 
 def _arguments(text: str) -> bytes:
@@ -103,18 +104,18 @@ def _arguments(text: str) -> bytes:
 
 
 def _startable(name: str, scope: Any, project: Path, home: Path) -> Found:
-    """The server as a run would start it. Raises `CommandLineError` and `McpError`."""
+    """The server as a run would start it. Raises `CommandLineError` and `UnableError`."""
     from cli.mcp.reading.entries import named, read_entries
     from cli.mcp.reading.states import distrust
 
     entries = read_entries(project, home, os.environ)
     if entries.faults and not entries.found:
-        raise McpError(entries.faults[0])
+        raise UnableError(entries.faults[0])
     each = next(iter(sorted(named(name, entries.found, scope), key=_is_unusable)))
     if each.trouble:
-        raise McpError(f"{each.where}: {each.trouble}")
+        raise UnableError(f"{each.where}: {each.trouble}")
     if why := distrust(each, home):
-        raise McpError(f"{each.name} is not trusted ({why}): zot ext trust {each.name}")
+        raise UnableError(f"{each.name} is not trusted ({why}): zot ext trust {each.name}")
     assert each.found is not None
     return each.found
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+from pydoc import locate
 
 import pytest
 
-from cli.os_errors import words
+from cli.os_errors import STATUS_AFTER, words
 from tests.support.installing import source
 
 COMMANDS = ["list", "trust --list", "schema", "schema manifest", "doctor", "test guard"]
@@ -69,6 +70,10 @@ def test_help_that_cannot_be_written_is_one_line(zot, command):
     with open("/dev/full", "w") as full:
         outcome = zot.run(*command, stdout=full)
     assert (outcome.status, outcome.stderr) == (1, "zot: standard output: No space left on device\n")
+
+
+def test_the_errors_that_commands_expect_are_there():
+    assert [name for name in STATUS_AFTER if not isinstance(locate(name), type)] == []
 
 
 def test_without_descriptors_it_is_said_what_to_raise():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cli.os_errors import UnableError
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.copilot.manifest import has_no_exec
 from supervisor.discovery.discover import MANIFEST, McpFiles, discover, mcp_file, read_manifest, servers_of
@@ -18,8 +18,8 @@ from supervisor.discovery.mcp.servers import expanded
 from supervisor.discovery.skipped import Cause, Skipped, Why
 from supervisor.harness.checkup import examine
 from supervisor.harness.findings import Finding, Level, judge, judge_manifest, worst
-from supervisor.harness.harness import Harness, HarnessInterruptedError
-from supervisor.home.config import ConfigError, load_config
+from supervisor.harness.harness import Harness
+from supervisor.home.config import load_config
 from supervisor.home.copilot_folders import PROGRAM, copilot_folder_of, copilot_folders_of_user, is_for_copilot
 from supervisor.home.small_file import read_file
 from supervisor.home.zot_home import zot_home
@@ -59,26 +59,14 @@ class _Chosen:
     """The reports of extensions that are not started."""
 
 
-class _UnknownError(Exception):
-    """No extension has this name, or there is no such folder."""
-
-
 def run_doctor(targets: Sequence[str], *, as_json: bool) -> int:
-    """Returns the exit status: 0 if no extension failed, 1 if one failed, 2 for an unknown name, 130 after Ctrl-C."""
+    """Returns the exit status: 0 if no extension failed, 1 if one failed. Raises `UnableError` for an unknown name,
+    `ConfigError` and `HarnessInterruptedError`."""
     home = zot_home()
-    try:
-        config = load_config(home)
-        chosen = choose(targets, Path.cwd(), home)
-        with Harness(owns_process=True, config=config) as harness:
-            results = examine(harness, chosen.found)
-    except _UnknownError as error:
-        print(f"zot ext doctor: {error}", file=sys.stderr)  # noqa: T201
-        return Status.USAGE.exit_code
-    except ConfigError as error:
-        print(f"zot ext doctor: {error}", file=sys.stderr)  # noqa: T201
-        return Status.USAGE.exit_code
-    except HarnessInterruptedError:
-        return Status.INTERRUPTED.exit_code
+    config = load_config(home)
+    chosen = choose(targets, Path.cwd(), home)
+    with Harness(owns_process=True, config=config) as harness:
+        results = examine(harness, chosen.found)
     reports = [*map(_report, results), *chosen.reports]
     if as_json:
         for report in reports:
@@ -110,7 +98,7 @@ def choose(targets: Sequence[str], project: Path, home: Path) -> _Chosen:
         if is_path and not Path(target).expanduser().is_dir():
             file = Path(target).expanduser()
             what = f"is a file; name its folder: {file.parent}" if file.is_file() else "no such folder"
-            raise _UnknownError(f"{target}: {what}")
+            raise UnableError(f"{target}: {what}", Status.USAGE)
         if is_path or not _admit_named(target, project, home, chosen):
             _admit_folder(Path(target).expanduser().absolute(), Scope.EXPLICIT, chosen, home)
     return chosen
@@ -119,7 +107,7 @@ def choose(targets: Sequence[str], project: Path, home: Path) -> _Chosen:
 def _admit_named(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
     """Looks for an installed extension by its manifest's name, else by its folder's name, first in the project; returns
     whether there is one. If there is none, the name means a folder in the current folder. Installed extensions come
-    first, because a name must not start a program that happens to be here. Raises `_UnknownError` if there is
+    first, because a name must not start a program that happens to be here. Raises `UnableError` if there is
     neither."""
     places = {
         project / ".zot" / "extensions": Scope.PROJECT,
@@ -143,7 +131,7 @@ def _admit_named(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
     elif _admit_server(name, project, home, chosen):
         return True
     elif not (Path(name, MANIFEST).is_file() or Path(name, PROGRAM).is_file()):
-        raise _UnknownError(no_such("extension", name, {**folders, **by_name}))
+        raise UnableError(no_such("extension", name, {**folders, **by_name}), Status.USAGE)
     return place is not None
 
 

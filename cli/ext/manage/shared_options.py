@@ -9,7 +9,7 @@ import typer
 
 from cli.dialogue import say
 from cli.help.completion import installed_extensions
-from cli.os_errors import exit_with, words
+from cli.os_errors import exit_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,48 +42,16 @@ InstalledName = Annotated[
 
 
 def managing(command: str, run: Callable[[], int]) -> None:
-    """Runs a command and exits with its status. An error gives one line and status 1, misuse status 2. SIGTERM and
-    SIGHUP raise `KeyboardInterrupt`, so that the command undoes its work."""
-
-    def guarded() -> int:
-        from supervisor.home.config import ConfigError
-        from supervisor.install.errors import InstallError, MisuseError
-        from wire.exit_codes import Status
-
-        try:
-            return run()
-        except MisuseError as error:
-            complain(command, str(error))
-            return Status.USAGE.exit_code
-        except ConfigError as error:
-            complain(command, str(error))
-            return Status.USAGE.exit_code
-        except InstallError as error:
-            complain(command, str(error))
-            return Status.ERROR.exit_code
-        except KeyboardInterrupt:
-            complain(command, "interrupted")
-            return Status.INTERRUPTED.exit_code
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            complain(command, words(error))
-            return Status.ERROR.exit_code
-
+    """Runs a command as `exit_with` does. SIGTERM and SIGHUP raise `KeyboardInterrupt`, so that the command undoes its
+    work."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
-    exit_with(f"ext {command}", guarded)
+    exit_with(f"ext {command}", run)
 
 
 def _interrupt(_number: int, _frame: object) -> NoReturn:
     raise KeyboardInterrupt
-
-
-def complain(command: str, text: str) -> None:
-    from wire.text import one_line
-
-    say(f"zot ext {command}: {one_line(text, 4000)}")
 
 
 def folders_at(cwd: str | None) -> ExtensionFolders:

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.dialogue import ask, is_attended, say
+from cli.dialogue import ask, complain, is_attended, say
 from cli.ext.manage.shared_options import (
     Cwd,
     GitTimeout,
     InGlobal,
     InProject,
-    complain,
     folders_at,
     hint_at_reload,
     managing,
@@ -115,7 +114,7 @@ def _run(
             if as_json:
                 print_json({"action": "failed", **_who(extension), "error": str(error)})
             else:
-                complain("update", str(error))
+                complain("ext update", str(error))
             continue
         if as_json:
             print_json(_record(done))
