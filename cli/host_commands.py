@@ -11,9 +11,12 @@ from cli.help.completion import hosts
 from cli.hosts.flags import (
     AllowAsked,
     Cwd,
+    Extensions,
     LogFormatFlag,
     LogLevelFlag,
+    McpConfigs,
     Metrics,
+    NoExt,
     OpenMetrics,
     Stats,
     StatsInterval,
@@ -44,22 +47,10 @@ def register(app: typer.Typer) -> None:
 
 
 def host(
-    ext: Annotated[
-        list[str] | None,
-        typer.Option("-e", "--ext", help="Start the extension in this folder; repeatable.", metavar="DIR"),
-    ] = None,
-    mcp_config: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--mcp-config",
-            help="Start the MCP servers of this file, too, which has the form of .mcp.json; repeatable.",
-            metavar="FILE",
-        ),
-    ] = None,
-    no_ext: Annotated[
-        bool,
-        typer.Option("--no-ext", "--no-extensions", help="Start only those named with --ext and --mcp-config."),
-    ] = False,
+    ctx: typer.Context,
+    ext: Extensions = None,
+    mcp_config: McpConfigs = None,
+    no_ext: NoExt = False,
     cwd: Cwd = None,
     trust_project: TrustProject = False,
     watch: Watch = False,
@@ -85,26 +76,9 @@ def host(
         zot host --no-ext -e ./guard & zot top    guard alone, in the background, with its figures
     """
     from cli.hosts.host import run_host
+    from cli.hosts.request import host_request
 
-    exit_with(
-        "host",
-        lambda: run_host(
-            extensions=tuple(ext or ()),
-            mcp_configs=tuple(mcp_config or ()),
-            discover=not no_ext,
-            cwd=cwd,
-            strict_guards=strict_guards,
-            allow_asked=allow_asked,
-            stats_file=stats,
-            metrics_file=metrics,
-            stats_interval_s=stats_interval,
-            openmetrics=openmetrics,
-            trust_project=trust_project,
-            watch=watch,
-            log_format=log_format,
-            log_level=log_level,
-        ),
-    )
+    exit_with("host", lambda: run_host(host_request(ctx.params)))
 
 
 def ps(as_json: Json = False) -> None:

@@ -8,6 +8,21 @@ import typer
 
 from cli.choices import LogFormat, LogLevel
 
+Extensions = Annotated[
+    list[str] | None,
+    typer.Option("-e", "--ext", help="Start the extension in this folder; repeatable.", metavar="DIR"),
+]
+McpConfigs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mcp-config",
+        help="Start the MCP servers of this file, too, which has the form of .mcp.json; repeatable.",
+        metavar="FILE",
+    ),
+]
+NoExt = Annotated[
+    bool, typer.Option("--no-ext", "--no-extensions", help="Start only those named with --ext and --mcp-config.")
+]
 Cwd = Annotated[str | None, typer.Option(help="The project's folder. Default: this one.", metavar="DIR")]
 TrustProject = Annotated[
     bool,

@@ -6,6 +6,7 @@ Only this module imports structlog, which takes 0.1 s and 7 MB.
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -35,8 +36,8 @@ RESET, BOLD, DIM, RED, YELLOW, GREEN, CYAN = (f"\x1b[{code}m" for code in (0, 1,
 
 
 class HostLog:
-    """Writes each event of at least this level as one line, LF included, with `write`, which must not wait. `now` gives
-    the local time with its offset."""
+    """Writes each event of at least this level as one line, LF included, with `write`, which must not wait. Coloured by
+    default if stderr is a terminal that shows colours. `now` gives the local time with its offset."""
 
     def __init__(
         self,
@@ -44,10 +45,12 @@ class HostLog:
         *,
         form: LogFormat,
         level: LogLevel,
-        is_coloured: bool = False,
+        is_coloured: bool | None = None,
         now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     ) -> None:
         is_json = form is LogFormat.json
+        if is_coloured is None:
+            is_coloured = os.isatty(2) and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
         render = [_json] if is_json else [_without_doubled_level, _console(is_coloured=is_coloured)]
         lowest = logging.getLevelNamesMapping()[level.value.upper()]
         self._now = now

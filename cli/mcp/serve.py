@@ -11,9 +11,12 @@ from cli.help.completion import hosts
 from cli.hosts.flags import (
     AllowAsked,
     Cwd,
+    Extensions,
     LogFormatFlag,
     LogLevelFlag,
+    McpConfigs,
     Metrics,
+    NoExt,
     OpenMetrics,
     Stats,
     StatsInterval,
@@ -24,7 +27,7 @@ from cli.hosts.flags import (
 from cli.os_errors import exit_with
 
 if TYPE_CHECKING:
-    from cli.mcp.serving.flags import Serving
+    from cli.hosts.request import HostRequest
 
 
 def register(app: typer.Typer) -> None:
@@ -33,21 +36,10 @@ def register(app: typer.Typer) -> None:
 
 
 def serve(
-    ext: Annotated[
-        list[str] | None,
-        typer.Option("-e", "--ext", help="Serve the extension in this folder; repeatable.", metavar="DIR"),
-    ] = None,
-    no_ext: Annotated[
-        bool, typer.Option("--no-ext", "--no-extensions", help="Serve only those named with --ext and --mcp-config.")
-    ] = False,
-    mcp_config: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--mcp-config",
-            help="Serve the MCP servers of this file, too, which has the form of .mcp.json; repeatable.",
-            metavar="FILE",
-        ),
-    ] = None,
+    ctx: typer.Context,
+    ext: Extensions = None,
+    no_ext: NoExt = False,
+    mcp_config: McpConfigs = None,
     cwd: Cwd = None,
     trust_project: TrustProject = False,
     host: Annotated[
@@ -89,33 +81,21 @@ def serve(
         zot mcp serve --no-ext -e ./weather   one extension alone
         zot mcp serve -q --host .             those of the zot host in this folder
     """
-    from cli.mcp.serving.flags import Serving
+    from dataclasses import replace
 
-    serving = Serving(
-        extensions=tuple(ext or ()),
-        mcp_configs=tuple(mcp_config or ()),
-        discover=not no_ext,
-        cwd=cwd,
-        trust_project=trust_project,
-        host=host,
-        watch=watch,
-        strict_guards=strict_guards,
-        allow_asked=allow_asked,
-        stats_file=stats,
-        stats_interval_s=stats_interval,
-        metrics_file=metrics,
-        openmetrics=openmetrics,
-        log_format=log_format,
-        log_level=LogLevel.error if quiet else log_level,
-    )
-    exit_with("mcp serve", lambda: _run(serving))
+    from cli.hosts.request import host_request
+
+    request = host_request(ctx.params)
+    if quiet:
+        request = replace(request, log_level=LogLevel.error)
+    exit_with("mcp serve", lambda: _run(request, host))
 
 
-def _run(serving: Serving) -> int:
-    if serving.host is not None:
+def _run(request: HostRequest, host: str | None) -> int:
+    if host is not None:
         from cli.mcp.serving.running_host import serve_running
 
-        return serve_running(serving, serving.host)
+        return serve_running(request, host)
     from cli.mcp.serving.own_host import serve_own
 
-    return serve_own(serving)
+    return serve_own(request)

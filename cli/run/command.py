@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -12,7 +13,6 @@ from cli.duration import METAVAR
 from cli.help.completion import session_paths, sessions
 from cli.root_group import LITERAL, RootGroup
 from cli.run.flags import (
-    MODEL,
     AllowAsked,
     ApiKey,
     ApiKeyFile,
@@ -37,6 +37,8 @@ from cli.run.flags import (
     WithSkills,
     dollars,
     limit,
+    of_model,
+    of_tools,
     wait,
 )
 from cli.run.output.asked import Form, asked_from
@@ -51,50 +53,32 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-_MODE = "What to print"
-_SESSION = "The session"
-_TOOLS = "Tools and extensions"
-_LIMITS = "Limits"
-_RUN = "The run"
+_of_mode = partial(typer.Option, rich_help_panel="What to print")
+_of_session = partial(typer.Option, rich_help_panel="The session")
+_of_limits = partial(typer.Option, rich_help_panel="Limits")
+_of_run = partial(typer.Option, rich_help_panel="The run")
 
 
 def root(
     ctx: typer.Context,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print events, one JSON object per line.", rich_help_panel=_MODE)
-    ] = False,
-    print_: Annotated[
-        bool, typer.Option("-p", "--print", help="Print the final answer only.", rich_help_panel=_MODE)
-    ] = False,
-    rpc: Annotated[
-        bool,
-        typer.Option("--rpc", help="Serve a program on stdin and stdout, as zot rpc does.", rich_help_panel=_MODE),
-    ] = False,
+    json: Annotated[bool, _of_mode("--json", help="Print events, one JSON object per line.")] = False,
+    print_: Annotated[bool, _of_mode("-p", "--print", help="Print the final answer only.")] = False,
+    rpc: Annotated[bool, _of_mode("--rpc", help="Serve a program on stdin and stdout, as zot rpc does.")] = False,
     output_format: Annotated[
-        OutputFormat | None,
-        typer.Option(help="text: the final answer, as -p. json: one JSON object at the end.", rich_help_panel=_MODE),
+        OutputFormat | None, _of_mode(help="text: the final answer, as -p. json: one JSON object at the end.")
     ] = None,
     output: Annotated[
-        str | None,
-        typer.Option(
-            "-o", "--output", help="Write the final answer to this file.", metavar="FILE", rich_help_panel=_MODE
-        ),
+        str | None, _of_mode("-o", "--output", help="Write the final answer to this file.", metavar="FILE")
     ] = None,
     output_schema: Annotated[
         str | None,
-        typer.Option(
-            help="The final answer must be JSON that fits this JSON Schema: a file, or {…} itself.",
-            metavar="FILE",
-            rich_help_panel=_MODE,
+        _of_mode(
+            help="The final answer must be JSON that fits this JSON Schema: a file, or {…} itself.", metavar="FILE"
         ),
     ] = None,
     summary: Annotated[
         str | None,
-        typer.Option(
-            help="Append what happened to this file, as Markdown: $GITHUB_STEP_SUMMARY.",
-            metavar="FILE",
-            rich_help_panel=_MODE,
-        ),
+        _of_mode(help="Append what happened to this file, as Markdown: $GITHUB_STEP_SUMMARY.", metavar="FILE"),
     ] = None,
     provider: Provider = None,
     model: Model = None,
@@ -105,8 +89,7 @@ def root(
     append_system_prompt: AppendSystemPrompt = None,
     reasoning: ReasoningFlag = None,
     record: Annotated[
-        str | None,
-        typer.Option(help="Write the exchanges with the model to a cassette.", metavar="FILE", rich_help_panel=MODEL),
+        str | None, of_model(help="Write the exchanges with the model to a cassette.", metavar="FILE")
     ] = None,
     replay: Replay = None,
     tools: Tools = None,
@@ -117,139 +100,87 @@ def root(
     extension_wait: ExtensionWait = None,
     trust_project: TrustProject = False,
     copilot: Copilot = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Reload an extension when its files change.", rich_help_panel=_TOOLS)
-    ] = False,
+    watch: Annotated[bool, of_tools("--watch", help="Reload an extension when its files change.")] = False,
     strict_guards: StrictGuards = False,
     allow_asked: AllowAsked = False,
     stream_before_guards: Annotated[
-        bool,
-        typer.Option(
-            "--stream-before-guards",
-            help="Print text before guards of messages have seen it, as zot does.",
-            rich_help_panel=_TOOLS,
-        ),
+        bool, of_tools("--stream-before-guards", help="Print text before guards of messages have seen it, as zot does.")
     ] = False,
     with_skills: WithSkills = False,
     no_skills: NoSkills = False,
     no_context_files: NoContextFiles = False,
     continue_: Annotated[
-        bool,
-        typer.Option(
-            "-c", "--continue", help="Go on with the newest session of this folder.", rich_help_panel=_SESSION
-        ),
+        bool, _of_session("-c", "--continue", help="Go on with the newest session of this folder.")
     ] = False,
     resume: Annotated[
         str | None,
-        typer.Option(
+        _of_session(
             "-r",
             "--resume",
             help="Go on with this session; without ID choose one.",
             metavar="[ID]",
             autocompletion=sessions,
-            rich_help_panel=_SESSION,
         ),
     ] = None,
     session: Annotated[
         str | None,
-        typer.Option(
-            help="Go on with the session in this file.",
-            metavar="PATH",
-            autocompletion=session_paths,
-            rich_help_panel=_SESSION,
-        ),
+        _of_session(help="Go on with the session in this file.", metavar="PATH", autocompletion=session_paths),
     ] = None,
-    fork: Annotated[
-        bool,
-        typer.Option("--fork", help="With -c, -r or --session: go on with a copy of it.", rich_help_panel=_SESSION),
-    ] = False,
+    fork: Annotated[bool, _of_session("--fork", help="With -c, -r or --session: go on with a copy of it.")] = False,
     no_session: Annotated[
-        bool,
-        typer.Option("--no-session", help="Keep no transcript under $ZOT_HOME/sessions.", rich_help_panel=_SESSION),
+        bool, _of_session("--no-session", help="Keep no transcript under $ZOT_HOME/sessions.")
     ] = False,
-    save_session: Annotated[
-        bool, typer.Option("--save-session", help="With --rpc: keep the transcript.", rich_help_panel=_SESSION)
-    ] = False,
+    save_session: Annotated[bool, _of_session("--save-session", help="With --rpc: keep the transcript.")] = False,
     auto_compact: Annotated[
         bool,
-        typer.Option(
+        _of_session(
             "--auto-compact",
             help="Compact a conversation that has filled 85 % of the window. Default: on, but not with --replay.",
-            rich_help_panel=_SESSION,
         ),
     ] = False,
-    no_auto_compact: Annotated[
-        bool, typer.Option("--no-auto-compact", help="Never compact by itself.", rich_help_panel=_SESSION)
-    ] = False,
+    no_auto_compact: Annotated[bool, _of_session("--no-auto-compact", help="Never compact by itself.")] = False,
     images: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--image", help="Send this image with the prompt; repeatable.", metavar="FILE", rich_help_panel=_RUN
-        ),
+        list[str] | None, _of_run("--image", help="Send this image with the prompt; repeatable.", metavar="FILE")
     ] = None,
-    cwd: Annotated[
-        str | None, typer.Option("-C", "--cwd", help="The project's folder.", metavar="DIR", rich_help_panel=_RUN)
-    ] = None,
-    max_steps: Annotated[
-        int | None, typer.Option(help="At most so many turns.", metavar="N", min=1, rich_help_panel=_LIMITS)
-    ] = None,
+    cwd: Annotated[str | None, _of_run("-C", "--cwd", help="The project's folder.", metavar="DIR")] = None,
+    max_steps: Annotated[int | None, _of_limits(help="At most so many turns.", metavar="N", min=1)] = None,
     max_cost_usd: Annotated[
         float | None,
-        typer.Option(
-            help="Make no request any more once the model has cost so many dollars.",
-            metavar="USD",
-            parser=dollars,
-            rich_help_panel=_LIMITS,
+        _of_limits(
+            help="Make no request any more once the model has cost so many dollars.", metavar="USD", parser=dollars
         ),
     ] = None,
     max_tokens: Annotated[
         int | None,
-        typer.Option(
-            help="Make no request any more after so many tokens, input plus output.",
-            metavar="N",
-            min=1,
-            rich_help_panel=_LIMITS,
-        ),
+        _of_limits(help="Make no request any more after so many tokens, input plus output.", metavar="N", min=1),
     ] = None,
     timeout: Annotated[
         float | None,
-        typer.Option(
+        _of_limits(
             help="End the run after so long: 90, 500ms, 5m, 1h30m. With --rpc each prompt.",
             metavar=METAVAR,
             parser=limit,
-            rich_help_panel=_LIMITS,
         ),
     ] = None,
     drain_timeout: Annotated[
         float | None,
-        typer.Option(
+        _of_run(
             help="With --rpc: at the end of stdin, let the prompt go on for so long. Default: 30s.",
             metavar=METAVAR,
             parser=wait,
-            rich_help_panel=_RUN,
         ),
     ] = None,
     no_stdin: Annotated[
-        bool,
-        typer.Option("--no-stdin", help="Leave a pipe on stdin alone: the prompt is its words.", rich_help_panel=_RUN),
+        bool, _of_run("--no-stdin", help="Leave a pipe on stdin alone: the prompt is its words.")
     ] = False,
     stats: Annotated[
-        str | None,
-        typer.Option(
-            help="Write what each extension uses, and a timeline, for zot report.", metavar="FILE", rich_help_panel=_RUN
-        ),
+        str | None, _of_run(help="Write what each extension uses, and a timeline, for zot report.", metavar="FILE")
     ] = None,
     metrics: Annotated[
         str | None,
-        typer.Option(
-            help="Keep a file of metrics up to date, for node_exporter's textfile collector.",
-            metavar="FILE",
-            rich_help_panel=_RUN,
-        ),
+        _of_run(help="Keep a file of metrics up to date, for node_exporter's textfile collector.", metavar="FILE"),
     ] = None,
-    openmetrics: Annotated[
-        bool, typer.Option("--openmetrics", help="Write --metrics as OpenMetrics text.", rich_help_panel=_RUN)
-    ] = False,
+    openmetrics: Annotated[bool, _of_run("--openmetrics", help="Write --metrics as OpenMetrics text.")] = False,
     version: Annotated[
         bool, typer.Option("-v", "--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,

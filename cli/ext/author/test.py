@@ -82,7 +82,8 @@ def _prepare(request: ScriptsRequest) -> tuple[Found, list[Script]]:
     paths = [Path(name) for name in request.scripts] or default_scripts(Path(request.path))
     if request.update and not paths:
         raise UnableError(
-            f"--update needs a script, and there is none in {Path(request.path, 'tests')}; write the host's lines first",
+            f"--update needs a script, and there is none in {Path(request.path, 'tests')}; write the host's"
+            " lines first",
             Status.USAGE,
         )
     scripts = [read_script(path) for path in paths]

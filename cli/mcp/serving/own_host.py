@@ -3,51 +3,22 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.choices import CommandLineError, project_folder
-from cli.hosts.host import check_files, checked
+from cli.hosts.request import make_host
 from cli.mcp.serving.stdio import Stdio
-from cli.version import VERSION
-from supervisor.discovery.admission import Consent
-from supervisor.home.config import ConfigError
-from supervisor.home.zot_home import zot_home
-from supervisor.host import CannotServeError, Host, HostEvent, Phase
+from supervisor.host import CannotServeError, HostEvent, Phase
 from supervisor.mcp_server.own_source import OwnSource
-from supervisor.monitoring.stats_error import StatsFileError
-from supervisor.process import fd_limit
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
-    from cli.mcp.serving.flags import Serving
+    from cli.hosts.request import HostRequest
 
 
-def serve_own(flags: Serving) -> int:
+def serve_own(request: HostRequest) -> int:
     """Returns the exit status. Raises `CommandLineError` and `OSError`."""
-    fd_limit.check_least()
-    check_files(flags.stats_file, flags.metrics_file, flags.stats_interval_s, openmetrics=flags.openmetrics)
-    try:
-        host = Host(
-            version=VERSION,
-            extensions=checked("--ext", flags.extensions),
-            mcp_configs=checked("--mcp-config", flags.mcp_configs),
-            discover_more=flags.discover,
-            cwd=checked("the working folder", (project_folder(flags.cwd),))[0],
-            home=Path(checked("zot's folder ($ZOT_HOME)", (str(zot_home()),))[0]),
-            strict_guards=flags.strict_guards,
-            allow_asked=flags.allow_asked,
-            stats_file=None if flags.stats_file is None else Path(flags.stats_file).absolute(),
-            metrics_file=None if flags.metrics_file is None else Path(flags.metrics_file).absolute(),
-            stats_interval_s=flags.stats_interval_s,
-            openmetrics=flags.openmetrics,
-            kind="mcp",
-            consent=Consent(whole_project=flags.trust_project),
-            watch_files=flags.watch,
-        )
-    except (ConfigError, StatsFileError) as error:
-        raise CommandLineError(str(error)) from None
-    stdio = Stdio(host.loop, flags.log_format, flags.log_level)
+    host = make_host(request, "mcp")
+    stdio = Stdio(host.loop, request.log_format, request.log_level)
     source = OwnSource(host.supervisor)
     faults: list[str] = []
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from cli.choices import CommandLineError
 from cli.hosts.find import close, connect, listed, survey
-from cli.mcp.serving.flags import check
 from cli.mcp.serving.stdio import Stdio
 from supervisor.control.client import HostError
 from supervisor.host import STOP_SIGNALS, HostEvent
@@ -19,19 +18,19 @@ from wire.exit_codes import Status
 if TYPE_CHECKING:
     import signal
 
-    from cli.mcp.serving.flags import Serving
+    from cli.hosts.request import HostRequest
     from supervisor.control.client import ControlClient
 
 
-def serve_running(flags: Serving, named: str) -> int:
+def serve_running(request: HostRequest, named: str) -> int:
     """Returns the exit status. Raises `CommandLineError`, `HostError` and `OSError`."""
-    check(flags)
+    request.check_for_running_host()
     client = connect(int(named)) if named.isdecimal() else _host_in(named)
     info = client.ask(control.Info(client.next_id()), control.HostInfoReply)
     if info.kind == "run":
         raise HostError(f"host {info.pid} is an agent's run, whose extensions serve its agent; start a zot host")
     loop = Loop()
-    stdio = Stdio(loop, flags.log_format, flags.log_level)
+    stdio = Stdio(loop, request.log_format, request.log_level)
     reasons: list[tuple[str, bool]] = []
     signals: list[signal.Signals] = []
 

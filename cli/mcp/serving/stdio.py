@@ -44,8 +44,7 @@ class Stdio:
         except OSError:  # there is no stderr
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         self._stderr = FdWriter(loop, 2, _ignore, lossy=True)
-        coloured = os.isatty(2) and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
-        self.log = HostLog(self._stderr.write, form=form, level=level, is_coloured=coloured)
+        self.log = HostLog(self._stderr.write, form=form, level=level)
 
     def serve(self, source: Source, on_end: Callable[[str, bool], None]) -> McpServer:
         """Begins to read the client's lines; all happens in the loop."""
