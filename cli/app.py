@@ -15,7 +15,7 @@ from cli.help.completion import command_names, schemas
 from cli.host_commands import register
 from cli.mcp import mcp_app
 from cli.models.commands import register as register_models
-from cli.os_errors import exit_after
+from cli.os_errors import exit_after, exit_with
 from cli.root_group import RootGroup
 from cli.run.command import root
 from cli.sessions import session_app
@@ -116,7 +116,7 @@ def doctor(
     """
     from cli.doctor.command import run_doctor
 
-    sys.exit(run_doctor(as_json=json))
+    exit_with("doctor", lambda: run_doctor(as_json=json))
 
 
 @app.command("schema")
@@ -136,7 +136,7 @@ def schema(
     """
     from cli.schema import show_schema
 
-    show_schema(name)
+    exit_with("schema", lambda: show_schema(name))
 
 
 @app.command("report")
@@ -208,7 +208,7 @@ def help_(
         zot help top         the same as zot top --help
         zot help ext logs    the same as zot ext logs --help
     """
-    from cli.help.show import show_help
+    from cli.help.page import show_help
 
     show_help(ctx, command or ())
 

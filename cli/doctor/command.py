@@ -12,7 +12,7 @@ from wire.exit_codes import Status
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cli.doctor.check import Check
+    from cli.doctor.running import Check
 
 NAME_WIDTH = 12
 

@@ -1,4 +1,5 @@
-"""Renders the help of a command as text: at most 100 columns, and bold only on a terminal that wants it."""
+"""Renders the help of a command, and the list of all commands, as text: at most 100 columns, and bold only on a
+terminal that wants it."""
 
 from __future__ import annotations
 
@@ -8,11 +9,14 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from cli.help.groups import group_of, place_of
+import typer
+
+from cli.choices import CommandLineError
 from cli.help.help_text import HelpTable, parse
+from wire.suggest import no_such
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from typer._click.core import Command, Context
 
@@ -24,6 +28,39 @@ GAP = 2
 LEFT_SHARE = 0.6
 """The most of the width that the left column of a table may take."""
 DEFAULT_PANEL = "Options"
+GROUPS = (
+    ("cli.app.demo", "First steps"),
+    ("cli.app.doctor", "First steps"),
+    ("cli.app.help_", "First steps"),
+    ("cli.models.", "Models and keys"),
+    ("cli.ext._root", "Extensions"),
+    ("cli.mcp._root", "Extensions"),
+    ("cli.mcp.", "Manage MCP servers"),
+    ("cli.skills._root", "Extensions"),
+    ("cli.ext.author.", "Write an extension"),
+    ("cli.ext.manage.", "Manage extensions"),
+    ("cli.ext.live.", "Look at running extensions"),
+    ("cli.sessions.", "Sessions"),
+    ("cli.batch.", "Batches"),
+    ("cli.host_commands", "Running hosts"),
+    ("cli.mcp.", "Running hosts"),
+    ("cli.app.rpc", "Running hosts"),
+    ("cli.app.report", "Files"),
+    ("cli.app.schema", "Files"),
+)
+"""The start of a callback's full name, and the title of the group, in the order of the groups."""
+OTHERS = "Commands"
+HEAD = "zot runs a coding agent headless, with extensions as crash-isolated processes."
+MORE = HelpTable(
+    "More",
+    (
+        ('zot -p "PROMPT"', "run the agent; zot --help has its flags"),
+        ("zot help COMMAND", "all about a command"),
+        ("zot help ext COMMAND", "all about a command of zot ext"),
+        ("zot help session COMMAND", "all about a command of zot session"),
+        ("zot help batch COMMAND", "all about a command of zot batch"),
+    ),
+)
 
 
 def page_width(
@@ -85,13 +122,51 @@ def command_groups(context: Context) -> Iterator[tuple[str, list[tuple[str, str]
     yield from sorted(groups.items(), key=lambda group: place_of(group[0]))
 
 
-def overview(head: str, tables: Iterable[HelpTable], *, width: int, bold: bool) -> str:
-    """A sentence and tables as text."""
-    page = _Page(width, bold=bold)
-    page.paragraph(head)
-    for table in tables:
-        page.section(table)
-    return page.text()
+def show_help(context: Context, words: Sequence[str]) -> None:
+    """Prints the help of the command that the words name; without words all commands with a line each. Raises
+    `CommandLineError` if there is no such command."""
+    root = context.find_root()
+    if words:
+        found = _context_of(root, words)
+        typer.echo(found.get_help(), color=found.color)
+        return
+    bold = wants_style()
+    page = _Page(page_width(), bold=bold)
+    page.paragraph(HEAD)
+    for title, rows in command_groups(root):
+        page.section(HelpTable(title, tuple(rows)))
+    page.section(MORE)
+    typer.echo(page.text(), color=bold)
+
+
+def _context_of(root: Context, words: Sequence[str]) -> Context:
+    context = root
+    for index, word in enumerate(words):
+        group: Any = context.command
+        known = group.list_commands(context) if hasattr(group, "list_commands") else []
+        command = group.get_command(context, word) if known else None
+        if command is None:
+            if not known:
+                raise CommandLineError(
+                    f"{context.command_path} has no commands of its own; see zot help {' '.join(words[:index])}"
+                )
+            error = CommandLineError(no_such(f"command of {context.command_path}", word, known))
+            error.command = context.command_path
+            raise error
+        context = type(context)(command, info_name=word, parent=context)
+    return context
+
+
+def group_of(command: Command) -> str:
+    """The title of the group that the command belongs to."""
+    callback = command.callback
+    name = f"{callback.__module__}.{callback.__qualname__}" if callback is not None else ""
+    return next((title for start, title in GROUPS if name.startswith(start)), OTHERS)
+
+
+def place_of(title: str) -> int:
+    """Where the group stands among the groups."""
+    return next((index for index, (_, known) in enumerate(GROUPS) if known == title), len(GROUPS))
 
 
 def _parameters(context: Context) -> Iterator[tuple[str, list[tuple[str, str]]]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cli import number_format
 from wire.stats import IN_CLIENT
-from wire.text import one_line
+from wire.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ def _facts(status: ExtensionStatus, host: int) -> Iterator[tuple[str, str]]:
     yield "since", moment(status.since)
     if not stats.in_client:
         last = f", the last {stats.exit_status}" if stats.exit_status else ""
-        starts = f"{_count(stats.restarts, 'restart')}, {_count(stats.exits, 'exit')}{last}"
+        starts = f"{counted(stats.restarts, 'restart')}, {counted(stats.exits, 'exit')}{last}"
         yield "starts", f"{starts}; policy {status.restart_policy}{', required' if status.required else ''}"
     yield "use", IN_CLIENT if stats.in_client else _use(stats)
     if status.limits:
@@ -100,11 +100,11 @@ def _look_and_restart(name: str, host: int) -> str:
 
 
 def _use(stats: ExtensionStats) -> str:
-    files = "" if stats.open_files is None else f", {_count(stats.open_files, 'open file')}"
+    files = "" if stats.open_files is None else f", {counted(stats.open_files, 'open file')}"
     return (
         f"CPU {number_format.percent(stats.cpu_percent)} % ({stats.cpu_s:.2f} s so far),"
         f" memory {number_format.size(stats.rss_bytes)} (at most {number_format.size(stats.rss_peak_bytes)}),"
-        f" {_count(stats.processes, 'process', 'processes')}{files}"
+        f" {counted(stats.processes, 'process', 'processes')}{files}"
     )
 
 
@@ -121,8 +121,8 @@ def _calls(stats: ExtensionStats) -> str:
         f"; half answered in {_milliseconds(stats.p50_ms)}, 99 % in {_milliseconds(stats.p99_ms)}"
     )  # fmt: skip
     return (
-        f"{stats.calls}, {stats.pending} in flight, {_count(stats.errors, 'error')},"
-        f" {_count(stats.timeouts, 'timeout')}, {_count(stats.blocks, 'block')}{answers}"
+        f"{stats.calls}, {stats.pending} in flight, {counted(stats.errors, 'error')},"
+        f" {counted(stats.timeouts, 'timeout')}, {counted(stats.blocks, 'block')}{answers}"
     )
 
 
@@ -134,10 +134,6 @@ def _pending(request: PendingRequest) -> str:
 def _milliseconds(value: float | None) -> str:
     text = number_format.milliseconds(value)
     return text if text.endswith("s") else f"{text} ms"
-
-
-def _count(count: int, noun: str, plural: str = "") -> str:
-    return f"{count} {noun if count == 1 else plural or noun + 's'}"
 
 
 def moment(seconds: float) -> str:

@@ -109,9 +109,7 @@ def _startable(name: str, scope: Any, project: Path, home: Path) -> Found:
     from cli.mcp.reading.states import distrust
 
     entries = read_entries(project, home, os.environ)
-    if entries.faults and not entries.found:
-        raise UnableError(entries.faults[0])
-    each = next(iter(sorted(named(name, entries.found, scope), key=_is_unusable)))
+    each = next(iter(sorted(named(name, entries, scope), key=_is_unusable)))
     if each.trouble:
         raise UnableError(f"{each.where}: {each.trouble}")
     if why := distrust(each, home):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cli.choices import CommandLineError
 from cli.mcp.shared import McpScope
+from cli.os_errors import UnableError
 from supervisor.discovery.discover import mcp_file
 from supervisor.discovery.found import Scope
 from supervisor.discovery.mcp.servers import as_extension, expanded, parse_file
@@ -16,7 +17,7 @@ from wire.settings.mcp_file import at
 from wire.suggest import no_such
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from supervisor.discovery.found import Found
@@ -86,10 +87,12 @@ def read_entries(project: Path, home: Path, environ: Mapping[str, str]) -> Entri
     return Entries(tuple(found), tuple(faults))
 
 
-def named(name: str, found: Sequence[Listed], scope: McpScope | None) -> list[Listed]:
+def named(name: str, entries: Entries, scope: McpScope | None) -> list[Listed]:
     """The entries of this name, as it is written or as it is called here. Raises `CommandLineError` if there is
-    none."""
-    here = [each for each in found if scope in (None, each.scope)]
+    none, and `UnableError` if no file could be read."""
+    if entries.faults and not entries.found:
+        raise UnableError(entries.faults[0])
+    here = [each for each in entries.found if scope in (None, each.scope)]
     if matching := [each for each in here if each.key == name] or [each for each in here if each.name == name]:
         return matching
     known = sorted({each.name for each in here})
