@@ -43,7 +43,6 @@ GROUPS = (
     ("cli.sessions.", "Sessions"),
     ("cli.batch.", "Batches"),
     ("cli.host_commands", "Running hosts"),
-    ("cli.mcp.", "Running hosts"),
     ("cli.app.rpc", "Running hosts"),
     ("cli.app.report", "Files"),
     ("cli.app.schema", "Files"),

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.choices import CommandLineError
+from cli.choices import CommandLineError, time_limit
 from cli.dialogue import say
 from cli.duration import METAVAR
 from cli.help.command_classes import HelpCommand
 from cli.json_line import print_json
-from cli.mcp.shared import Force, McpScope, OnlyScope, Scope, ServerName, file_of, seconds, shown
+from cli.mcp.shared import Force, McpScope, OnlyScope, Scope, ServerName, file_of, shown
 from cli.os_errors import exit_with
 from cli.parameters import Json
 
@@ -133,9 +133,9 @@ def mcp_add(
         if cwd is not None:
             fields["cwd"] = cwd
         if timeout is not None:
-            fields["timeout"] = round(seconds("--timeout", timeout) * 1000)
+            fields["timeout"] = round(time_limit("--timeout", timeout) * 1000)
         if startup_timeout is not None:
-            fields["startup_timeout_sec"] = seconds("--startup-timeout", startup_timeout)
+            fields["startup_timeout_sec"] = time_limit("--startup-timeout", startup_timeout)
         for field, given in (("includeTools", include_tools), ("excludeTools", exclude_tools)):
             if given is not None:
                 fields[field] = [tool.strip() for tool in given.split(",") if tool.strip()]

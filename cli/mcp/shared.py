@@ -8,8 +8,6 @@ from typing import Annotated
 
 import typer
 
-from cli.choices import CommandLineError
-from cli.duration import limit_from
 from cli.help.completion import mcp_servers
 
 
@@ -30,14 +28,6 @@ OnlyScope = Annotated[
 ]
 ServerName = Annotated[str, typer.Argument(metavar="NAME", help="The name of the server.", autocompletion=mcp_servers)]
 Force = Annotated[bool, typer.Option("--force", help="Replace the entry that has this name.")]
-
-
-def seconds(flag: str, text: str) -> float:
-    """A time limit in seconds. Raises `CommandLineError`."""
-    try:
-        return limit_from(text)
-    except ValueError as error:
-        raise CommandLineError(f"{flag}: {error}") from None
 
 
 def file_of(scope: McpScope) -> Path:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.choices import CommandLineError
+from cli.choices import CommandLineError, time_limit, tool_arguments
 from cli.columns import aligned
 from cli.duration import METAVAR
 from cli.json_line import print_json
-from cli.mcp.shared import OnlyScope, ServerName, seconds, shown
+from cli.mcp.shared import OnlyScope, ServerName, shown
 from cli.number_format import bytes_text, count_text, elapsed
 from cli.os_errors import UnableError, exit_with
 from cli.parameters import Json
@@ -73,10 +73,10 @@ def mcp_test(
         from supervisor.home.zot_home import zot_home
         from wire.exit_codes import Status
 
-        wait_s = None if timeout is None else seconds("--timeout", timeout)
+        wait_s = None if timeout is None else time_limit("--timeout", timeout)
         if args is not None and call is None:
             raise CommandLineError("--args are those of a call; add --call TOOL")
-        wanted = None if call is None else Call(call, _arguments(args or "{}"))
+        wanted = None if call is None else Call(call, tool_arguments("--args", args or "{}"))
         home, project = zot_home(), Path.cwd()
         found = _startable(name, scope, project, home)
         seen = probe(found, load_config(home), home, str(project), wait_s=wait_s, call=wanted)
@@ -89,18 +89,6 @@ def mcp_test(
         return 1 if seen.failure or _has_failed(seen.call) else 0
 
     exit_with("mcp test", run)
-
-
-def _arguments(text: str) -> bytes:
-    import orjson
-
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise CommandLineError(f"--args:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
-    if not isinstance(value, dict):
-        raise CommandLineError("--args: a tool takes a JSON object")
-    return orjson.dumps(value)
 
 
 def _startable(name: str, scope: Any, project: Path, home: Path) -> Found:

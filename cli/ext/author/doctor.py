@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 from cli.os_errors import UnableError
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.copilot.manifest import has_no_exec
-from supervisor.discovery.discover import MANIFEST, McpFiles, discover, mcp_file, read_manifest, servers_of
+from supervisor.discovery.discover import MANIFEST, McpFiles, discover, read_manifest
 from supervisor.discovery.found import Found, Scope
 from supervisor.discovery.kind import Kind
-from supervisor.discovery.mcp.servers import expanded
 from supervisor.discovery.skipped import Cause, Skipped, Why
 from supervisor.harness.checkup import examine
 from supervisor.harness.findings import Finding, Level, judge, judge_manifest, worst
 from supervisor.harness.harness import Harness
 from supervisor.home.config import load_config
-from supervisor.home.copilot_folders import PROGRAM, copilot_folder_of, copilot_folders_of_user, is_for_copilot
+from supervisor.home.copilot_folders import PROGRAM, is_for_copilot
 from supervisor.home.small_file import read_file
 from supervisor.home.zot_home import zot_home
+from supervisor.install.installed import ExtensionFolders, installed
 from wire.exit_codes import Status
 from wire.manifest import ManifestError
 from wire.suggest import no_such
@@ -109,52 +109,22 @@ def _admit_named(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
     whether there is one. If there is none, the name means a folder in the current folder. Installed extensions come
     first, because a name must not start a program that happens to be here. Raises `UnableError` if there is
     neither."""
-    places = {
-        project / ".zot" / "extensions": Scope.PROJECT,
-        copilot_folder_of(project): Scope.PROJECT,
-        home / "extensions": Scope.GLOBAL,
-        **dict.fromkeys(copilot_folders_of_user(home), Scope.GLOBAL),
-    }
-    folders: dict[str, tuple[Path, Scope]] = {}
-    by_name: dict[str, tuple[Path, Scope]] = {}
-    for parent, scope in places.items():
-        for folder in sorted(parent.iterdir()) if parent.is_dir() else ():
-            if folder.is_symlink() or (folder.is_dir() and (not is_for_copilot(parent) or _holds_one(folder))):
-                folders.setdefault(folder.name, (folder, scope))
-                try:
-                    by_name.setdefault(read_manifest(folder).name, (folder, scope))
-                except ManifestError:
-                    continue
-    place = by_name.get(name) or folders.get(name)
-    if place is not None:
-        _admit_folder(*place, chosen, home)
-    elif _admit_server(name, project, home, chosen):
-        return True
-    elif not (Path(name, MANIFEST).is_file() or Path(name, PROGRAM).is_file()):
-        raise UnableError(no_such("extension", name, {**folders, **by_name}), Status.USAGE)
-    return place is not None
-
-
-def _holds_one(folder: Path) -> bool:
-    return any(os.path.lexists(folder / name) for name in (PROGRAM, MANIFEST))
-
-
-def _admit_server(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
-    """Looks for an MCP server of this name, first in the project's file; returns whether there is one."""
-    for scope in (Scope.PROJECT, Scope.GLOBAL):
-        file = mcp_file(scope, project, home)
-        for each in servers_of(scope, project, home):
-            if isinstance(each, Found) and name in each.names:
-                made = expanded(each, os.environ)
-                if isinstance(made, Found):
-                    _admit(made, chosen, home)
-                else:
-                    chosen.reports.append(Report(each.manifest.name, file, (_entry_finding(f"{file}: {made}"),)))
-                return True
-            if isinstance(each, Skipped) and each.folder.name == name:
-                chosen.reports.append(Report(name, file, (_entry_finding(each.reason),)))
-                return True
-    return False
+    every = installed(ExtensionFolders(project, home))
+    by_name = [each for each in every if each.manifest is not None and name == each.name]
+    found = next(iter(by_name or [each for each in every if name in each.names]), None)
+    if found is None:
+        if not (Path(name, MANIFEST).is_file() or Path(name, PROGRAM).is_file()):
+            raise UnableError(
+                no_such("extension", name, {known for each in every for known in each.names}), Status.USAGE
+            )
+    elif found.mcp_file is None:
+        _admit_folder(found.folder, found.scope, chosen, home)
+    elif found.mcp_found is not None and not found.trouble:
+        _admit(found.mcp_found, chosen, home)
+    else:
+        where = "" if found.mcp_found is None else f"{found.mcp_file}: "
+        chosen.reports.append(Report(found.name, found.mcp_file, (_entry_finding(where + found.trouble),)))
+    return found is not None
 
 
 def _entry_finding(reason: str) -> Finding:

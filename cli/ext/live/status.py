@@ -102,7 +102,7 @@ def _installed(name: str) -> Installed | None:
 
     every = installed(folders_at(None), (Scope.PROJECT, Scope.GLOBAL))
     for extension in every:
-        if name in (extension.name, extension.folder.name):
+        if name in extension.names:
             return extension
     logs = zot_home() / "logs"
     if os.sep not in name and (logs / f"ext-{name}.log").exists():

@@ -55,63 +55,42 @@ def ext_install(
         zot ext install --link ./guard                         as it is now, and after each change
         zot ext install https://github.com/me/guard@v1.2       a tag of a git repository
     """
-    managing(
-        "install",
-        lambda: _run(
-            source,
-            project=project,
-            everywhere=everywhere,
-            cwd=cwd,
-            force=force,
-            linked=link,
-            timeout=timeout,
-            js=as_json,
-        ),
-    )
 
+    def run() -> int:
+        from pathlib import Path
 
-def _run(
-    text: str,
-    *,
-    project: bool,
-    everywhere: bool,
-    cwd: str | None,
-    force: bool,
-    linked: bool,
-    timeout: float,
-    js: bool,
-) -> int:
-    from pathlib import Path
+        from supervisor.discovery.found import Scope
+        from supervisor.install.errors import MisuseError
+        from supervisor.install.install import install
+        from supervisor.install.install import link as link_to
+        from supervisor.install.source import GitSource, parse_source
 
-    from supervisor.discovery.found import Scope
-    from supervisor.install.errors import MisuseError
-    from supervisor.install.install import install, link
-    from supervisor.install.source import GitSource, parse_source
+        scopes_from(project=project, everywhere=everywhere)
+        folders = folders_at(cwd)
+        parsed = parse_source(source, Path.cwd())
+        scope = Scope.PROJECT if project else Scope.GLOBAL
+        if isinstance(parsed, GitSource):
+            if parsed.secrets:
+                blot_out(source)
+            if link:
+                raise MisuseError(
+                    f"--link needs a folder; {parsed.shown} is a repository: clone it, then link to the clone"
+                )
+            if not as_json:
+                say(f"cloning {shown(parsed.shown, 500)}")
+        elif parsed.instead_of and not as_json:
+            say(f"{shown(source, 500)} is a folder here: this is installed, not {parsed.instead_of}")
+        if link and not isinstance(parsed, GitSource):
+            result = link_to(parsed, scope, folders, force=force)
+        else:
+            result = install(parsed, scope, folders, force=force, git_timeout_s=timeout)
+        if as_json:
+            _record(result)
+        else:
+            _tell(result)
+        return 0
 
-    scopes_from(project=project, everywhere=everywhere)
-    folders = folders_at(cwd)
-    source = parse_source(text, Path.cwd())
-    scope = Scope.PROJECT if project else Scope.GLOBAL
-    if isinstance(source, GitSource):
-        if source.secrets:
-            blot_out(text)
-        if linked:
-            raise MisuseError(
-                f"--link needs a folder; {source.shown} is a repository: clone it, then link to the clone"
-            )
-        if not js:
-            say(f"cloning {shown(source.shown, 500)}")
-    elif source.instead_of and not js:
-        say(f"{shown(text, 500)} is a folder here: this is installed, not {source.instead_of}")
-    if linked and not isinstance(source, GitSource):
-        result = link(source, scope, folders, force=force)
-    else:
-        result = install(source, scope, folders, force=force, git_timeout_s=timeout)
-    if js:
-        _record(result)
-    else:
-        _tell(result)
-    return 0
+    managing("install", run)
 
 
 def _record(result: InstallResult) -> None:

@@ -6,12 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from cli.number_format import dollars
-from cli.run.output.markdown import cell, code, fenced, table
 from wire import events
-from wire.text import counted
+from wire.text import counted, one_line, printable, valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 ANSWER_LENGTH = 60_000
 """Characters of the answer."""
@@ -21,6 +20,11 @@ EXTENSIONS = 100
 """Most rows of the table of extensions."""
 TOLD = frozenset({"exited", "restarted", "failed", "blocked", "no_verdict", "limit", "late", "warning"})
 """Kinds of notices that a reader of a job wants to know of."""
+CELL_LENGTH = 300
+"""Characters of a cell of a table."""
+_SPECIAL = re.compile(r"[!-'*+/<-@\[-`{-~]")
+"""ASCII punctuation that has a meaning somewhere in Markdown or HTML; of the rest none has inside a cell."""
+_FENCES = re.compile(r"`{3,}")
 HEADINGS = ("extension", "CPU ms", "peak RSS", "calls", "errors", "timeouts", "blocked", "restarts", "p50 ms", "p99 ms")
 
 
@@ -131,3 +135,31 @@ def _notices(seen: Seen) -> str:
     rows = [(code(notice.extension), notice.event, cell(notice.message)) for notice in seen.notices]
     rest = f"\nand {counted(seen.more, 'notice')} more\n" if seen.more else ""
     return f"**Notices**\n\n{table(('extension', 'what', 'message'), rows)}{rest}\n"
+
+
+# --- texts of unknown origin, so that they change nothing around them ----------------------------------------------
+
+
+def cell(text: str, length: int = CELL_LENGTH) -> str:
+    """The text on one line, with a numeric entity for each character that could be markup."""
+    return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", one_line(valid_text(text), length))
+
+
+def code(text: str) -> str:
+    """The text as code, in a cell of a table or elsewhere."""
+    return f"<code>{cell(text)}</code>" if text.strip() else ""
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = ()) -> str:
+    """A table of cells that are Markdown already. The columns in `right` are aligned right."""
+    to_right = frozenset(right)
+    rule = ("---:" if number in to_right else "---" for number in range(len(headings)))
+    return "".join(f"| {' | '.join(row)} |\n" for row in (headings, tuple(rule), *rows))
+
+
+def fenced(text: str) -> str:
+    """The text as it is, in a block of code whose fence is longer than any in the text."""
+    shown = printable(valid_text(text).replace("\r\n", "\n").replace("\r", "\n"))
+    longest = max((len(found) for found in _FENCES.findall(shown)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}text\n{shown.rstrip(chr(10))}\n{fence}\n"

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from cli.run.output.markdown import cell, code, fenced, table
-from cli.run.output.summary import ANSWER_LENGTH, NOTICES, Seen, summary
+from cli.run.output.summary import ANSWER_LENGTH, NOTICES, Seen, cell, code, fenced, summary, table
 from wire import events
 
 COST = events.Cost(
