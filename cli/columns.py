@@ -3,6 +3,7 @@ stay whole."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,3 +45,20 @@ def fitted(
         if width is None or max(map(len, lines)) <= width:
             break
     return lines
+
+
+def table_width() -> int | None:
+    """The width of the terminal that a table is printed on; None if stdout is no terminal."""
+    from cli.help.page import page_width
+
+    return page_width(widest=None) if sys.stdout.isatty() else None
+
+
+def print_table(lines: Sequence[str]) -> None:
+    """Prints the lines of a table, the headings in bold on a terminal that wants it."""
+    from cli.help.page import wants_style
+
+    heading, *others = lines
+    sys.stdout.write(f"\x1b[1m{heading}\x1b[0m\n" if wants_style() else f"{heading}\n")
+    for line in others:
+        sys.stdout.write(f"{line}\n")

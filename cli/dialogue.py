@@ -23,6 +23,13 @@ def ask(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
+def shown(text: object, limit: int = 2000) -> str:
+    """Untrusted text on one line for a terminal; `-` for None."""
+    from wire.text import one_line
+
+    return "-" if text is None else one_line(str(text).encode("utf-8", "replace").decode(), limit)
+
+
 def is_attended() -> bool:
     """Whether stdin is a terminal, so that a person can answer."""
     return sys.stdin is not None and sys.stdin.isatty()

@@ -10,7 +10,6 @@ from cli.choices import LogFormat, LogLevel
 from cli.help.completion import hosts
 from cli.hosts.flags import (
     AllowAsked,
-    Cwd,
     Extensions,
     LogFormatFlag,
     LogLevelFlag,
@@ -25,7 +24,7 @@ from cli.hosts.flags import (
     Watch,
 )
 from cli.os_errors import exit_with
-from cli.parameters import Json
+from cli.parameters import Cwd, Json
 
 Pid = Annotated[
     int | None,

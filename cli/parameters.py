@@ -19,4 +19,5 @@ HostOption = Annotated[
     ),
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The extension's name.", autocompletion=live_extensions)]
+Cwd = Annotated[str | None, typer.Option("--cwd", help="The project's folder. Default: this one.", metavar="DIR")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON lines, for other programs.")]

@@ -23,7 +23,6 @@ McpConfigs = Annotated[
 NoExt = Annotated[
     bool, typer.Option("--no-ext", "--no-extensions", help="Start only those named with --ext and --mcp-config.")
 ]
-Cwd = Annotated[str | None, typer.Option(help="The project's folder. Default: this one.", metavar="DIR")]
 TrustProject = Annotated[
     bool,
     typer.Option(

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli.choices import CommandLineError, time_limit
-from cli.dialogue import say
+from cli.dialogue import say, shown
 from cli.duration import METAVAR
 from cli.help.command_classes import HelpCommand
 from cli.json_line import print_json
-from cli.mcp.shared import Force, McpScope, OnlyScope, Scope, ServerName, file_of, shown
+from cli.mcp.shared import Force, McpScope, OnlyScope, Scope, ServerName, file_of
 from cli.os_errors import exit_with
 from cli.parameters import Json
 

@@ -8,11 +8,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cli.columns import fitted
-from cli.dialogue import say
-from cli.help.page import page_width
+from cli.columns import fitted, print_table, table_width
+from cli.dialogue import say, shown
 from cli.json_line import print_json
-from cli.mcp.shared import OnlyScope, ServerName, shown
+from cli.mcp.shared import OnlyScope, ServerName
 from cli.number_format import count_text
 from cli.os_errors import exit_with
 from cli.parameters import Json
@@ -93,9 +92,7 @@ def _print_table(found: list[tuple[Listed, EntryState, DefinitionSize | None]], 
         rows.append((each.scope.value, shown(each.name, 200), state.word, *counts, command))
         if state.why:
             troubles.append(f"{shown(each.name, 200)}: {shown(state.why)}")
-    width = page_width(widest=None) if sys.stdout.isatty() else None
-    for line in [*fitted(rows, width, GIVES_WAY, RIGHT), *troubles]:
-        sys.stdout.write(line + "\n")
+    print_table([*fitted(rows, table_width(), GIVES_WAY, RIGHT), *troubles])
 
 
 def command_line(each: Listed, config: Config) -> str:

@@ -37,10 +37,3 @@ def file_of(scope: McpScope) -> Path:
     from supervisor.home.zot_home import zot_home
 
     return mcp_file(Scope.PROJECT if scope is McpScope.project else Scope.GLOBAL, Path.cwd(), zot_home())
-
-
-def shown(text: str, limit: int = 2000) -> str:
-    """Untrusted text on one line for a terminal."""
-    from wire.text import one_line
-
-    return one_line(text.encode("utf-8", "replace").decode(), limit)

@@ -8,7 +8,7 @@ from agent.model import catalogue
 from agent.model.catalogue import PACKAGED, READ, Thinking
 from agent.providers.choice import choose
 from agent.providers.user_models import load
-from cli.columns import aligned
+from cli.columns import aligned, print_table
 from cli.dialogue import complain
 from cli.json_line import print_json
 from supervisor.home.config import load_config
@@ -36,7 +36,7 @@ def run(*, as_json: bool) -> int:
             print_json(record(info, is_default=(info.provider, info.id) == default))
     else:
         rows = [row(info, is_default=(info.provider, info.id) == default) for info in models]
-        print("\n".join(printable(line.rstrip()) for line in aligned([HEADS, *rows], right=(2, 3, 4, 5))))  # noqa: T201
+        print_table([printable(line.rstrip()) for line in aligned([HEADS, *rows], right=(2, 3, 4, 5))])
     for remark in choice.remarks:
         complain("models", remark)
     for name, api in known.unusable.items():

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.skills.discover import discover
-from cli.columns import fitted
+from cli.columns import fitted, print_table, table_width
 from cli.dialogue import say
-from cli.help.page import page_width
 from cli.json_line import print_json
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
@@ -40,8 +39,7 @@ def list_skills(cwd: str | None, *, as_json: bool) -> int:
             print_json(_record(skill, hidden_by.get(id(skill))))
         return 0
     rows = [COLUMNS, *(_row(skill, hidden_by.get(id(skill))) for skill in skills)]
-    for line in fitted(rows, page_width(widest=None) if sys.stdout.isatty() else None, GIVES_WAY):
-        sys.stdout.write(line + "\n")
+    print_table(fitted(rows, table_width(), GIVES_WAY))
     return 0
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from cli.os_errors import STATUS_AFTER, words
 from tests.support.installing import source
+from wire.exit_codes import Status
 
 COMMANDS = ["list", "trust --list", "schema", "schema manifest", "doctor", "test guard"]
 
@@ -64,12 +65,24 @@ def test_drive_without_standard_input_is_one_line(in_a_folder_with_one):
         ["schema"],
         ["schema", "manifest"],
         ["doctor"],
+        ["doctor", "--json"],
     ],
 )
 def test_help_that_cannot_be_written_is_one_line(zot, command):
+    who = " ".join(["zot", *(word for word in command[:1] if word in ("schema", "doctor"))])
     with open("/dev/full", "w") as full:
         outcome = zot.run(*command, stdout=full)
-    assert (outcome.status, outcome.stderr) == (1, "zot: standard output: No space left on device\n")
+    assert (outcome.status, outcome.stderr) == (1, f"{who}: standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize("command", [["doctor"], ["ext", "doctor", "guard"], ["ext", "test", "guard"], ["ps"]])
+def test_a_reader_that_has_gone_is_no_finding(in_a_folder_with_one, command):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as gone:
+        outcome = in_a_folder_with_one.run(*command, stdout=gone)
+    expected = Status.OK if command == ["ps"] else Status.INTERRUPTED  # no host runs: nothing is written
+    assert (outcome.status, "Traceback" in outcome.stderr) == (expected.exit_code, False)
 
 
 def test_the_errors_that_commands_expect_are_there():

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cli.json_line import print_json
 from cli.os_errors import UnableError
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.copilot.manifest import has_no_exec
@@ -70,7 +70,7 @@ def run_doctor(targets: Sequence[str], *, as_json: bool) -> int:
     reports = [*map(_report, results), *chosen.reports]
     if as_json:
         for report in reports:
-            print(json.dumps(_record(report)))  # noqa: T201
+            print_json(_record(report))
     else:
         _print(reports)
     return Status.ERROR.exit_code if any(report.level is Level.FAIL for report in reports) else 0
@@ -251,14 +251,14 @@ def _record(report: Report) -> dict[str, Any]:
 
 
 def _print(reports: Sequence[Report]) -> None:
-    from cli.doctor.printing import STYLES, Lines
+    from cli.styled_lines import STYLES, StyledLines
 
-    lines = Lines()
+    lines = StyledLines()
     if not reports:
         lines.put(("no extensions are installed; zot ext doctor PATH examines one from a folder", ""))
         return
     for report in reports:
-        label, style = ("skip", "dim") if report.skipped else (report.level.value, STYLES[report.level])
+        label, style = ("skip", "dim") if report.skipped else (report.level.value, STYLES[report.level.value])
         lines.put((f"{label:5}", style), (report.name, "bold"), (f"  {report.folder}", "dim"))
         if report.skipped:
             lines.put((f"     {report.skipped}", "dim"))
@@ -266,7 +266,7 @@ def _print(reports: Sequence[Report]) -> None:
         for finding, next_advice in zip(report.findings, following, strict=False):
             lines.put(
                 ("     ", ""),
-                (f"{finding.topic:{TOPIC_WIDTH}} ", STYLES[finding.level]),
+                (f"{finding.topic:{TOPIC_WIDTH}} ", STYLES[finding.level.value]),
                 (finding.message, ""),
             )
             for line in finding.lines:

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cli.json_line import print_json
 from cli.os_errors import UnableError
 from supervisor.discovery.copilot.scaffold import NAME, NAME_RULE, ScaffoldError, tool_prefix, write_into
 from wire.exit_codes import Status
@@ -42,7 +43,7 @@ def run_new(name: str, language: str, parent: str, *, as_json: bool) -> int:
     next_steps = _next_steps(name, language, target)
     if as_json:
         made = {"name": name, "language": language, "folder": str(target.absolute()), "files": files}
-        print(json.dumps({**made, "next": next_steps}))  # noqa: T201
+        print_json({**made, "next": next_steps})
         return 0
     copied = {file.partition(sdk)[1] for file in files for sdk in VENDORED if file.startswith(sdk)}
     own = [file for file in files if not file.startswith(VENDORED)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from agent.tools.files.atomic import replace_file
 from agent.tools.outcome import ToolError
 from cli.ext.author.script_report import report_for
 from cli.ext.script_target import script_target
+from cli.json_line import print_json
 from cli.os_errors import UnableError
 from supervisor.harness.harness import Harness
 from supervisor.harness.new_answers import rewrite
@@ -120,7 +120,7 @@ def _record(
     _write(target, text)
     lines = text.count(b"\n")
     if request.as_json:
-        print(json.dumps({"script": str(target), "ok": True, "lines": lines}))  # noqa: T201
+        print_json({"script": str(target), "ok": True, "lines": lines})
     else:
         print(f"wrote {target}: {counted(lines, 'line')}. Replace what changes from run to run by ${{any}}")  # noqa: T201
     return 0

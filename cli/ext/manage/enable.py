@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli.dialogue import say
+from cli.dialogue import say, shown
 from cli.ext.manage.shared_options import (
-    Cwd,
     InGlobal,
     InProject,
     InstalledName,
@@ -14,10 +13,9 @@ from cli.ext.manage.shared_options import (
     folders_at,
     hint_at_reload,
     managing,
-    shown,
 )
 from cli.json_line import print_json
-from cli.parameters import Json
+from cli.parameters import Cwd, Json
 
 if TYPE_CHECKING:
     import typer

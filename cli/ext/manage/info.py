@@ -7,8 +7,8 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
+from cli.dialogue import shown
 from cli.ext.manage.shared_options import (
-    Cwd,
     InGlobal,
     InProject,
     InstalledName,
@@ -16,10 +16,9 @@ from cli.ext.manage.shared_options import (
     folders_at,
     managing,
     running_hosts,
-    shown,
 )
 from cli.json_line import print_json
-from cli.parameters import Json
+from cli.parameters import Cwd, Json
 from wire.text import counted
 
 if TYPE_CHECKING:

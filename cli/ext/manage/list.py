@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
-from cli.columns import fitted
-from cli.dialogue import say
-from cli.ext.manage.shared_options import Cwd, InGlobal, InProject, folders_at, managing, scopes_from, shown
-from cli.help.page import page_width
+from cli.columns import fitted, print_table, table_width
+from cli.dialogue import say, shown
+from cli.ext.manage.shared_options import InGlobal, InProject, folders_at, managing, scopes_from
 from cli.json_line import print_json
 from cli.number_format import count_text
-from cli.parameters import Json
+from cli.parameters import Cwd, Json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +59,7 @@ def _run(*, project: bool, everywhere: bool, cwd: str | None, as_json: bool) -> 
     elif not found:
         say("no extensions installed; zot ext install PATH|URL|OWNER/REPO installs one")
     else:
-        _print_table(found, folders.home, page_width(widest=None) if sys.stdout.isatty() else None)
+        _print_table(found, folders.home, table_width())
     return 0
 
 
@@ -75,8 +73,7 @@ def _print_table(found: list[Installed], home: Path, width: int | None) -> None:
     lines = fitted([COLUMNS, *rows], width, GIVES_WAY)
     if width is not None:
         lines += [f"{shown(each.name)}: {shown(trouble, 1000)}" for each, trouble in troubles if trouble]
-    for line in lines:
-        sys.stdout.write(line + "\n")
+    print_table(lines)
 
 
 def _row(extension: Installed, home: Path, sizes: Sizes, trouble: str) -> tuple[str, ...]:
@@ -84,7 +81,7 @@ def _row(extension: Installed, home: Path, sizes: Sizes, trouble: str) -> tuple[
     place = str(extension.mcp_file or extension.folder)
     folder = f"{place}  {trouble}" if trouble else place
     return tuple(
-        shown(cell, 1000)
+        shown(cell or None, 1000)
         for cell in (
             extension.scope.label,
             extension.name,

@@ -8,7 +8,6 @@ import typer
 
 from cli.dialogue import ask, is_attended, say
 from cli.ext.manage.shared_options import (
-    Cwd,
     InGlobal,
     InProject,
     InstalledName,
@@ -18,7 +17,7 @@ from cli.ext.manage.shared_options import (
     running_hosts,
 )
 from cli.json_line import print_json
-from cli.parameters import Json
+from cli.parameters import Cwd, Json
 
 if TYPE_CHECKING:
     from supervisor.install.installed import Installed

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 InProject = Annotated[bool, typer.Option("--project", help="Only the project's, in DIR/.zot/extensions.")]
 InGlobal = Annotated[bool, typer.Option("--global", help="Only the user's, in $ZOT_HOME/extensions.")]
-Cwd = Annotated[str | None, typer.Option("--cwd", help="The project's folder. Default: this one.", metavar="DIR")]
 
 
 def _seconds(value: float) -> float:
@@ -86,13 +85,6 @@ def find_installed(name: str, folders: ExtensionFolders, *, project: bool, every
     from supervisor.install.installed import installed, named
 
     return named(name, installed(folders, scopes_from(project=project, everywhere=everywhere), say))
-
-
-def shown(text: object, limit: int = 200) -> str:
-    """Untrusted text on one line for a terminal; `-` for None."""
-    from wire.text import one_line
-
-    return "-" if text is None else one_line(str(text).encode("utf-8", "replace").decode(), limit) or "-"
 
 
 def running_hosts(name: str) -> list[int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.choices import CommandLineError, project_folder
-from cli.columns import aligned
+from cli.columns import aligned, print_table
 from cli.dialogue import complain
 from cli.json_line import print_json
 from cli.os_errors import UnableError
@@ -346,13 +346,9 @@ class _TrustActions:
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-
     cells = [("NAME", "STANDING", "SINCE", "FOLDER")]
     cells += [(row["name"], row["standing"], (row["time"] or "-")[:10], row["folder"]) for row in rows]
-    console = Console(highlight=False)
-    for number, line in enumerate(aligned(cells)):
-        console.print(printable(line), style="" if number else "bold", markup=False, soft_wrap=True)
+    print_table([printable(line).encode("utf-8", "replace").decode() for line in aligned(cells)])
 
 
 def _print(text: str) -> None:

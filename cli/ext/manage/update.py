@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.dialogue import ask, complain, is_attended, say
+from cli.dialogue import ask, complain, is_attended, say, shown
 from cli.ext.manage.shared_options import (
-    Cwd,
     GitTimeout,
     InGlobal,
     InProject,
@@ -16,11 +15,10 @@ from cli.ext.manage.shared_options import (
     hint_at_reload,
     managing,
     scopes_from,
-    shown,
 )
 from cli.help.completion import installed_extensions
 from cli.json_line import print_json
-from cli.parameters import Json
+from cli.parameters import Cwd, Json
 
 if TYPE_CHECKING:
     from supervisor.install.installed import Installed
