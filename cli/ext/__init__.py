@@ -6,8 +6,8 @@ from __future__ import annotations
 from cli.help.command_classes import HelpTyper, LazyGroup
 
 MODULES = (
-    "author.commands", "manage.install", "manage.list", "manage.info", "manage.update", "manage.enable",
-    "manage.remove", "manage.trust", "live.reload", "live.commands",
+    "author.commands", "manage.install", "manage.list", "manage.info", "manage.update", "manage.presence",
+    "manage.trust", "live.reload", "live.commands",
 )  # fmt: skip
 """Modules of this package, each with `register(app)`, in the order of the help: writing, managing, running."""
 HELP = """\

@@ -161,7 +161,7 @@ def write_entry(name: str, fields: dict[str, Any], scope: McpScope, *, force: bo
 
 
 def _advice(name: str, fields: dict[str, Any], scope: McpScope, path: Path) -> list[str]:
-    from cli.mcp.reading.hiding import is_literal_secret
+    from cli.mcp.reading import is_literal_secret
     from supervisor.home.config import load_config
     from supervisor.home.zot_home import zot_home
     from wire.settings.mcp_server import server_name
@@ -251,7 +251,7 @@ def mcp_remove(name: ServerName, scope: OnlyScope = None, as_json: Json = False)
 
     def run() -> int:
         from cli.mcp.file_edit import take_out
-        from cli.mcp.reading.entries import named, read_entries
+        from cli.mcp.reading import named, read_entries
         from supervisor.home.zot_home import zot_home
 
         entries = read_entries(Path.cwd(), zot_home(), os.environ)

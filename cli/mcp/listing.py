@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     import typer
 
-    from cli.mcp.reading.entries import Listed
-    from cli.mcp.reading.states import EntryState
+    from cli.mcp.reading import EntryState, Listed
     from supervisor.home.config import Config
     from supervisor.monitoring.definition_sizes import DefinitionSize
 
@@ -59,8 +58,7 @@ def mcp_list(as_json: Json = False) -> None:
 
 
 def _run(*, as_json: bool) -> int:
-    from cli.mcp.reading.entries import read_entries
-    from cli.mcp.reading.states import states_of
+    from cli.mcp.reading import read_entries, states_of
     from supervisor.home.config import load_config
     from supervisor.home.zot_home import zot_home
     from supervisor.monitoring.definition_sizes import key_of, read_sizes
@@ -97,7 +95,7 @@ def _print_table(found: list[tuple[Listed, EntryState, DefinitionSize | None]], 
 
 def command_line(each: Listed, config: Config) -> str:
     """The command line as it is written, without secrets; empty for a faulty entry."""
-    from cli.mcp.reading.hiding import hidden_arguments
+    from cli.mcp.reading import hidden_arguments
 
     if each.entry is None:
         return ""
@@ -106,7 +104,7 @@ def command_line(each: Listed, config: Config) -> str:
 
 def record(each: Listed, state: EntryState, size: DefinitionSize | None, config: Config) -> dict[str, Any]:
     """The object of one entry."""
-    from cli.mcp.reading.hiding import hidden_arguments
+    from cli.mcp.reading import hidden_arguments
 
     server = None if each.entry is None else each.entry.server
     return {
@@ -135,8 +133,7 @@ def mcp_get(name: ServerName, scope: OnlyScope = None, as_json: Json = False) ->
     """
 
     def run() -> int:
-        from cli.mcp.reading.entries import named, read_entries
-        from cli.mcp.reading.states import states_of
+        from cli.mcp.reading import named, read_entries, states_of
         from supervisor.home.config import load_config
         from supervisor.home.zot_home import zot_home
         from supervisor.monitoring.definition_sizes import key_of, read_sizes
@@ -206,7 +203,7 @@ def _lines(
 
 def _env(each: Listed, config: Config) -> dict[str, str]:
     """Its variables as they are written."""
-    from cli.mcp.reading.hiding import hidden_value
+    from cli.mcp.reading import hidden_value
 
     assert each.entry is not None
     return {name: hidden_value(name, str(value), config) for name, value in each.entry.server.env.items()}
@@ -214,7 +211,7 @@ def _env(each: Listed, config: Config) -> dict[str, str]:
 
 def _variables(each: Listed, config: Config) -> dict[str, str | None]:
     """What each variable in its texts becomes; None if it is not set."""
-    from cli.mcp.reading.hiding import HIDDEN
+    from cli.mcp.reading import HIDDEN
     from supervisor.discovery.environment import is_secret
 
     assert each.entry is not None

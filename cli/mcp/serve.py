@@ -93,9 +93,9 @@ def serve(
 
 def _run(request: HostRequest, host: str | None) -> int:
     if host is not None:
-        from cli.mcp.serving.running_host import serve_running
+        from cli.mcp.serving import serve_running
 
         return serve_running(request, host)
-    from cli.mcp.serving.own_host import serve_own
+    from cli.mcp.serving import serve_own
 
     return serve_own(request)

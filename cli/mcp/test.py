@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cli.mcp.probe import Call, Probe
-    from cli.mcp.reading.entries import Listed
+    from cli.mcp.reading import Listed
     from supervisor.discovery.found import Found
 
 WIDTH = 13
@@ -94,8 +94,7 @@ def mcp_test(
 
 def _startable(name: str, scope: Any, project: Path, home: Path) -> Found:
     """The server as a run would start it. Raises `CommandLineError` and `UnableError`."""
-    from cli.mcp.reading.entries import named, read_entries
-    from cli.mcp.reading.states import distrust
+    from cli.mcp.reading import distrust, named, read_entries
 
     entries = read_entries(project, home, os.environ)
     each = next(iter(sorted(named(name, entries, scope), key=_is_unusable)))

@@ -41,8 +41,7 @@ from cli.run.flags import (
     of_tools,
     wait,
 )
-from cli.run.output.asked import Form, asked_from
-from cli.run.request import FlagError, request_from
+from cli.run.request import FlagError, Form, asked_from, request_from
 from cli.version import VERSION
 from wire.suggest import did_you_mean
 

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from agent.configure import Prepared, prepare
 from agent.headless import Headless
 from agent.request_checks import UsageError
-from cli.run.output.asked import Asked, Form
 from cli.run.output.delivery import deliver, print_object, unstarted
 from cli.run.prompt import STDIN, PromptError
+from cli.run.request import Asked, Form
 from cli.run.stdin import read_prompt
 from cli.version import VERSION
 from supervisor.home.zot_home import zot_home

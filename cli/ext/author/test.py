@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.tools.files.atomic import replace_file
 from agent.tools.outcome import ToolError
 from cli.ext.author.script_report import report_for
-from cli.ext.script_target import script_target
+from cli.ext.script_target import check_conversation, project_at, script_target
 from cli.json_line import print_json
 from cli.os_errors import UnableError
 from supervisor.harness.harness import Harness
@@ -51,9 +49,7 @@ def run_test(request: ScriptsRequest) -> int:
     `ScriptError` and `ConfigError` if nothing could be run, and `HarnessInterruptedError`."""
     found, scripts = _prepare(request)
     config = load_config(zot_home())
-    cwd = Path(request.cwd).absolute() if request.cwd else None
-    if cwd is not None and not cwd.is_dir():
-        raise UnableError(f"--cwd {request.cwd}: no such folder", Status.USAGE)
+    cwd = project_at(request.cwd) if request.cwd else None
     with Harness(owns_process=True, config=config) as harness:
         if request.record is not None:
             return _record(harness, found, scripts, request, cwd)
@@ -67,8 +63,7 @@ def run_test(request: ScriptsRequest) -> int:
 
 
 def _prepare(request: ScriptsRequest) -> tuple[Found, list[Script]]:
-    if not isfinite(request.wait_s):
-        raise UnableError(f"--wait {request.wait_s}: not a number of seconds", Status.USAGE)
+    check_conversation(request.wait_s, request.record)
     found = _found(request.path)
     if request.record is not None:
         if request.update:
@@ -77,8 +72,6 @@ def _prepare(request: ScriptsRequest) -> tuple[Found, list[Script]]:
             )
         if len(request.scripts) != 1:
             raise UnableError("--record needs exactly one SCRIPT, with the host's lines", Status.USAGE)
-        if os.path.lexists(request.record):
-            raise UnableError(f"--record {request.record}: there is such a file already", Status.USAGE)
     paths = [Path(name) for name in request.scripts] or default_scripts(Path(request.path))
     if request.update and not paths:
         raise UnableError(

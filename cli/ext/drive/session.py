@@ -6,13 +6,12 @@ import os
 import sys
 from collections import deque
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.ext.drive.screen import ConversationView, wants_colour
 from cli.ext.drive.typed_commands import HELP, CommandError, RegisteredNames, frame_for
-from cli.ext.script_target import script_target
+from cli.ext.script_target import check_conversation, project_at, script_target
 from cli.os_errors import UnableError
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.messages import answer_to
@@ -60,14 +59,9 @@ def run_drive(request: DriveRequest) -> int:
 
 
 def _prepare(request: DriveRequest) -> tuple[Found, Path]:
-    if not isfinite(request.wait_s):
-        raise UnableError(f"--wait {request.wait_s}: not a number of seconds", Status.USAGE)
+    check_conversation(request.wait_s, request.record)
     found = script_target(request.path)
-    cwd = Path(request.cwd or ".").absolute()
-    if not cwd.is_dir():
-        raise UnableError(f"--cwd {request.cwd}: no such folder", Status.USAGE)
-    if request.record is not None and os.path.lexists(request.record):
-        raise UnableError(f"--record {request.record}: there is such a file already", Status.USAGE)
+    cwd = project_at(request.cwd or ".")
     if request.record is not None and not Path(request.record).absolute().parent.is_dir():
         raise UnableError(f"--record {request.record}: no such folder", Status.USAGE)
     return found, cwd
