@@ -220,7 +220,6 @@ app.add_typer(ext_app, name="ext")
 app.add_typer(mcp_app, name="mcp")
 app.add_typer(skill_app, name="skill")
 app.add_typer(session_app, name="session")
-app.add_typer(mcp_app, name="mcp")
 
 
 def main() -> None:

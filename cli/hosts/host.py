@@ -38,7 +38,8 @@ def run_host(request: HostRequest) -> int:
         host.loop.call_later(0, lambda: _tell_of_others(host, others))  # when it knows its own extensions
     try:
         phase = host.run()
-        host.tell(HostEvent("stopped", f"by {host.stopped_by}{_cut(phase)}", fields={"pid": os.getpid()}))
+        cut = ", at once" if phase is Phase.CUT_SHORT else ""
+        host.tell(HostEvent("stopped", f"by {host.stopped_by}{cut}", fields={"pid": os.getpid()}))
         if phase is Phase.CUT_SHORT:
             return Status.INTERRUPTED.exit_code
         return Status.REQUIRED_EXTENSION.exit_code if host.missing else 0
@@ -55,10 +56,6 @@ def _tell_of_others(host: Host, others: dict[int, tuple[str, ...]]) -> None:
     own = [each.name for each in host.supervisor.extensions]
     for line in shared({os.getpid(): own} | {pid: set(own) & set(names) for pid, names in others.items()}):
         host.tell(HostEvent("shared", f"{line}; zot stop PID ends one"))
-
-
-def _cut(phase: Phase) -> str:
-    return ", at once" if phase is Phase.CUT_SHORT else ""
 
 
 def _ignore(_reason: str) -> None:

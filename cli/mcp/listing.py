@@ -12,10 +12,9 @@ from cli.columns import fitted, print_table, table_width
 from cli.dialogue import say, shown
 from cli.json_line import print_json
 from cli.mcp.shared import OnlyScope, ServerName
-from cli.number_format import count_text
+from cli.number_format import count_text, definitions_text
 from cli.os_errors import exit_with
 from cli.parameters import Json
-from wire.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -194,7 +193,7 @@ def _lines(
         "definitions",
         f"not known: it has not run yet; zot mcp test {each.name}"
         if size is None
-        else f"{counted(size.tools, 'tool')}, about {count_text(size.tokens)} tokens of each request to the model",
+        else definitions_text(size.tools, size.tokens),
     )
     if each.entry.remark:
         yield "warning", each.entry.remark

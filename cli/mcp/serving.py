@@ -1,5 +1,5 @@
-"""The work of `zot mcp serve`: the client's pipes, of which stdout is the protocol's alone, and a host of its own or one
-that runs already."""
+"""The work of `zot mcp serve`: the client's pipes, of which stdout is the protocol's alone, and a host of its own or
+one that runs already."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agent.output.fd_writer import FdWriter
 from agent.rpc.stdin_lines import StdinLines
 from cli.choices import CommandLineError
-from cli.hosts.find import close, connect, listed, survey
+from cli.hosts.find import connect, keep_only, listed, survey
 from cli.hosts.host_log import HostLog
 from cli.hosts.request import make_host
 from cli.version import VERSION
@@ -172,9 +172,7 @@ def _host_in(folder: str) -> ControlClient:
         for host in found
         if host.info is not None and host.info.kind == "host" and os.path.realpath(host.info.cwd) == wanted
     ]
-    chosen = there[0].client if len(there) == 1 else None
-    close(host.client for host in found if host.client is not chosen)
-    if chosen is not None:
+    if (chosen := keep_only(there, found)) is not None:
         return chosen
     if there:
         raise CommandLineError(f"--host {folder}: {len(there)} hosts run there; name one by its pid: {listed(there)}")

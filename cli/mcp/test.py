@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cli.mcp.probe import Call, Probe
-    from cli.mcp.reading import Listed
     from supervisor.discovery.found import Found
 
 WIDTH = 13
@@ -97,17 +96,13 @@ def _startable(name: str, scope: Any, project: Path, home: Path) -> Found:
     from cli.mcp.reading import distrust, named, read_entries
 
     entries = read_entries(project, home, os.environ)
-    each = next(iter(sorted(named(name, entries, scope), key=_is_unusable)))
+    each = min(named(name, entries, scope), key=lambda one: bool(one.trouble))
     if each.trouble:
         raise UnableError(f"{each.where}: {each.trouble}")
     if why := distrust(each, home):
         raise UnableError(f"{each.name} is not trusted ({why}): zot ext trust {each.name}")
     assert each.found is not None
     return each.found
-
-
-def _is_unusable(each: Listed) -> bool:
-    return bool(each.trouble)
 
 
 def _has_failed(call: Call | None) -> bool:

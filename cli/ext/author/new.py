@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from cli.json_line import print_json
@@ -84,7 +85,7 @@ def make(name: str, language: str, parent: Path) -> tuple[Path, list[str]]:
 
 def _make_copilot(name: str, parent: Path) -> tuple[Path, list[str]]:
     if not parent.is_dir():
-        raise UnableError(f"--dir {parent}: no such folder; mkdir -p {_quoted(str(parent))}", Status.USAGE)
+        raise UnableError(f"--dir {parent}: no such folder; mkdir -p {quote(str(parent))}", Status.USAGE)
     try:
         program = write_into(parent, (), name)
     except ScaffoldError as error:
@@ -141,14 +142,14 @@ def _next_steps(name: str, language: str, target: Path) -> list[str]:
     if language == COPILOT:
         return [
             *([] if has_sdk() else ["zot ext install-sdk copilot"]),
-            f"cd {_quoted(str(target))}",
+            f"cd {quote(str(target))}",
             "zot ext doctor .",
             f'zot -p -e . "Greet Ada with {tool_prefix(name)}_greet"',
         ]
     tool = values_for(name)["tool"]
     first = [FIRST_STEPS[language].format(tool=tool)] if language in FIRST_STEPS else []
     tests = ["zot ext test .", *([OWN_TESTS[language]] if language in OWN_TESTS else [])]
-    return [f"cd {_quoted(str(target))}", *first, *tests, f'zot -p -e . "/{name}"']
+    return [f"cd {quote(str(target))}", *first, *tests, f'zot -p -e . "/{name}"']
 
 
 def has_sdk() -> bool:
@@ -161,12 +162,6 @@ def has_sdk() -> bool:
     except (OSError, UnfitError):
         return False
     return True
-
-
-def _quoted(path: str) -> str:
-    from shlex import quote
-
-    return quote(path)
 
 
 def _umask() -> int:

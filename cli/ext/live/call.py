@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from cli.choices import CommandLineError, time_limit, tool_arguments
-from cli.hosts.find import close, connect, listed, survey
+from cli.hosts.find import connect, keep_only, listed, survey
 from cli.json_line import print_json
 from supervisor.control.client import HostError
 from wire import control, frames
@@ -77,9 +77,7 @@ def _host_with(name: str, pid: int | None) -> ControlClient:
     found = survey()
     having = [host for host in found if host.info is not None and name in host.info.extensions]
     hosts = [host for host in having if host.info is not None and host.info.kind != "run"]
-    chosen = hosts[0].client if len(hosts) == 1 else None
-    close(host.client for host in found if host.client is not chosen)
-    if chosen is not None:
+    if (chosen := keep_only(hosts, found)) is not None:
         return chosen
     if hosts:
         raise CommandLineError(f"{len(hosts)} hosts have it; name one with --host: {listed(hosts)}")

@@ -9,7 +9,7 @@ import msgspec
 
 from cli import number_format
 from cli.choices import CommandLineError
-from cli.hosts.find import NONE_RUNS, connect, only_host_with
+from cli.hosts.find import NONE_RUNS, connect_with, only_host_with
 from cli.json_line import print_json
 from supervisor.control.client import HostError
 from wire import control
@@ -56,7 +56,7 @@ def host_of(name: str, pid: int | None) -> ControlClient:
     """Connects to the host with this pid; without a pid to the only host with this extension. Raises `HostError`, and
     `CommandLineError` for an unknown name or if several hosts have the extension."""
     if pid is not None:
-        return _having(connect(pid), name)
+        return connect_with(pid, name)
     chosen, found = only_host_with(name)
     if chosen is not None:
         return chosen
@@ -64,14 +64,6 @@ def host_of(name: str, pid: int | None) -> ControlClient:
         raise HostError(NONE_RUNS)
     known = sorted({extension for host in found if host.info is not None for extension in host.info.extensions})
     raise CommandLineError(no_such("extension", name, known))
-
-
-def _having(client: ControlClient, name: str) -> ControlClient:
-    info = client.ask(control.Info(client.next_id()), control.HostInfoReply)
-    if name not in info.extensions:
-        client.close()
-        raise CommandLineError(no_such("extension", name, sorted(info.extensions)))
-    return client
 
 
 def _lines(name: str, host: int, stats: ExtensionStats) -> list[str]:
@@ -111,8 +103,7 @@ def _lines(name: str, host: int, stats: ExtensionStats) -> list[str]:
 def _definitions(stats: ExtensionStats) -> list[str]:
     if not stats.tools or stats.definition_tokens is None:
         return []
-    tokens = number_format.count_text(stats.definition_tokens)
-    return [f"definitions {counted(stats.tools, 'tool')}, about {tokens} tokens of each request to the model"]
+    return [f"definitions {number_format.definitions_text(stats.tools, stats.definition_tokens)}"]
 
 
 def _latency(buckets: tuple[tuple[float, int], ...]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from cli.choices import CommandLineError
-from cli.hosts.find import connect, only_host_with
+from cli.hosts.find import connect_with, only_host_with
 from cli.hosts.status_lines import LABEL, USABLE, status_lines, with_log
 from cli.json_line import print_json
 from cli.logs.timed_lines import as_record, last_timed_lines, with_time
@@ -55,12 +55,7 @@ def _host_with(name: str, pid: int | None) -> tuple[ControlClient | None, list[i
     if pid is None:
         client, found = only_host_with(name)
         return client, [host.pid for host in found if host.info is None]
-    client = connect(pid)
-    info = client.ask(control.Info(client.next_id()), control.HostInfoReply)
-    if name in info.extensions:
-        return client, []
-    client.close()
-    raise CommandLineError(f"host {pid}: {no_such('extension', name, info.extensions)}")
+    return connect_with(pid, name), []
 
 
 # --- an extension that no host has -----------------------------------------------------------------------------
