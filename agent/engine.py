@@ -32,6 +32,7 @@ from agent.run.turn.model_call import ModelCalls
 from agent.tools.toolbox import Toolbox
 from wire import events
 from wire.dialects.base import HostInfo
+from wire.dialects.host_calls import ModelInfo, ToolInfo
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
@@ -147,6 +148,27 @@ class Engine:
     @property
     def reasoning(self) -> str | None:
         return self._options.reasoning
+
+    def models(self) -> tuple[ModelInfo, ...]:
+        """The known models, those of the user's file included."""
+        return tuple(
+            ModelInfo(
+                info.id,
+                info.provider,
+                info.context_window or 0,
+                info.max_output or 0,
+                reasoning=info.thinking is not catalogue.Thinking.NONE,
+            )
+            for info in catalogue.known()
+        )
+
+    def tools(self) -> tuple[ToolInfo, ...]:
+        """The tools that the model is offered in the next turn."""
+        owner = self.toolbox.extension_of
+        return tuple(
+            ToolInfo(tool.name, tool.description, dict(tool.input_schema), owner(tool.name))
+            for tool in self.toolbox.offered()
+        )
 
     def set_model(self, model: str) -> None:
         """Asks this model from the next turn on, also of a prompt that runs. Extensions that start from now on are told

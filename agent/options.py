@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agent.run_flags import RunFlags
 from supervisor.cleanup.keeper import Keeper  # noqa: TC001  (msgspec reads the annotations)
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import Config
@@ -15,78 +16,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent.answers.schema import AnswerSchema
-    from agent.model.request import Reasoning
     from agent.skills.skill import Skill
 
 
-class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
+class RunRequest(RunFlags, frozen=True, kw_only=True):
     """A user's request for a run. Times are in seconds. None means the default, or for a limit that there is none."""
 
-    provider: str | None = None
-    model: str | None = None
-    api_key: str | None = None
-    api_key_file: str | None = None
-    """A file with the key; `-` is stdin."""
-    base_url: str | None = None
-    system_prompt: str | None = None
-    append_system_prompt: tuple[str, ...] = ()
-    reasoning: Reasoning | None = None
-    record: str | None = None
-    replay: str | None = None
     tools: frozenset[str] = frozenset({"read", "write", "edit", "bash"})
     """The built-in tools that are on."""
-    extensions: tuple[str, ...] = ()
-    """The folders of extensions that the user named."""
-    mcp_configs: tuple[str, ...] = ()
-    """Files with MCP servers that the user named."""
-    discover: bool = True
-    """Whether the project's and the user's extensions and MCP servers are started."""
-    extension_wait: float | None = None
-    """The most seconds that the first request waits for extensions that are still starting. None: until the model is
-    ready, at most `SETTLE_S`; `SETTLE_S` if the model is ready at once."""
-    copilot: bool = False
-    """Whether the agent is offered the tools that make and reload Copilot extensions."""
-    trust_project: bool = False
-    """Whether the project's extensions are started although they are not on record as trusted."""
-    watch: bool = False
-    """Whether extensions are reloaded when their files change."""
-    strict_guards: bool = False
-    allow_asked: bool = False
-    """Whether what a guard wants a person to decide is allowed, since there is nobody to ask."""
-    stream_before_guards: bool = False
-    cwd: str | None = None
-    max_steps: int | None = None
-    max_cost_usd: float | None = None
-    """US dollars of all requests to the model together. None: no limit."""
-    max_tokens: int | None = None
-    """Input and output tokens of all requests to the model together. None: no limit."""
-    timeout: float | None = None
-    output_schema: str | None = None
-    """A file with the JSON Schema of the final text."""
-    images: tuple[str, ...] = ()
-    """Files that go with the prompt."""
-    skills: bool = True
-    """Whether the model is offered skills at all."""
-    user_skills: bool = False
-    """Whether these include the skills of the user and of the project."""
-    context_files: bool = True
-    """Whether AGENTS.md and CLAUDE.md go into the system prompt."""
     auto_compact: bool | None = None
     """Whether a long conversation is compacted before its next request. None: yes, but not with `replay`."""
     keep_session: bool = True
     """Whether the transcript is kept under `HOME/sessions`."""
-    continue_last: bool = False
-    """Whether the run goes on with the newest session of the working folder."""
-    resume: str | None = None
-    """The id of the session to go on with; "" asks on the terminal."""
-    session: str | None = None
-    """The file of the session to go on with."""
-    fork: bool = False
-    """Whether the run goes on with a copy of that session, which itself stays as it is."""
-    stats: str | None = None
-    metrics: str | None = None
-    openmetrics: bool = False
-    """Whether the metrics are OpenMetrics text, instead of Prometheus' text format."""
     home: Path | None = None
 
     def __repr__(self) -> str:

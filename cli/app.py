@@ -16,7 +16,8 @@ from cli.host_commands import register
 from cli.mcp import mcp_app
 from cli.models.commands import register as register_models
 from cli.os_errors import exit_after, exit_with
-from cli.root_group import RootGroup
+from cli.parameters import Prefer  # noqa: TC001  (typer reads the annotations)
+from cli.root_group import BATCHES, EXTENSIONS, FILES, FIRST, HOSTS, SESSIONS, RootGroup
 from cli.run.command import root
 from cli.sessions import session_app
 from cli.skills import skill_app
@@ -58,7 +59,7 @@ app = HelpTyper(
 app.callback(help=HELP)(root)
 
 
-@app.command("demo")
+@app.command("demo", rich_help_panel=FIRST)
 def demo(
     json: Annotated[bool, typer.Option("--json", help="Print the run's events instead.")] = False,
     stats: Annotated[
@@ -77,7 +78,7 @@ def demo(
     sys.exit(run_demo(as_json=json, stats=stats))
 
 
-@app.command("rpc")
+@app.command("rpc", rich_help_panel=HOSTS)
 def rpc() -> None:
     """Let a program drive the agent: requests on stdin, responses and events on stdout, one JSON object per line.
 
@@ -97,7 +98,7 @@ def rpc() -> None:
     raise AssertionError("it is read as the flag --rpc, see RootGroup")
 
 
-@app.command("doctor")
+@app.command("doctor", rich_help_panel=FIRST)
 def doctor(
     json: Annotated[bool, typer.Option("--json", help="One JSON object instead of lines.")] = False,
 ) -> None:
@@ -119,7 +120,7 @@ def doctor(
     exit_with("doctor", lambda: run_doctor(as_json=json))
 
 
-@app.command("schema")
+@app.command("schema", rich_help_panel=FILES)
 def schema(
     name: Annotated[
         str | None,
@@ -139,12 +140,14 @@ def schema(
     exit_with("schema", lambda: show_schema(name))
 
 
-@app.command("report")
+@app.command("report", rich_help_panel=FILES)
 def report(
     run: Annotated[
-        str,
+        list[str],
         typer.Argument(
-            metavar="RUN", help="A file of --stats, the output of --json, or the folder of a batch; - for stdin."
+            metavar="RUN...",
+            help="A file of --stats, the output of --json, or the folder of a batch; - for stdin. Several folders of "
+            "batches are read as one batch.",
         ),
     ],
     output: Annotated[
@@ -167,6 +170,7 @@ def report(
             help="Of a batch: at most N tasks get a page of their own, those that failed first. Default: 1000.",
         ),
     ] = None,
+    prefer: Prefer = None,
 ) -> None:
     """Make a page of charts from the figures of a run, or of a batch.
 
@@ -185,13 +189,14 @@ def report(
         zot --json "go on" | zot report - -o -   from a pipe to a pipe
         zot report RUNDIR                        makes RUNDIR/report.html, and the pages of the tasks
         zot report RUNDIR --pages 50             with the pages of 50 tasks at most
+        zot report part1 part2 -o report.html    of the shards of a batch
     """
     from cli.report.command import make_report
 
-    sys.exit(make_report(run, output, pages))
+    sys.exit(make_report(run[0], output, pages, more=run[1:], prefer=prefer and prefer.value))
 
 
-@app.command("help")
+@app.command("help", rich_help_panel=FIRST)
 def help_(
     ctx: typer.Context,
     command: Annotated[
@@ -208,18 +213,18 @@ def help_(
         zot help top         the same as zot top --help
         zot help ext logs    the same as zot ext logs --help
     """
-    from cli.help.page import show_help
+    from cli.help.show import show_help
 
     show_help(ctx, command or ())
 
 
 register(app)
 register_models(app)
-app.add_typer(batch_app, name="batch")
-app.add_typer(ext_app, name="ext")
-app.add_typer(mcp_app, name="mcp")
-app.add_typer(skill_app, name="skill")
-app.add_typer(session_app, name="session")
+app.add_typer(batch_app, name="batch", rich_help_panel=BATCHES)
+app.add_typer(ext_app, name="ext", rich_help_panel=EXTENSIONS)
+app.add_typer(mcp_app, name="mcp", rich_help_panel=EXTENSIONS)
+app.add_typer(skill_app, name="skill", rich_help_panel=EXTENSIONS)
+app.add_typer(session_app, name="session", rich_help_panel=SESSIONS)
 
 
 def main() -> None:

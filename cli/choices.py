@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from enum import Enum
+from typing import Literal
 
 import typer
 
@@ -48,15 +49,11 @@ def tool_arguments(where: str, text: str) -> bytes:
     return orjson.dumps(value)
 
 
-class Reasoning(Enum):
-    low = "low"
-    medium = "medium"
-    high = "high"
-
-
-class OutputFormat(Enum):
-    text = "text"
-    json = "json"
+class Preferred(Enum):
+    _value_: Literal["first", "last", "ok"]
+    first = "first"
+    last = "last"
+    ok = "ok"
 
 
 class LogFormat(Enum):

@@ -6,6 +6,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from cli.terminal import wants_style
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
@@ -47,17 +49,24 @@ def fitted(
     return lines
 
 
-def table_width() -> int | None:
-    """The width of the terminal that a table is printed on; None if stdout is no terminal."""
-    from cli.help.page import page_width
+def cut(line: str, width: int | None) -> str:
+    """The line in at most `width` columns of a terminal; wide characters count two. None means any width."""
+    from rich.cells import cell_len, set_cell_size
 
-    return page_width(widest=None) if sys.stdout.isatty() else None
+    if width is None or cell_len(line) <= width:
+        return line
+    return set_cell_size(line, width - 1).rstrip() + "…"
+
+
+def fitting(text: str, width: int) -> str:
+    """The text, exactly `width` columns wide; an ellipsis marks a cut."""
+    from rich.cells import set_cell_size
+
+    return set_cell_size(cut(text, width), width)
 
 
 def print_table(lines: Sequence[str]) -> None:
     """Prints the lines of a table, the headings in bold on a terminal that wants it."""
-    from cli.help.page import wants_style
-
     heading, *others = lines
     sys.stdout.write(f"\x1b[1m{heading}\x1b[0m\n" if wants_style() else f"{heading}\n")
     for line in others:

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from cli.choices import LogFormat, LogLevel
 from cli.help.completion import hosts
-from cli.hosts.flags import (
-    AllowAsked,
-    Extensions,
-    LogFormatFlag,
-    LogLevelFlag,
-    McpConfigs,
-    Metrics,
-    NoExt,
-    OpenMetrics,
-    Stats,
-    StatsInterval,
-    StrictGuards,
-    TrustProject,
-    Watch,
-)
 from cli.os_errors import exit_with
-from cli.parameters import Cwd, Json
+from cli.parameters import Json
+from cli.root_group import HOSTS
+from cli.run.flags import with_flags
+from wire.flags.host import HOST
 
 Pid = Annotated[
     int | None,
@@ -39,29 +26,14 @@ Pid = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Adds the commands to `zot`."""
-    app.command("host")(host)
-    app.command("ps")(ps)
-    app.command("top")(top)
-    app.command("stop")(stop)
+    app.command("host", rich_help_panel=HOSTS)(host)
+    app.command("ps", rich_help_panel=HOSTS)(ps)
+    app.command("top", rich_help_panel=HOSTS)(top)
+    app.command("stop", rich_help_panel=HOSTS)(stop)
 
 
-def host(
-    ctx: typer.Context,
-    ext: Extensions = None,
-    mcp_config: McpConfigs = None,
-    no_ext: NoExt = False,
-    cwd: Cwd = None,
-    trust_project: TrustProject = False,
-    watch: Watch = False,
-    strict_guards: StrictGuards = False,
-    allow_asked: AllowAsked = False,
-    stats: Stats = None,
-    stats_interval: StatsInterval = None,
-    metrics: Metrics = None,
-    openmetrics: OpenMetrics = False,
-    log_format: LogFormatFlag = LogFormat.console,
-    log_level: LogLevelFlag = LogLevel.info,
-) -> None:
+@with_flags(HOST)
+def host(ctx: typer.Context, **_flags: Any) -> None:
     """Keep extensions running without an agent, for other programs.
 
     Other programs reach them over a socket. The host stays until zot stop, Ctrl-C or SIGTERM, and then stops the
@@ -75,9 +47,8 @@ def host(
         zot host --no-ext -e ./guard & zot top    guard alone, in the background, with its figures
     """
     from cli.hosts.host import run_host
-    from cli.hosts.request import host_request
 
-    exit_with("host", lambda: run_host(host_request(ctx.params)))
+    exit_with("host", lambda: run_host(ctx.params))
 
 
 def ps(as_json: Json = False) -> None:

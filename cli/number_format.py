@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from wire.text import noun_for
+
 BLOCKS = "▁▂▃▄▅▆▇█"
 ASCII_BLOCKS = "_.-=+*#@"
 _BYTES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
@@ -89,7 +91,7 @@ def dollars(value: float | None) -> str:
 
 def plural(count: int, noun: str, several: str = "") -> str:
     """`1 call`, `2 calls`."""
-    return f"{count_text(count)} {noun if count == 1 else several or noun + 's'}"
+    return f"{count_text(count)} {noun_for(count, noun, several)}"
 
 
 def definitions_text(tools: int, tokens: int) -> str:

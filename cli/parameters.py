@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from cli.choices import Preferred
 from cli.help.completion import hosts, live_extensions
 
 HostOption = Annotated[
@@ -20,4 +21,10 @@ HostOption = Annotated[
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The extension's name.", autocompletion=live_extensions)]
 Cwd = Annotated[str | None, typer.Option("--cwd", help="The project's folder. Default: this one.", metavar="DIR")]
+Prefer = Annotated[
+    Preferred | None,
+    typer.Option(
+        help="Count this outcome where several RUNDIRs contradict each other: the first, the last, or the first ok."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON lines, for other programs.")]

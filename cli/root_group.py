@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     from typer._click.core import Context
 
 
+FIRST = "First steps"
+MODELS = "Models and keys"
+EXTENSIONS = "Extensions"
+SESSIONS = "Sessions"
+BATCHES = "Batches"
+HOSTS = "Running hosts"
+FILES = "Files"
 RPC = "rpc"
 """The sub-command that is short for the flag `--rpc`."""
 LITERAL = "zot.literal"
@@ -24,6 +31,9 @@ class RootGroup(HelpGroup):
 
     Without a sub-command, flags may stand before and after the words of the prompt, and `--` ends the flags.
     """
+
+    panels = (FIRST, MODELS, EXTENSIONS, SESSIONS, BATCHES, HOSTS, FILES)
+    """The titles above its commands, in the order of the help."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         if args[:1] == [RPC] and not {"-h", "--help"} & set(args):

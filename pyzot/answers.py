@@ -41,16 +41,6 @@ class State(Part):
     """Null if the conversation is kept in no file."""
 
 
-class ModelInfo(Part):
-    id: str
-    provider: str
-    context_window: int
-    """Tokens; 0 is unknown."""
-    max_output: int
-    """Tokens; 0 is unknown."""
-    reasoning: bool
-
-
 class CommandOutcome(Part):
     """Data of `run_command`."""
 
@@ -60,22 +50,6 @@ class CommandOutcome(Part):
     show it. With `insert` and `display` a record `ext_insert` or `ext_display` with the same text follows, with
     `open_panel` those of a panel. With `prompt` the client sends it, if it likes."""
     text: str
-
-
-class CommandInfo(Part):
-    name: str
-    """Without the slash."""
-    description: str
-    extension: str
-
-
-class ToolInfo(Part):
-    name: str
-    description: str
-    schema: dict[str, Any]
-    """JSON Schema of the arguments."""
-    extension: str
-    """Empty for a built-in tool."""
 
 
 class SkillInfo(Part):
@@ -149,6 +123,32 @@ class SessionInfo(Part):
     size_bytes: int
     in_use: bool
     """Whether a run writes to it."""
+
+
+class ModelInfo(Part):
+    id: str
+    provider: str
+    context_window: int
+    """Tokens; 0 is unknown."""
+    max_output: int
+    """Tokens; 0 is unknown."""
+    reasoning: bool
+
+
+class ToolInfo(Part):
+    name: str
+    description: str
+    schema: dict[str, Any]
+    """JSON Schema of the arguments."""
+    extension: str
+    """Empty for a built-in tool."""
+
+
+class CommandInfo(Part):
+    name: str
+    """Without the slash."""
+    description: str
+    extension: str
 
 
 class Alarm(Part):

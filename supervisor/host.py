@@ -8,7 +8,7 @@ import uuid
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from supervisor.cleanup.env_marks import START
 from supervisor.control.server import ControlServer
@@ -20,7 +20,7 @@ from supervisor.discovery.skipped import lines_of
 from supervisor.discovery.steps import finish
 from supervisor.discovery.withheld import untold
 from supervisor.extension.handover import RELOAD_FAILED
-from supervisor.extension.notices import RECORDED_ONLY
+from supervisor.extension.notices import RECORDED_ONLY, level_of_note, level_of_notice
 from supervisor.home.config import load_config
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
@@ -32,7 +32,7 @@ from supervisor.reload.reloader import Reloader
 from supervisor.reload.watch_mode import mcp_files, parents_of, watch
 from supervisor.supervisor import Supervisor
 from wire.dialects.base import HostInfo
-from wire.text import one_line
+from wire.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from supervisor.discovery.discover import Discovery
     from supervisor.discovery.steps import Steps
     from supervisor.extension.extension import Extension
-    from supervisor.extension.notices import NoticeKind
+    from supervisor.extension.notices import EventLevel, NoticeKind
     from supervisor.monitoring.stats_file import StatsFile
     from supervisor.reload.file_watcher import FileWatcher
     from wire.control import ReloadOutcome
@@ -54,7 +54,7 @@ LINES_KNOWN = 10_000
 """Most lines that are remembered, so that each is said once."""
 
 
-class Phase(Enum):
+class HostPhase(Enum):
     NEW = "new"
     SERVING = "serving"
     STOPPING = "stopping"
@@ -62,15 +62,6 @@ class Phase(Enum):
     STOPPED = "stopped"
     CUT_SHORT = "cut short"
     """A second signal has stopped the host, without waiting for the extensions."""
-
-
-EventLevel = Literal["debug", "info", "warning", "error"]
-NOTICE_LEVELS: dict[NoticeKind, EventLevel] = {
-    "started": "debug", "remark": "debug", "restarted": "info", "reloaded": "info", "failed": "error",
-}  # fmt: skip
-"""The levels of notices; those of other kinds are warnings."""
-NOTE_LEVELS: dict[str, EventLevel] = {"debug": "debug", "warn": "warning", "warning": "warning", "error": "error"}
-"""The levels of the notes that extensions send; other words are info."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +117,7 @@ class Host:
         watch_files: bool = False,
     ) -> None:
         self.loop = Loop()
-        self.phase = Phase.NEW
+        self.phase = HostPhase.NEW
         self.cwd = cwd or os.getcwd()
         self.home = home or zot_home()
         self.tell: Callable[[HostEvent], None] = tell or (lambda _event: None)
@@ -191,12 +182,12 @@ class Host:
 
     # --- from start to end --------------------------------------------------------------------------------
 
-    def run(self) -> Phase:
+    def run(self) -> HostPhase:
         """Starts, serves until the host is stopped, and stops everything. Returns how it ended. Main thread only."""
         with self._signals():
             self.start()
             try:
-                self.loop.run_until(lambda: self.phase is not Phase.SERVING)
+                self.loop.run_until(lambda: self.phase is not HostPhase.SERVING)
             finally:
                 self.stop()
             return self.phase
@@ -208,10 +199,10 @@ class Host:
         preload_dialects()
         if (trouble := self.control.start()) is not None:
             raise CannotServeError(trouble)
-        self.phase = Phase.SERVING
+        self.phase = HostPhase.SERVING
         discovery = finish(self._discover())
         count = len(discovery.found)
-        serving = f"{count} extension{'s' * (count != 1)}; to stop: Ctrl-C, or zot stop {os.getpid()}"
+        serving = f"{counted(count, 'extension')}; to stop: Ctrl-C, or zot stop {os.getpid()}"
         self.tell(HostEvent("serving", serving, fields={"pid": os.getpid(), "socket": str(self.control.path)}))
         self.supervisor.skipped = discovery.skipped
         for line in lines_of(discovery.skipped):
@@ -249,8 +240,8 @@ class Host:
 
     def request_stop(self, by: str) -> None:
         """Ends `run`. Later calls do nothing."""
-        if self.phase is Phase.SERVING:
-            self.phase = Phase.STOPPING
+        if self.phase is HostPhase.SERVING:
+            self.phase = HostPhase.STOPPING
             self.stopped_by = by
             self.control.wind_down()
             self.on_stopping()
@@ -262,17 +253,17 @@ class Host:
             self._watching.stop()
         try:
             # An extension that has not said hello by now is not missed: whoever wanted the host has asked it to stop.
-            self.supervisor.stop(at_once=self.phase is Phase.CUT_SHORT, wanted_all=False)
+            self.supervisor.stop(at_once=self.phase is HostPhase.CUT_SHORT, wanted_all=False)
         finally:
-            if self.phase is not Phase.CUT_SHORT:
-                self.phase = Phase.STOPPED
+            if self.phase is not HostPhase.CUT_SHORT:
+                self.phase = HostPhase.STOPPED
             if self._stats_file is not None:
                 self._stats_file.close()
             self.control.close()
 
     def close(self) -> None:
         """Stops everything that still runs, and closes the loop. No other call may follow."""
-        if self.phase in (Phase.NEW, Phase.SERVING, Phase.STOPPING):
+        if self.phase in (HostPhase.NEW, HostPhase.SERVING, HostPhase.STOPPING):
             self.stop()
         self.loop.close()
 
@@ -283,14 +274,14 @@ class Host:
 
     def _on_signal(self, number: signal.Signals) -> None:
         has_hung_up = self._had_terminal and not has_terminal()
-        if self.phase is Phase.SERVING and number is signal.SIGHUP and not has_hung_up and self._reloads_on_hangup:
+        if self.phase is HostPhase.SERVING and number is signal.SIGHUP and not has_hung_up and self._reloads_on_hangup:
             self.tell(HostEvent("reloading", f"all extensions ({number.name})"))
             self._reloader.begin(None, self._reloaded)
-        elif self.phase is Phase.SERVING:
+        elif self.phase is HostPhase.SERVING:
             self.request_stop(number.name)
             self.tell(HostEvent("stopping", f"{number.name}; once more to stop at once"))
         else:
-            self.phase = Phase.CUT_SHORT
+            self.phase = HostPhase.CUT_SHORT
             self.supervisor.kill_now()
 
     def _reloaded(self, outcomes: tuple[ReloadOutcome, ...]) -> None:
@@ -309,7 +300,7 @@ class Host:
         self.control.notice(extension.name, kind, message)
         if self._stats_file is not None:
             self._stats_file.notice(extension, kind, message)
-        level = NOTICE_LEVELS.get(kind, "warning")
+        level = level_of_notice(kind)
         if message.startswith(RELOAD_FAILED) or kind in RECORDED_ONLY:
             self.tell(HostEvent(kind, one_line(message, LINE_LIMIT), level, extension.name))
         else:
@@ -326,7 +317,7 @@ class Host:
 
     def _on_note(self, extension: Extension, level: str, message: str) -> None:
         text = one_line(message, LINE_LIMIT)
-        self.tell(HostEvent("note", text, NOTE_LEVELS.get(level, "info"), extension.name))
+        self.tell(HostEvent("note", text, level_of_note(level), extension.name))
 
     def _tell_once(self, event: str, message: str, level: EventLevel = "info", extension: str = "") -> None:
         """Tells each message once, also if a guard fails on every call. Clients that watch notices get every notice."""

@@ -247,6 +247,7 @@ class ToolInfo(msgspec.Struct, frozen=True):
 
 class CommandInfo(msgspec.Struct, frozen=True):
     name: str
+    """Without the slash."""
     description: str
     extension: str
 

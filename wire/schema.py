@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 import msgspec
 
@@ -44,7 +44,8 @@ def definitions() -> dict[str, tuple[Any, str]]:
     found["stats"] = (stats.StatsLine, "any line of a stats file")
     found["control.request"] = (control.Request, "any line that a client of the control socket says")
     found["control.reply"] = (control.Reply, "any line that a host says on its control socket")
-    found["rpc.request"] = (requests.AnyRequest, "any line that a client of zot rpc says")
+    any_request: Any = Union[tuple(requests.COMMANDS.values())]  # noqa: UP007  (of a table)
+    found["rpc.request"] = (any_request, "any line that a client of zot rpc says")
     found["rpc.ext"] = (ext_lines.ExtLine, "any line of zot rpc to an extension in the client program")
     found["rpc.response"] = (responses.Response[Any], "response of zot rpc; data as in rpc.response.COMMAND")
     found["session"] = (sessions.Session, "any line of zot session list --json")
@@ -55,8 +56,8 @@ def definitions() -> dict[str, tuple[Any, str]]:
     found["batch.journal"] = (journal_lines.AnyLine, "any line of a batch's journal, without its checksum")
     found["batch.result"] = (Outcome, "any line of zot batch results: how a task ended")
     found["batch.record"] = (records.AnyRecord, "any record of zot batch --json that is not of a run")
-    for command, data in responses.DATA.items():
-        kind: Any = responses.Response[data]  # type: ignore[valid-type]
+    for command, request in requests.COMMANDS.items():
+        kind: Any = responses.Response[request.data]  # type: ignore[name-defined]
         found[f"rpc.response.{command}"] = (kind, f"response to {command}")
     return found
 

@@ -35,6 +35,17 @@ def no_such(what: str, name: str, known: Collection[str]) -> str:
     return f"{said}; there {'is' if len(names) == 1 else 'are'} {', '.join(names[:NAMES_SHOWN])}{more}"
 
 
+class UnknownNameError(KeyError):
+    """Nothing has the name; the text is that of `no_such`, and made when it is read."""
+
+    def __init__(self, what: str, name: str, known: Collection[str]) -> None:
+        super().__init__(name)
+        self._parts = (what, name, known)
+
+    def __str__(self) -> str:
+        return no_such(*self._parts)
+
+
 def not_one_of(name: str, known: Collection[str]) -> str:
     """`'NAME' is not one of …`, with the nearest known name."""
     hint = did_you_mean(name, known)

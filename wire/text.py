@@ -49,6 +49,11 @@ def valid_text(value: str) -> str:
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
+def noun_for(count: int, noun: str, several: str = "") -> str:
+    """`line` for one, else `lines`; `several` is the plural of a noun that does not take an s."""
+    return noun if count == 1 else several or noun + "s"
+
+
 def counted(count: int, noun: str, several: str = "") -> str:
-    """A number with its noun: `1 line`, `2 lines`; `several` is the plural of a noun that does not take an s."""
-    return f"{count} {noun if count == 1 else several or noun + 's'}"
+    """A number with its noun: `1 line`, `2 lines`."""
+    return f"{count} {noun_for(count, noun, several)}"

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from agent.batch.log import utc_now
 from agent.batch.pool.model_pool import ModelPool
-from agent.batch.pool.run_outcome import Verdict
+from agent.batch.pool.run_outcome import EndReason
 from agent.batch.pool.run_process import RunLife, RunProcess
 from agent.batch.retry import is_final
-from agent.batch.time_text import utc_now
 from wire.batch import records
 from wire.batch.outcome import Outcome, TaskStatus, bounded
 from wire.suggest import some
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from agent.batch.journal.writer import Journal
     from agent.batch.log import BatchLog
-    from agent.batch.orders import Orders
     from agent.batch.pool.processes import Processes
+    from agent.batch.pool.run_order import Orders
     from agent.batch.request import BatchRequest, RunView
     from supervisor.loop.loop import Loop
     from wire.batch import link
@@ -285,7 +285,7 @@ class Attempts:
             if limit is not None and used > limit:
                 words = f"the run has {used >> 20} MiB for itself; --run-memory is {limit >> 20} MiB"
                 self._log.warning("run killed", task=run.task, attempt=run.attempt, reason=words)
-                run.kill(Verdict(TaskStatus.OUT_OF_MEMORY, words))
+                run.kill(EndReason(TaskStatus.OUT_OF_MEMORY, words))
         if (now := self._loop.clock()) >= self._shared_again:
             self._shared_again = now + SAMPLE_SHARED_S
             self._shared_memory = self._processes.memory_bytes(child.pid for child in self.models.children())
@@ -324,7 +324,7 @@ class Attempts:
     def kill(self, reason: str) -> None:
         """Kills all runs."""
         for run in self.runs:
-            run.kill(Verdict(TaskStatus.INTERRUPTED, reason))
+            run.kill(EndReason(TaskStatus.INTERRUPTED, reason))
 
     def lose_journal(self) -> None:
         """Nothing can be recorded any more: what was not told by now is told to nobody."""

@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING
 
 from agent.batch import schedule
 from agent.batch.attempts import Attempts
-from agent.batch.budget import Spent, Stop, used_up
+from agent.batch.budget import Stop, used_up
 from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.results import write_results
 from agent.batch.journal.writer import Journal
-from agent.batch.log import BatchLog
-from agent.batch.opening.open_batch import Opening, open_batch
+from agent.batch.log import BatchLog, utc_now
+from agent.batch.opening.resume import Opening, open_batch
 from agent.batch.opening.writers import writers_of_one_folder
-from agent.batch.orders import Orders
 from agent.batch.pool.jobs import DESCRIPTORS, available_memory, cores, default_jobs, jobs_within
 from agent.batch.pool.processes import Processes
+from agent.batch.pool.run_order import Orders
 from agent.batch.request import BatchControls
+from agent.batch.reserve import Spent
 from agent.batch.retry import wait_s
 from agent.batch.tally import Tally, batch_end, spent_in
-from agent.batch.time_text import utc_now
 from agent.batch.workspace.copy import remove_snapshots
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
@@ -163,7 +163,7 @@ class Batch:
             try:
                 self._processes.open(is_needed=bool(opening.to_run))
                 self._begin(opening)
-                self.loop.run_until(self._is_over)
+                self.loop.run_until(self._advance_and_look)
                 end = self._end()
             finally:
                 self._attempts.kill("the batch has failed")
@@ -265,7 +265,16 @@ class Batch:
             limit=None if self._limit is None else self._limit.reason,
         )
 
-    def _is_over(self) -> bool:
+    def _advance_and_look(self) -> bool:
+        self.advance()
+        return self.is_over()
+
+    def is_over(self) -> bool:
+        """Whether nothing runs, and nothing is to be started any longer."""
+        return schedule.next_step(self._situation()) is schedule.Step.END
+
+    def advance(self) -> None:
+        """Starts and stops what is to be started and stopped now."""
         if (self.controls.is_stopping or self._failure) and not self._was_stopping:
             self._was_stopping = True
             self._attempts.stop(self._failure or STOPPED)
@@ -274,20 +283,11 @@ class Batch:
         if (is_full := self._is_full() and not self._was_stopping) != self._was_full:
             self._was_full = is_full
             self._attempts.hold_output(held=is_full)
-        while True:
-            situation = self._situation()
-            step = schedule.next_step(situation)
-            if step in (schedule.Step.RETRY, schedule.Step.NEW) and self._is_used_up():
-                continue
-            if step is schedule.Step.RETRY:
-                self._start(self._retries.popleft())
-            elif step is schedule.Step.NEW:
-                self._start(self._waiting.popleft())
-            else:
-                return step is schedule.Step.END
-
-    def _start(self, task: Task) -> None:
-        self._attempts.start(task, self._digests.get(task.id, ""))
+        while (step := schedule.next_step(self._situation())) in (schedule.Step.RETRY, schedule.Step.NEW):
+            if self._is_used_up():
+                continue  # nothing more is started: the next step is another one
+            task = (self._retries if step is schedule.Step.RETRY else self._waiting).popleft()
+            self._attempts.start(task, self._digests.get(task.id, ""))
 
     def _pause_or_resume(self) -> None:
         self._was_paused = self.controls.is_paused

@@ -8,48 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
 from agent.model import catalogue
 from agent.run.budget import dollars
 from wire.batch.outcome import Lost, Usage
 
 if TYPE_CHECKING:
     from agent.batch.request import BatchRequest, StopReason
+    from agent.batch.reserve import Spent
 
 BYTES_PER_TOKEN = 2
 """Of a request, at least: text has three to four, so a request is never thought to be smaller than it is."""
-
-
-class Spent(msgspec.Struct, frozen=True):
-    """What a batch has used, earlier starts included. Sums of attempts."""
-
-    usage: Usage = Usage()
-    known_usd: float = 0.0
-    """Of the requests whose cost is known."""
-    reserved_usd: float = 0.0
-    """As much as the others count by the rule of `--reserve`."""
-    is_known: bool = True
-    """False if the cost of a request is not known."""
-
-    @property
-    def cost_usd(self) -> float | None:
-        """US dollars; None if they are not known."""
-        return self.known_usd if self.is_known else None
-
-    @property
-    def at_most_usd(self) -> float:
-        """What counts for `--max-cost-usd`."""
-        return self.known_usd + self.reserved_usd
-
-
-def add(left: Usage, right: Usage) -> Usage:
-    return Usage(
-        left.input + right.input,
-        left.output + right.output,
-        left.cache_read + right.cache_read,
-        left.cache_write + right.cache_write,
-    )
 
 
 class Stop(NamedTuple):

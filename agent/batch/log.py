@@ -6,11 +6,11 @@ Of `agent` only this module imports structlog.
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from agent.batch.journal.errors import FolderError
 from agent.batch.journal.own_files import open_own
-from agent.batch.time_text import utc_now
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,3 +75,8 @@ class _Sink:
 
 def _with_time(_logger: Any, _method: str, event: Any) -> Any:
     return {"time": utc_now(), **event}
+
+
+def utc_now() -> str:
+    """The time as a batch writes it: RFC 3339, in UTC, with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""Counts the requests of a batch whose cost is unknown, by the rule of `--reserve`. Pure.
+"""Counts what a batch has used, and the requests whose cost is unknown by the rule of `--reserve`. Pure.
 
 `none` counts nothing, `worst` their input and all of their `max_tokens`. `seen` counts their input, and of each reply
 at most `TIMES` the largest answer of the batch once `KNOWN` answers are known; until then it counts as `worst`.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from wire.batch.outcome import Lost
+import msgspec
+
+from wire.batch.outcome import Lost, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,3 +71,42 @@ class Reserve:
             self._sum += reserve_usd(lost, cap)
         self._summed = len(self._lost)
         return round(self._sum + reserve_usd(more, cap), 6)
+
+
+class Spent(msgspec.Struct, frozen=True):
+    """What a batch has used, earlier starts included. Sums of attempts."""
+
+    usage: Usage = Usage()
+    known_usd: float = 0.0
+    """Of the requests whose cost is known."""
+    reserved_usd: float = 0.0
+    """As much as the others count by the rule of `--reserve`."""
+    is_known: bool = True
+    """False if the cost of a request is not known."""
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(
+            add(self.usage, other.usage),
+            round(self.known_usd + other.known_usd, 6),
+            round(self.reserved_usd + other.reserved_usd, 6),
+            self.is_known and other.is_known,
+        )
+
+    @property
+    def cost_usd(self) -> float | None:
+        """US dollars; None if they are not known."""
+        return self.known_usd if self.is_known else None
+
+    @property
+    def at_most_usd(self) -> float:
+        """What counts for `--max-cost-usd`."""
+        return self.known_usd + self.reserved_usd
+
+
+def add(left: Usage, right: Usage) -> Usage:
+    return Usage(
+        left.input + right.input,
+        left.output + right.output,
+        left.cache_read + right.cache_read,
+        left.cache_write + right.cache_write,
+    )

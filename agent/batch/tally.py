@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import TYPE_CHECKING
 
-from agent.batch.budget import Spent, add
+from agent.batch.log import utc_now
 from agent.batch.request import BatchView
-from agent.batch.time_text import utc_now
+from agent.batch.reserve import Spent
 from wire.batch import records
 from wire.batch.outcome import Lost, TaskStatus, Usage
 from wire.exit_codes import Status
@@ -132,12 +132,12 @@ class Tally:
 
 def spent_in(state: BatchState, rule: Rule, runs: Iterable[RunProcess] = ()) -> Spent:
     """By all attempts that have ended, earlier starts included, and by the `runs` that go on."""
-    usage, known_usd, lost, is_known = state.usage, state.known_cost_usd, Lost(), not state.unknown_costs
+    going_on, lost = Spent(), Lost()
     for run in runs:
         facts = run.facts
-        usage, known_usd, lost = add(usage, facts.usage), known_usd + facts.known_usd, lost + facts.lost
-        is_known = is_known and not facts.has_unknown_cost
-    return Spent(usage, round(known_usd, 6), state.reserve.usd(rule, lost), is_known)
+        going_on += Spent(facts.usage, facts.known_usd, is_known=not facts.has_unknown_cost)
+        lost += facts.lost
+    return state.spent(rule, lost) + going_on
 
 
 def batch_end(

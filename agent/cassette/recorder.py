@@ -11,6 +11,7 @@ import orjson
 from agent.cassette.errors import CassetteError
 from agent.cassette.placeholders import Names
 from agent.cassette.player import VERSION
+from supervisor.home.files import write_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,8 +74,7 @@ class CassetteRecorder:
     def _append(self, record: Mapping[str, Any]) -> None:
         data = memoryview(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
         try:
-            while data:
-                data = data[os.write(self._fd, data) :]
+            write_all(self._fd, data)
         except OSError as error:
             self.close()
             raise CassetteError(f"cannot write cassette {self._path}: {error.strerror}") from error

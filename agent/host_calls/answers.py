@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 from agent.host_calls.git_place import git_place
 from agent.host_calls.sent_prompts import SendRefusedError, SentPrompt, check
 from agent.host_calls.workspace import WorkspaceError
-from agent.model import catalogue
 from supervisor.discovery.found import Scope
 from wire.dialects import host_calls as calls
 from wire.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agent.engine_session import EngineSession
     from agent.host_calls.workspace import Workspace
     from agent.run.budget import Spending
     from agent.run.conversation import Conversation
-    from agent.tools.toolbox import Toolbox
     from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind
@@ -40,7 +38,6 @@ class Agent(Protocol):
     """Whom the calls are about."""
 
     supervisor: Supervisor
-    toolbox: Toolbox
     session: EngineSession
     conversation: Conversation
     spending: Spending
@@ -53,6 +50,8 @@ class Agent(Protocol):
     def model(self) -> str: ...
     @property
     def reasoning(self) -> str | None: ...
+    def models(self) -> Sequence[calls.ModelInfo]: ...
+    def tools(self) -> Sequence[calls.ToolInfo]: ...
     def set_model(self, model: str) -> None:
         """Raises `ValueError`."""
 
@@ -78,7 +77,7 @@ class HostCalls:
             calls.SendPrompt: self._send,
             calls.AbortPrompt: self._abort,
             calls.CurrentModel: self._current_model,
-            calls.ListModels: self._models,
+            calls.ListModels: lambda _extension, _call: agent.models(),
             calls.SwitchModel: self._switch_model,
             calls.GetSessionName: lambda _extension, _call: agent.conversation.name or None,
             calls.SetSessionName: self._rename,
@@ -88,7 +87,7 @@ class HostCalls:
             calls.WriteFile: lambda _extension, call: agent.workspace.write(call.path, call.content),
             calls.RemoveFile: lambda _extension, call: agent.workspace.remove(call.path),
             calls.GetUsage: self._usage,
-            calls.ListTools: self._tools,
+            calls.ListTools: lambda _extension, _call: agent.tools(),
             calls.ListExtensions: self._extensions,
             calls.ReloadExtensions: self._reload,
         }
@@ -128,18 +127,6 @@ class HostCalls:
 
     def _current_model(self, _extension: Extension, _call: calls.CurrentModel) -> dict[str, Any]:
         return {"model": self._agent.model, "reasoning": self._agent.reasoning}
-
-    def _models(self, _extension: Extension, _call: calls.ListModels) -> list[dict[str, Any]]:
-        return [
-            {
-                "id": info.id,
-                "provider": info.provider,
-                "context_window": info.context_window or 0,
-                "max_output": info.max_output or 0,
-                "reasoning": info.thinking is not catalogue.Thinking.NONE,
-            }
-            for info in catalogue.known()
-        ]
 
     def _switch_model(self, extension: Extension, call: calls.SwitchModel) -> None:
         model = call.model.strip()
@@ -203,18 +190,6 @@ class HostCalls:
         }
 
     # --- tools and extensions -------------------------------------------------------------------------------
-
-    def _tools(self, _extension: Extension, _call: calls.ListTools) -> list[dict[str, Any]]:
-        toolbox = self._agent.toolbox
-        return [
-            {
-                "name": tool.name,
-                "description": tool.description,
-                "schema": tool.input_schema,
-                "extension": toolbox.extension_of(tool.name),
-            }
-            for tool in toolbox.offered()
-        ]
 
     def _extensions(self, extension: Extension, _call: calls.ListExtensions) -> list[dict[str, Any]]:
         dialect = extension.manifest.dialect

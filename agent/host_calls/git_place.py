@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from supervisor.home.files import read_start
 from supervisor.home.repository import repository_root
-from supervisor.home.small_file import read_start
 
 HEAD_BYTES = 4096
 POINTER = "gitdir: "

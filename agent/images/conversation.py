@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.images import scaler
-from agent.images.kinds import image_type
 from agent.images.limits import UnfitImageError, check_image
 from agent.transcript import Image, Text
+from wire.image_types import image_type
 
 if TYPE_CHECKING:
     from agent.images.scaler import Wait

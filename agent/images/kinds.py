@@ -1,32 +1,18 @@
-"""What the bytes of an image say: its type, its size in pixels, and whether its end is there. Decodes nothing. Pure.
+"""The size of an image in pixels, and whether its end is there, by its bytes. Decodes nothing. Pure.
 
-The standard library only: the file worker imports it.
+The standard library and `wire.image_types` only: the file worker imports it.
 """
 
 from __future__ import annotations
 
-HEAD_BYTES = 12
-"""So many first bytes tell the type of an image."""
+from wire.image_types import PNG_SIGNATURE, image_type
+
 TAKEN = "PNG, JPEG, GIF or WebP"
 _SOF = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """Markers of a JPEG whose segment has the size."""
-_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 Pixels = tuple[int, int]
 """Width and height as stored; a JPEG may say that it is to be turned."""
-
-
-def image_type(data: bytes) -> str:
-    """The media type of an image by its first `HEAD_BYTES`; "" if models take no such image."""
-    if data.startswith(_PNG_SIGNATURE):
-        return "image/png"
-    if data.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if data.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
-    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
-        return "image/webp"
-    return ""
 
 
 def pixels(data: bytes) -> Pixels | None:
@@ -89,7 +75,7 @@ def _find_marker(data: bytes, markers: frozenset[int]) -> int:
 
 
 def _png_ends(data: bytes) -> bool:
-    at = len(_PNG_SIGNATURE)
+    at = len(PNG_SIGNATURE)
     while at + 12 <= len(data):
         size = int.from_bytes(data[at : at + 4], "big")
         if data[at + 4 : at + 8] == b"IEND":

@@ -12,7 +12,8 @@ taken up to the higher number.
 
 from __future__ import annotations
 
-from agent.images.kinds import TAKEN, has_size, image_type, is_whole, pixels
+from agent.images.kinds import TAKEN, has_size, is_whole, pixels
+from wire.image_types import image_type
 
 BASE64_LIMIT = 5 * 1024 * 1024
 """Characters of an image in base64."""

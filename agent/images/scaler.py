@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import msgspec
 import orjson
 
-from agent.images.kinds import image_type
 from agent.images.limits import (
     BYTES_LIMIT,
     CROWD_SIDE,
@@ -26,6 +25,7 @@ from agent.images.limits import (
 )
 from supervisor.discovery.environment import child_environment
 from supervisor.process.child import Child, SpawnError
+from wire.image_types import image_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable

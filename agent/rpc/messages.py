@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent import transcript
 from agent.images import limits, scaler
-from agent.images.kinds import HEAD_BYTES, image_type
+from wire.image_types import HEAD_BYTES, image_type
 from wire.rpc import messages
 
 if TYPE_CHECKING:

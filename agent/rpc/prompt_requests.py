@@ -13,9 +13,6 @@ from agent.run.steering import SteerRefusedError, SteerTooLateError
 from wire.rpc import requests, responses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from agent.engine import Engine
     from agent.rpc.prompt_queue import PromptQueue
     from agent.transcript import Image
@@ -28,20 +25,13 @@ INSTRUCTIONS_LIMIT = 10_000
 
 
 class PromptRequests:
-    """Carries out requests. Each handler raises `RefusedError`."""
+    """Carries out requests. Each method raises `RefusedError`."""
 
     def __init__(self, engine: Engine, queue: PromptQueue) -> None:
         self._engine = engine
         self._queue = queue
-        self.handlers: dict[type, Callable[..., Any]] = {
-            requests.Prompt: self._prompt,
-            requests.Compact: self._compact,
-            requests.Steer: self._steer,
-            requests.Abort: self._abort,
-            requests.Queue: self._list,
-        }
 
-    def _prompt(self, request: requests.Prompt) -> responses.Started:
+    def prompt(self, request: requests.Prompt) -> responses.Started:
         text, images = _content(request)
         try:
             prompt, position = self._queue.add(text, images)
@@ -50,7 +40,7 @@ class PromptRequests:
         self._engine.host_calls.forget_refusals()
         return responses.Started(started=True, prompt=prompt.id, position=position)
 
-    def _compact(self, request: requests.Compact) -> responses.Started:
+    def compact(self, request: requests.Compact) -> responses.Started:
         instructions = request.instructions or ""
         if len(instructions) > INSTRUCTIONS_LIMIT:
             raise RefusedError(f"instructions: more than {INSTRUCTIONS_LIMIT} characters")
@@ -60,7 +50,7 @@ class PromptRequests:
             raise RefusedError(str(error)) from None
         return responses.Started(started=True, prompt=compaction.id, position=position)
 
-    def _steer(self, request: requests.Steer) -> responses.Steered:
+    def steer(self, request: requests.Steer) -> responses.Steered:
         text, images = _content(request)
         running = self._queue.running
         if running is None:
@@ -75,10 +65,10 @@ class PromptRequests:
             raise RefusedError(str(error)) from None
         return responses.Steered(running.id)
 
-    def _abort(self, request: requests.Abort) -> None:
+    def abort(self, request: requests.Abort) -> None:
         self._queue.abort(request.prompt, ABORTED)
 
-    def _list(self, _request: requests.Queue) -> responses.Queued:
+    def queue(self, _request: requests.Queue) -> responses.Queued:
         return responses.Queued(
             tuple(
                 responses.QueuedPrompt(

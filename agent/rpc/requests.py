@@ -1,4 +1,7 @@
-"""Answers the requests of the client: most at once, also while a prompt runs."""
+"""Answers the requests of the client: most at once, also while a prompt runs.
+
+A request is a class of `wire.rpc.requests`, which names its response's data, and a row of the table here.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agent.client_messages import shown
-from agent.model import catalogue
 from agent.rpc import messages
 from agent.rpc.prompt_requests import PromptRequests
 from agent.rpc.refused import RefusedError
 from agent.rpc.reloads import Reloads
 from agent.rpc.session_requests import SessionRequests
-from supervisor.control.requests import FRESH_S
+from supervisor import queries
 from supervisor.loop.future import Failure
 from wire import events
 from wire.rpc import requests, responses
-from wire.suggest import no_such
+from wire.suggest import UnknownNameError, no_such
 from wire.text import valid_text
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 COMMANDS_LIMIT = 1000
 """Most slash commands and reloads that run at the same time."""
+LATER = object()
+"""Stands for the data of a response that comes later, or never."""
 
 
 class RequestHandler:
@@ -69,43 +73,59 @@ class RequestHandler:
         self.reloads = Reloads(engine)
         self._schemas: dict[str, dict[str, Any]] = {}
         """Those that were asked for, by name: the larger ones take 20 ms to make."""
-        self._handlers: dict[type, Callable[..., Any]] = {
-            **PromptRequests(engine, queue).handlers,
-            **SessionRequests(
-                engine, home=home, cwd=cwd, version=version, refuse_if_busy=self._refuse_if_busy
-            ).handlers,
+        prompts = PromptRequests(engine, queue)
+        sessions = SessionRequests(engine, home=home, cwd=cwd, version=version, refuse_if_busy=self._refuse_if_busy)
+        panels = engine.supervisor.panels
+        self._queries: dict[type[requests.Request], Callable[[Any], Any]] = {
             requests.Hello: self._hello,
+            requests.Prompt: prompts.prompt,
+            requests.Steer: prompts.steer,
+            requests.Compact: prompts.compact,
+            requests.Abort: prompts.abort,
             requests.GetState: self._get_state,
             requests.GetMessages: self._get_messages,
             requests.Clear: self._clear,
             requests.SetModel: self._set_model,
-            requests.GetModels: self._get_models,
+            requests.GetModels: lambda _request: responses.Models(engine.models()),
             requests.Ping: lambda _request: responses.Pong(pong=True),
-            requests.ListCommands: self._list_commands,
-            requests.ListTools: self._list_tools,
+            requests.Queue: prompts.queue,
+            requests.RunCommand: self._run_command,
+            requests.ListCommands: lambda _request: responses.Commands(queries.commands(engine.supervisor)),
+            requests.ListTools: lambda _request: responses.Tools(engine.tools()),
             requests.ListSkills: self._list_skills,
-            requests.ExtStats: self._ext_stats,
+            requests.ExtStats: lambda _request: responses.ExtensionsStats(queries.extension_stats(engine.supervisor)),
+            requests.ReloadExt: self._reload_ext,
             requests.SetMessages: self._set_messages,
+            requests.ListSessions: sessions.list,
+            requests.Resume: sessions.resume,
+            requests.Fork: sessions.fork,
+            requests.Export: sessions.export,
+            requests.Import: sessions.import_,
+            requests.Tree: sessions.tree,
             requests.GetSchema: self._get_schema,
-            requests.PanelKey: self._panel,
-            requests.PanelResize: self._panel,
-            requests.PanelClose: self._panel,
+            requests.PanelKey: lambda key: panels.press(key.extension, key.panel_id, key.key, key.text),
+            requests.PanelResize: lambda size: panels.resize(size.extension, size.panel_id, size.width, size.height),
+            requests.PanelClose: lambda close: panels.close(close.extension, close.panel_id),
+            requests.Ext: self._ext,
         }
+        """What each request is carried out by: it returns the data of the response, or `LATER`."""
 
-    def answer(self, request: requests.AnyRequest) -> None:
+    def answer(self, request: requests.Request) -> None:
         """Answers a request, or begins a slash command or a reload, whose answer comes later. An `ext` line has no
         answer, unless it is refused."""
         try:
-            if isinstance(request, requests.RunCommand):
-                self._run_command(request)
-            elif isinstance(request, requests.ReloadExt):
-                self._reload_ext(request)
-            elif isinstance(request, requests.Ext):
-                self._program.take(request)
-            else:
-                self._respond(success(request, self._handlers[type(request)](request)))
+            data = self._queries[type(request)](request)
         except RefusedError as refusal:
             self._respond(failure(request, str(refusal), refusal.code))
+        except UnknownNameError as error:
+            self._respond(failure(request, str(error)))
+        else:
+            if data is not LATER:
+                self._respond(success(request, data))
+
+    def _ext(self, request: requests.Ext) -> object:
+        self._program.take(request)
+        return LATER
 
     # --- the conversation ---------------------------------------------------------------------------------
 
@@ -157,38 +177,7 @@ class RequestHandler:
             raise RefusedError(str(error)) from None
         return responses.Model(request.model)
 
-    def _get_models(self, _request: requests.GetModels) -> responses.Models:
-        return responses.Models(
-            tuple(
-                responses.ModelInfo(
-                    info.id,
-                    info.provider,
-                    info.context_window or 0,
-                    info.max_output or 0,
-                    reasoning=info.thinking is not catalogue.Thinking.NONE,
-                )
-                for info in catalogue.known()
-            )
-        )
-
     # --- the extensions -----------------------------------------------------------------------------------
-
-    def _list_commands(self, _request: requests.ListCommands) -> responses.Commands:
-        return responses.Commands(
-            tuple(
-                responses.CommandInfo(name, owned.command.description, owned.owner.name)
-                for name, owned in self._engine.supervisor.registrations.commands().items()
-            )
-        )
-
-    def _list_tools(self, _request: requests.ListTools) -> responses.Tools:
-        owner = self._engine.toolbox.extension_of
-        return responses.Tools(
-            tuple(
-                responses.ToolInfo(tool.name, tool.description, dict(tool.input_schema), owner(tool.name))
-                for tool in self._engine.toolbox.offered()
-            )
-        )
 
     def _list_skills(self, _request: requests.ListSkills) -> responses.Skills:
         return responses.Skills(
@@ -198,13 +187,7 @@ class RequestHandler:
             )
         )
 
-    def _ext_stats(self, _request: requests.ExtStats) -> responses.ExtensionsStats:
-        supervisor = self._engine.supervisor
-        if self._loop.clock() - supervisor.sampled_at > FRESH_S:
-            supervisor.sample()
-        return responses.ExtensionsStats(supervisor.stats())
-
-    def _run_command(self, request: requests.RunCommand) -> None:
+    def _run_command(self, request: requests.RunCommand) -> object:
         name = request.name.removeprefix("/")
         commands = self._engine.supervisor.registrations.commands()
         if name not in commands:
@@ -229,12 +212,13 @@ class RequestHandler:
                 self._show(events.ExtInsert(outcome.extension, outcome.text))
 
         self._engine.supervisor.begin_command(owned, request.args or "", ended)
+        return LATER
 
     def _refuse_if_too_many(self) -> None:
         if self.commands_running >= COMMANDS_LIMIT:
             raise RefusedError(f"{COMMANDS_LIMIT} commands and reloads run already; wait for answers first")
 
-    def _reload_ext(self, request: requests.ReloadExt) -> None:
+    def _reload_ext(self, request: requests.ReloadExt) -> object:
         self._refuse_if_too_many()
         self.commands_running += 1
 
@@ -243,20 +227,7 @@ class RequestHandler:
             self._respond(failure(request, done) if isinstance(done, str) else success(request, done))
 
         self.reloads.begin(request.name, ended)
-
-    def _panel(self, request: requests.PanelKey | requests.PanelResize | requests.PanelClose) -> None:
-        panels = self._engine.supervisor.panels
-        try:
-            match request:
-                case requests.PanelKey(extension=extension, panel_id=panel_id, key=key, text=text):
-                    panels.press(extension, panel_id, key, text)
-                case requests.PanelResize(extension=extension, panel_id=panel_id, width=width, height=height):
-                    panels.resize(extension, panel_id, width, height)
-                case requests.PanelClose(extension=extension, panel_id=panel_id):
-                    panels.close(extension, panel_id)
-        except KeyError:
-            known = [f"{panel.extension.name}/{panel.id}" for panel in panels.open_panels]
-            raise RefusedError(no_such("open panel", f"{request.extension}/{request.panel_id}", known)) from None
+        return LATER
 
     # --- schemas ------------------------------------------------------------------------------------------
 
@@ -267,27 +238,27 @@ class RequestHandler:
         if request.name is None:
             return responses.Schemas(tuple(names), None)
         if request.name not in names:
-            raise RefusedError(no_such("schema", request.name, names))
+            raise UnknownNameError("schema", request.name, names)
         if (found := self._schemas.get(request.name)) is None:
             found = self._schemas[request.name] = schema.generate(request.name)
         return responses.Schemas((), found)
 
 
-def success(request: requests.AnyRequest, data: Any) -> responses.Response[Any]:
+def success(request: requests.Request, data: Any) -> responses.Response[Any]:
     """The response to a request that was carried out."""
     return responses.Response(
         id=request.id, command=_name(request), success=True, data=msgspec.UNSET if data is None else data
     )
 
 
-def failure(request: requests.AnyRequest, error: str, code: Code | None = None) -> responses.Response[Any]:
+def failure(request: requests.Request, error: str, code: Code | None = None) -> responses.Response[Any]:
     """The response to a request that was refused."""
     return responses.Response(
         id=request.id, command=_name(request), success=False, error=error, code=code or msgspec.UNSET
     )
 
 
-def _name(request: requests.AnyRequest) -> str:
+def _name(request: requests.Request) -> str:
     return str(request.__struct_config__.tag)
 
 

@@ -281,7 +281,7 @@ class RpcServer:
                 self._client.shows_sent |= request.sent_prompts
             self._requests.answer(request)
 
-    def _unlocks(self, request: requests.AnyRequest | requests.Refusal) -> bool:
+    def _unlocks(self, request: requests.Request | requests.Refusal) -> bool:
         """Whether the client has said the token; if not, this is its end."""
         if isinstance(request, requests.Hello):
             given = (request.token or "").encode("utf-8", "replace")

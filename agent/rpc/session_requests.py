@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from agent.rpc.refused import RefusedError
 from agent.sessions import store
@@ -20,8 +20,8 @@ from agent.sessions.load import SessionError
 from agent.sessions.places import FOLDER
 from agent.sessions.portable import export_portable, import_session, portable_text
 from agent.sessions.reading.history import read_history
+from agent.sessions.reading.tree import tree
 from agent.sessions.rows import Meta
-from agent.sessions.tree import tree
 from supervisor.home.scratch import scratch_folder
 from wire.rpc import requests, responses
 from wire.text import valid_text
@@ -30,15 +30,35 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.engine import Engine
-    from agent.sessions.tree import Branch
+    from agent.sessions.reading.tree import Branch
     from wire.rpc import sessions
 
 TEXT_LIMIT = 16 * 1024 * 1024
 """Bytes of an exported session that an answer may have."""
+Asked = TypeVar("Asked")
+Data = TypeVar("Data")
+
+
+def _refusing(query: Callable[[SessionRequests, Asked], Data]) -> Callable[[SessionRequests, Asked], Data]:
+    """The query, which raises `RefusedError` for what is wrong with a file."""
+
+    def ask(requests: SessionRequests, request: Asked) -> Data:
+        try:
+            return query(requests, request)
+        except SessionBusyError as error:
+            raise RefusedError(valid_text(str(error)), "busy") from None
+        except SessionError as error:
+            raise RefusedError(valid_text(str(error))) from None
+        except OSError as error:
+            raise RefusedError(valid_text(f"{error.filename or 'session'}: {error.strerror}")) from None
+        except ImportError as error:
+            raise RefusedError(valid_text(f"this needs a module that cannot be loaded now: {error}")) from None
+
+    return ask
 
 
 class SessionRequests:
-    """Carries out requests. Each handler raises `RefusedError`."""
+    """Carries out requests. Each method raises `RefusedError`."""
 
     def __init__(
         self, engine: Engine, *, home: Path, cwd: str, version: str, refuse_if_busy: Callable[[], None]
@@ -49,15 +69,6 @@ class SessionRequests:
         self._cwd = cwd
         self._version = version
         self._refuse_if_busy = refuse_if_busy
-        handlers: dict[type, Callable[..., Any]] = {
-            requests.ListSessions: self._list,
-            requests.Resume: self._resume,
-            requests.Fork: self._fork,
-            requests.Export: self._export,
-            requests.Import: self._import,
-            requests.Tree: self._tree,
-        }
-        self.handlers = {kind: _refusing(handler) for kind, handler in handlers.items()}
 
     # --- what there is ------------------------------------------------------------------------------------
 
@@ -65,15 +76,18 @@ class SessionRequests:
         found = store.list_sessions(self._home, None if of_all else self._cwd)
         return [info for info in found if not info.is_hidden]
 
-    def _list(self, request: requests.ListSessions) -> responses.Sessions:
+    @_refusing
+    def list(self, request: requests.ListSessions) -> responses.Sessions:
         return responses.Sessions(tuple(map(session_record, self._sessions(of_all=request.all))))
 
-    def _tree(self, request: requests.Tree) -> responses.Branches:
+    @_refusing
+    def tree(self, request: requests.Tree) -> responses.Branches:
         return responses.Branches(tuple(map(_branch, tree(self._sessions(of_all=request.all)))))
 
     # --- the conversation of this server ------------------------------------------------------------------
 
-    def _resume(self, request: requests.Resume) -> responses.Resumed:
+    @_refusing
+    def resume(self, request: requests.Resume) -> responses.Resumed:
         self._refuse_if_busy()
         path = self._find(request.session, "session")
         if (own := self._engine.conversation.path) is not None and _is_same(own, path):
@@ -90,7 +104,8 @@ class SessionRequests:
 
     # --- copies -------------------------------------------------------------------------------------------
 
-    def _fork(self, request: requests.Fork) -> responses.Forked:
+    @_refusing
+    def fork(self, request: requests.Fork) -> responses.Forked:
         if request.session is not None:
             original = self._find(request.session, "session")
             made = fork(original, self._home, at=request.at, version=self._version, cwd=self._cwd)
@@ -115,7 +130,8 @@ class SessionRequests:
         meta = Meta(cwd=self._cwd, model=self._engine.model, provider=self._engine.provider_name, version=self._version)
         return keep(home, meta, conversation.transcript, conversation.usage, at=at)
 
-    def _export(self, request: requests.Export) -> responses.Exported:
+    @_refusing
+    def export(self, request: requests.Export) -> responses.Exported:
         with scratch_folder("export") as scratch:
             source = self._source(request.session, scratch)
             if request.path is None:
@@ -143,7 +159,8 @@ class SessionRequests:
         own = self._own_file()
         return self._copy_of_own(scratch) if own is None else own
 
-    def _import(self, request: requests.Import) -> responses.Imported:
+    @_refusing
+    def import_(self, request: requests.Import) -> responses.Imported:
         path = self._path(request.path, "path")
         made = import_session(path, self._home, cwd=self._cwd, version=self._version)
         return responses.Imported(store.describe(made).id, _text(made))
@@ -158,24 +175,6 @@ class SessionRequests:
         if not text.strip() or "\0" in text:
             raise RefusedError(f"{field}: {'it has a NUL character' if text.strip() else 'it is empty'}")
         return Path(self._cwd, text)
-
-
-def _refusing(handler: Callable[..., Any]) -> Callable[..., Any]:
-    """The handler, which raises `RefusedError` for what is wrong with a file."""
-
-    def handle(request: requests.AnyRequest) -> Any:
-        try:
-            return handler(request)
-        except SessionBusyError as error:
-            raise RefusedError(valid_text(str(error)), "busy") from None
-        except SessionError as error:
-            raise RefusedError(valid_text(str(error))) from None
-        except OSError as error:
-            raise RefusedError(valid_text(f"{error.filename or 'session'}: {error.strerror}")) from None
-        except ImportError as error:
-            raise RefusedError(valid_text(f"this needs a module that cannot be loaded now: {error}")) from None
-
-    return handle
 
 
 def _rendered(source: Path, form: str) -> bytes:

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agent.sessions import rows
-from agent.sessions.load import CHUNK, SessionError, load_from
+from agent.sessions.load import SessionError, load_from
 from agent.sessions.places import folder_of, unfinished
 from agent.sessions.rows import Meta
+from supervisor.home.files import replacing, sync_folder
 from supervisor.home.zot_home import private_folder
 
 if TYPE_CHECKING:
@@ -224,9 +225,9 @@ class SessionFile:
             self._fd = -1
             raise
         self._state = State.OPEN
-        _sync_folder(folder)
+        sync_folder(folder)
         if is_first:
-            _sync_folder(folder.parent)
+            sync_folder(folder.parent)
 
     def _write(self, line: bytes) -> None:
         """Writes the whole line or nothing: half a line would be lost to readers. Without what somebody has cut off,
@@ -266,22 +267,12 @@ def write_file(target: Path, pieces: Iterable[bytes]) -> None:
     before. Only the owner can read it. Folders that are missing are made. Raises `SessionError`."""
     if os.path.islink(target):
         target = target.resolve()
-    temporary = unfinished(target)
     try:
         if os.path.lexists(target) and not target.is_file():
             raise OSError(errno.EINVAL, "not a file")
         private_folder(target.parent)
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            with open(fd, "wb", CHUNK) as file:
-                file.writelines(pieces)
-                file.flush()
-                os.fsync(fd)
-            os.replace(temporary, target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        _sync_folder(target.parent)
+        with replacing(target, sibling=unfinished(target)) as file:
+            file.writelines(pieces)
     except OSError as error:
         raise SessionError(f"{target}: cannot be written: {error.strerror}") from None
 
@@ -316,17 +307,3 @@ def _lock(fd: int, path: Path) -> None:
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise SessionError(f"{path}: cannot be locked: {error.strerror}") from None
-
-
-def _sync_folder(folder: Path) -> None:
-    """Makes a new name in a folder safe. Some file systems refuse that for folders, and need it not."""
-    try:
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:
-        return
-    try:
-        os.fsync(fd)
-    except OSError:
-        pass
-    finally:
-        os.close(fd)

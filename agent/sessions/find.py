@@ -6,13 +6,13 @@ Only the beginnings of files are read.
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.sessions.load import BYTE_ORDER_MARK, SessionError
+from agent.sessions.load import SessionError, opened
 from agent.sessions.places import PORTABLE_SUFFIX, SUFFIX, session_files
-from agent.sessions.rows import Meta, read_row
+from agent.sessions.rows import Meta
+from agent.sessions.torn_line import Lines
 from wire.events import Totals
 
 if TYPE_CHECKING:
@@ -74,22 +74,15 @@ def id_of(path: Path) -> str:
 def head(path: Path) -> list[Row]:
     """The rows at the beginning of a file, up to the first one that is neither `meta` nor `usage`; none if it cannot
     be read."""
+    found: list[Row] = []
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
+        with opened(path) as fd:
+            for line in Lines(fd, HEAD_BYTES):
+                found.append(line.row)
+                if not isinstance(found[-1], Meta | Totals):
+                    break
+    except SessionError:
         return []
-    try:
-        data = os.read(fd, HEAD_BYTES) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
-    except OSError:
-        return []
-    finally:
-        os.close(fd)
-    found = []
-    for line in data.removeprefix(BYTE_ORDER_MARK).split(b"\n"):
-        if line.strip():
-            found.append(read_row(line))
-            if not isinstance(found[-1], Meta | Totals):
-                break
     return found
 
 

@@ -92,8 +92,8 @@ def _out_of_range(at: int, count: int) -> str:
 def _choose(original: Source, at: int | None) -> None:
     """Reads the whole file and keeps the rows before the cut."""
     is_cut = False
-    for line in original.lines():
+    for line, row in original.lines():
         if at is not None and original.message_rows >= at:
-            is_cut = is_cut or original.message_rows > at or isinstance(line.row, Compaction)
-        if not is_cut and isinstance(line.row, Message | Totals | Compaction):
+            is_cut = is_cut or original.message_rows > at or isinstance(row, Compaction)
+        if not is_cut and isinstance(row, Message | Totals | Compaction):
             original.keep(line)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from agent.sessions.measured import Measured, Meter
 from agent.sessions.repair import added_at_end, repaired
-from agent.sessions.rows import Compaction, Meta, Other, Rename, Row, Summary, Unreadable, read_row
+from agent.sessions.rows import Compaction, Meta, Other, Rename, Row, Summary, Unreadable
+from agent.sessions.torn_line import Lines
 from agent.transcript import Message, Text
 from wire.events import Totals
 
@@ -19,13 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-LINE_LIMIT = 128 * 1024 * 1024
-"""Bytes. A longer line is left out: no row of zot or of this program is so long."""
-CHUNK = 1 << 20
 TITLE_CHARACTERS = 200
 FAULTS_SHOWN = 5
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-"""Some editors put it before the first line."""
 
 
 class SessionError(Exception):
@@ -72,30 +67,36 @@ class Loaded(msgspec.Struct, frozen=True):
 def load(path: Path, *, with_said: bool = False) -> Loaded:
     """Reads a file. Lines that cannot be read are left out, and counted. Raises `SessionError` for a file that cannot
     be read, and for one that is no session."""
+    with opened(path) as fd:
+        return load_from(fd, path, with_said=with_said)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[int]:
+    """A descriptor of a session file. An `OSError` in the block becomes a `SessionError`."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            yield fd
+        finally:
+            os.close(fd)
     except OSError as error:
-        raise SessionError(f"{path}: cannot be read: {error.strerror}") from None
-    try:
-        return load_from(fd, path, with_said=with_said)
-    finally:
-        os.close(fd)
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: Path, error: OSError) -> SessionError:
+    return SessionError(f"{path}: cannot be read: {error.strerror}")
 
 
 def load_from(fd: int, path: Path, *, with_said: bool = False, limit: int | None = None) -> Loaded:
     """As `load`, from an open descriptor; with `limit`, only so many bytes of the file."""
     reader = _Reader(with_said)
-    lines = Lines(fd, limit)
     try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise OSError(errno.EINVAL, "not a file")
-        for number, line in enumerate(lines, 1):
-            if line is None:
-                reader.take(number, Unreadable("longer than a line may be"))
-            elif (row := line if number > 1 else line.removeprefix(BYTE_ORDER_MARK)).strip():
-                reader.take(number, read_row(row))
+        lines = Lines(fd, limit)
+        for line in lines:
+            reader.take(line.number, line.row)
     except OSError as error:
-        raise SessionError(f"{path}: cannot be read: {error.strerror}") from None
+        raise unreadable(path, error) from None
     if not reader.has_meta and not reader.rows and not reader.messages:
         raise SessionError(f"{path}: no session: it has neither a `meta` row nor messages")
     messages, repairs = repaired(reader.messages)
@@ -116,7 +117,7 @@ def load_from(fd: int, path: Path, *, with_said: bool = False, limit: int | None
         measured=measured,
         faults=tuple(reader.faults),
         fault_count=reader.fault_count,
-        ends_in_line=lines.ended_whole,
+        ends_in_line=lines.ends_in_line,
     )
 
 
@@ -168,37 +169,3 @@ class _Reader:
         if not self.first_prompt and message.role == "user":
             text = next((block.text for block in message.content if isinstance(block, Text)), "")
             self.first_prompt = " ".join(text[:TITLE_CHARACTERS].split())
-
-
-class Lines:
-    """The lines of a file, their LF left out; None for one that is longer than `LINE_LIMIT`."""
-
-    def __init__(self, fd: int, limit: int | None = None) -> None:
-        """With `limit`, only so many bytes."""
-        self._fd = fd
-        self._left = limit
-        self.ended_whole = True
-        """Whether the last line had its LF."""
-
-    def __iter__(self) -> Iterator[bytes | None]:
-        parts: list[bytes] = []
-        size = 0
-        while chunk := self._read():
-            *whole, rest = chunk.split(b"\n")
-            for end in whole:
-                yield b"".join([*parts, end]) if size <= LINE_LIMIT else None
-                parts, size = [], 0
-            size += len(rest)
-            if size <= LINE_LIMIT:
-                parts.append(rest)
-            else:
-                parts = []
-        self.ended_whole = not size
-        if size:
-            yield b"".join(parts) if size <= LINE_LIMIT else None
-
-    def _read(self) -> bytes:
-        chunk = os.read(self._fd, CHUNK if self._left is None else min(CHUNK, self._left))
-        if self._left is not None:
-            self._left -= len(chunk)
-        return chunk

@@ -18,7 +18,7 @@ from agent.sessions.rows import Meta, Unreadable, meta_line
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agent.sessions.reading.source import Line
+    from agent.sessions.torn_line import Line
 
 IMPORT_LIMIT = 500 * 1000 * 1000
 """Bytes of a file to import."""
@@ -69,17 +69,15 @@ def import_session(source: Path, home: Path, *, cwd: str, version: str) -> Path:
 
 
 def _choose(original: Source) -> None:
-    for line in original.lines():
-        if not isinstance(line.row, Meta) and _is_object(line):
+    for line, row in original.lines():
+        if not isinstance(row, Meta) and (not isinstance(row, Unreadable) or _is_object(line)):
             original.keep(line)
 
 
 def _is_object(line: Line) -> bool:
     """Whether the line is JSON that some reader may know, if this one does not."""
-    if not isinstance(line.row, Unreadable):
-        return True
     try:
-        found = orjson.loads(line.text)
+        found = orjson.loads(line.text or b"")
     except orjson.JSONDecodeError:
         return False
     return isinstance(found, dict) and found.get("type") != "meta"

@@ -5,20 +5,19 @@ A list reads whole files, but decodes few of their rows: the first prompt, the l
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import re
-import stat
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.sessions.load import BYTE_ORDER_MARK, TITLE_CHARACTERS, Lines, SessionError
+from agent.sessions.load import TITLE_CHARACTERS, SessionError, opened
 from agent.sessions.places import session_files
 from agent.sessions.rows import Meta, Rename, read_row
+from agent.sessions.torn_line import Lines
 from agent.transcript import Message, Text
 from wire.events import Totals
 
@@ -86,21 +85,13 @@ def describe(path: Path) -> SessionInfo:
 
 
 def _describe(path: Path, locked: frozenset[int] | None) -> SessionInfo:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        try:
-            status = os.fstat(fd)
-            if not stat.S_ISREG(status.st_mode):
-                raise OSError(errno.EINVAL, "not a file")
-            glance = _Glance()
-            for number, line in enumerate(Lines(fd)):
-                if line is not None:
-                    glance.take(line if number else line.removeprefix(BYTE_ORDER_MARK))
-            in_use = is_locked(fd, status.st_ino, locked)
-        finally:
-            os.close(fd)
-    except OSError as error:
-        raise SessionError(f"{path}: cannot be read: {error.strerror}") from None
+    with opened(path) as fd:
+        status = os.fstat(fd)
+        glance = _Glance()
+        for line in Lines(fd):
+            if line.text is not None:
+                glance.take(line.text)
+        in_use = is_locked(fd, status.st_ino, locked)
     if not (glance.has_meta or glance.messages or glance.is_compacted):
         raise SessionError(f"{path}: no session: it has neither a `meta` row nor messages")
     meta = glance.meta
@@ -179,7 +170,7 @@ class _Glance:
             self.messages += 1
         elif line.startswith(b'{"type":"compaction",'):
             self.is_compacted = True
-        elif line.strip():
+        else:
             self._take(read_row(line))
 
     def usage(self) -> Totals:

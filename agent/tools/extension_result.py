@@ -8,12 +8,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.images.kinds import HEAD_BYTES, TAKEN, image_type
+from agent.images.kinds import TAKEN
 from agent.images.limits import INPUT_LIMIT
 from agent.tools.shell.command import log_folder
 from agent.tools.shell.output_window import MAX_BYTES, MAX_LINES
 from agent.transcript import Image, Text, ToolResult
 from supervisor.loop.future import Failure
+from wire.image_types import HEAD_BYTES, image_type
 from wire.text import one_line
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agent.batch.journal.writer import JOURNAL, Journal
-from agent.batch.time_text import utc_now
+from agent.batch.log import utc_now
 from benchmarks.batch.place import PROMPT, TIMEOUT_S, Place
 from benchmarks.batch.rounds import Spread
 from benchmarks.report import Table

@@ -8,11 +8,12 @@ import json
 import sys
 import time
 
-from agent.batch.journal import disk, writer
+from agent.batch.journal import writer
 from pyzot.__main__ import main
+from supervisor.home import files
 
 way = sys.argv.pop(1)
-product_sync, product_write = disk.sync, disk.write_all
+product_sync, product_write = files.sync, files.write_all
 counted = {"syncs": 0, "seconds": 0.0}
 
 

@@ -10,26 +10,18 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.batch.request import BatchRequest
-from agent.batch.reserve import DEFAULT
 from agent.batch.tasks.filter import SelectionError, filter_from
 from agent.batch.tasks.select import Selection, shard_from, slice_from
 from agent.providers.key_file import KeyFileError, read_key
-from cli.batch.output.show import Show
+from cli.batch.output.stderr import Show
 from cli.choices import CommandLineError
 from cli.run.request import FlagError, request_from
+from wire.flags.batch import OF_EACH_RUN, OF_THE_BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent.options import RunRequest
-
-RUN_FLAGS = (
-    "provider", "model", "api_key", "api_key_file", "base_url", "system_prompt", "append_system_prompt", "reasoning",
-    "replay", "tools", "no_tools", "extensions", "mcp_configs", "no_ext", "extension_wait", "trust_project",
-    "copilot", "strict_guards", "allow_asked",
-    "with_skills", "no_skills", "no_context_files", "max_steps", "output_schema",
-)  # fmt: skip
-"""The parameters that are fields of the request for each run, as `cli.run.request` reads them."""
 
 STDIN = "-"
 DEFAULT_SEED = 0
@@ -58,36 +50,24 @@ def asked_from(given: Mapping[str, Any]) -> AskedBatch:
     tasks = given["tasks"]
     if tasks == STDIN and given["api_key_file"] == STDIN:
         raise CommandLineError("the tasks and --api-key-file are both -: stdin can be only one of them")
-    if given["no_events"] and not given["as_json"]:
+    if given["no_events"] and not given["json"]:
         raise CommandLineError("--no-events has no effect without --json")
     try:
-        run = request_from({**{name: given[name] for name in RUN_FLAGS}, "no_session": True})
+        run = request_from({flag.name: given[flag.name] for flag in OF_EACH_RUN} | {"no_session": True})
     except FlagError as error:
         raise CommandLineError(str(error)) from None
+    own = {flag.field or flag.name: given[flag.name] for flag in OF_THE_BATCH if given[flag.name] is not None}
     request = BatchRequest(
-        redo=tuple(given["redo"] or ()),
-        folder=folder_from(given["folder"]),
-        run=absolute_paths(run),
-        jobs=given["jobs"],
-        retries=given["retries"],
-        workspace=getattr(given["workspace"], "value", given["workspace"]),
-        task_timeout=given["task_timeout"],
-        task_max_cost_usd=given["task_max_cost"],
-        run_memory=given["run_memory"],
-        max_cost_usd=given["max_cost_usd"],
-        max_tokens=given["max_tokens"],
-        reserve=getattr(given["reserve"], "value", given["reserve"]) or DEFAULT,
-        max_failures=given["max_failures"],
-        deadline=given["deadline"],
+        redo=tuple(given["redo"] or ()), folder=folder_from(given["output"]), run=absolute_paths(run), **own
     )
     return AskedBatch(
         request=request,
-        folder=given["folder"],
+        folder=given["output"],
         tasks=tasks,
         template=given["template"],
         selection=_selection(given),
         show=show_from(no_progress=given["no_progress"], quiet=given["quiet"]),
-        as_json=given["as_json"],
+        as_json=given["json"],
         has_events=not given["no_events"],
         resumes=given["resume"],
     )
@@ -124,10 +104,10 @@ def _selection(given: Mapping[str, Any]) -> Selection:
     seed = DEFAULT_SEED if given["seed"] is None else given["seed"]
     try:
         return Selection(
-            slice=None if given["slice_"] is None else slice_from(given["slice_"]),
-            filters=tuple(filter_from(text) for text in given["filters"] or ()),
+            slice=None if given["slice"] is None else slice_from(given["slice"]),
+            filters=tuple(filter_from(text) for text in given["filter"] or ()),
             shuffle_seed=seed if given["shuffle"] else None,
-            limit=given["most"],
+            limit=given["limit"],
             shard=None if given["shard"] is None else shard_from(given["shard"]),
         )
     except SelectionError as error:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 TASKS_ENDINGS = (".jsonl", ".ndjson", ".json", ".csv")
 JOURNAL = "journal.jsonl"
-REDO = ("all", "changed", "failed")
 
 
 def task_files(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -35,10 +34,6 @@ def folders(_ctx: typer.Context, incomplete: str) -> list[str]:
         for path, entry in _entries(incomplete)
         if entry.is_dir()
     )
-
-
-def redo_words(_ctx: typer.Context, incomplete: str) -> list[str]:
-    return [word for word in REDO if word.startswith(incomplete)]
 
 
 def statuses(_ctx: typer.Context, incomplete: str) -> list[str]:

@@ -18,8 +18,9 @@ class BatchGroup(LazyGroup):
     """A group that has flags of its own, those of `cli.batch.command`, read at the first use."""
 
     modules = (
-        "cli.batch.folder.status", "cli.batch.folder.results", "cli.batch.folder.retry", "cli.batch.folder.logs",
-        "cli.batch.folder.export", "cli.batch.folder.merge",
+        ("Batches", (
+            "cli.batch.folder.status", "cli.batch.folder.results", "cli.batch.folder.retry", "cli.batch.folder.logs",
+        )),
     )  # fmt: skip
 
     def __init__(self, **attributes: Any) -> None:

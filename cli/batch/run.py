@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import RunFolder
-from agent.batch.opening.redo import RedoError
+from agent.batch.opening.resume import RedoError
 from agent.batch.tasks.check import check_tasks
 from agent.batch.tasks.faults import TasksError
 from agent.batch.tasks.filter import SelectionError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from agent.batch.request import BatchRequest
     from cli.batch.asked import AskedBatch
-    from cli.batch.output.show import Show
+    from cli.batch.output.stderr import Show
     from wire.batch.task import Task
 
 

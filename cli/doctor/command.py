@@ -8,6 +8,7 @@ from cli.doctor.checks import examine
 from cli.json_line import print_json
 from supervisor.harness.findings import Level
 from wire.exit_codes import Status
+from wire.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,5 +52,5 @@ def _summary(checks: Sequence[Check]) -> str:
     counts = {level: sum(check.level is level for check in checks) for level in Level}
     said = [f"{counts[Level.FAIL]} failed"] if counts[Level.FAIL] else []
     if count := counts[Level.WARN]:
-        said.append(f"{count} warning{'s' * (count > 1)}")
+        said.append(counted(count, "warning"))
     return ", ".join(said) or "nothing is wrong"

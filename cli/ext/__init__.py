@@ -5,11 +5,6 @@ from __future__ import annotations
 
 from cli.help.command_classes import HelpTyper, LazyGroup
 
-MODULES = (
-    "author.commands", "manage.install", "manage.list", "manage.info", "manage.update", "manage.presence",
-    "manage.trust", "live.reload", "live.commands",
-)  # fmt: skip
-"""Modules of this package, each with `register(app)`, in the order of the help: writing, managing, running."""
 HELP = """\
 Write, test, install and manage extensions; look at those that run.
 
@@ -23,7 +18,14 @@ Examples:
 
 
 class ExtGroup(LazyGroup):
-    modules = tuple(f"cli.ext.{module}" for module in MODULES)
+    modules = (
+        ("Write an extension", ("cli.ext.author.commands",)),
+        ("Manage extensions", (
+            "cli.ext.manage.install", "cli.ext.manage.list", "cli.ext.manage.info", "cli.ext.manage.update",
+            "cli.ext.manage.presence", "cli.ext.manage.trust",
+        )),
+        ("Look at running extensions", ("cli.ext.live.reload", "cli.ext.live.commands")),
+    )  # fmt: skip
 
 
 ext_app = HelpTyper(cls=ExtGroup, no_args_is_help=True, help=HELP)

@@ -1,4 +1,4 @@
-"""Makes typer show our help, and say in our words that there is no such command."""
+"""Commands and groups for typer, with our help and our words for an unknown command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typer._click.core import Command
 from typer.core import TyperCommand, TyperGroup
 
 from cli.choices import CommandLineError
-from wire.suggest import did_you_mean
+from cli.help.unknown_command import unknown_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,8 @@ class _Helped(Command):
             raise
 
     def format_help(self, ctx: Context, formatter: Any) -> None:
-        from cli.help.page import page_width, render, wants_style
+        from cli.help.page import render
+        from cli.terminal import page_width, wants_style
 
         bold = wants_style()
         ctx.color = bold  # else typer removes what it takes for colour
@@ -55,21 +56,15 @@ class HelpGroup(_Helped, TyperGroup):
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             if ctx.resilient_parsing:  # completion of a word after an unknown command: there is nothing to offer
                 return None, None, args[1:]
-            shown = [name for name in self.list_commands(ctx) if not self._is_hidden(ctx, name)]
-            hint = did_you_mean(args[0], shown) or f"there are {', '.join(shown)}"
-            ctx.fail(f"no such command: {args[0]!r}; {hint}")
+            raise unknown_command(ctx, args[0])
         return super().resolve_command(ctx, args)
-
-    def _is_hidden(self, ctx: Context, name: str) -> bool:
-        command = self.get_command(ctx, name)
-        return command is None or command.hidden
 
 
 class LazyGroup(HelpGroup):
     """A group that imports its commands at the first use, so that other commands start without them."""
 
-    modules: tuple[str, ...] = ()
-    """Each has `register(app)`, in the order of the help."""
+    modules: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Titles in the help, each with the modules of the commands below it. A module has `register(app)`."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -78,11 +73,15 @@ class LazyGroup(HelpGroup):
     def _load(self) -> None:
         if not self._loaded:
             self._loaded = True
-            app = HelpTyper()
-            app.callback()(_nothing)
-            for module in self.modules:
-                import_module(module).register(app)
-            self.commands.update(typer.main.get_group(app).commands)
+            for title, modules in self.modules:
+                app = HelpTyper()
+                app.callback()(_nothing)
+                for module in modules:
+                    import_module(module).register(app)
+                found: dict[str, Any] = dict(typer.main.get_group(app).commands)
+                for command in found.values():
+                    command.rich_help_panel = title
+                self.commands.update(found)
 
     def list_commands(self, ctx: Context) -> list[str]:
         self._load()

@@ -142,14 +142,11 @@ def sessions(ctx: typer.Context) -> Iterator[str]:
 @_offering
 def session_paths(ctx: typer.Context) -> Iterator[str]:
     """The files of the folder's sessions."""
-    return (str(path) for path in _sessions(ctx))
-
-
-def _sessions(ctx: typer.Context) -> list[Path]:
     from agent.sessions.places import session_files
     from supervisor.home.zot_home import zot_home
 
-    return session_files(zot_home(), os.path.abspath(ctx.params.get("cwd") or os.curdir))
+    for path in session_files(zot_home(), os.path.abspath(ctx.params.get("cwd") or os.curdir)):
+        yield str(path)
 
 
 @_offering

@@ -1,9 +1,9 @@
 """Reads the help text of a command, its docstring, into parts. Pure.
 
 Paragraphs stand apart by a blank line and may be wrapped anywhere. A paragraph whose first line ends with a colon and
-whose other lines are indented is a table: each line has one or two cells, two spaces or more apart. Two tables have a
-meaning: `Examples:` has a command line and what it is for, `Exit status:` a number and when a process ends with it. The
-second may also be one sentence: `Exit status: 0 done, 1 failed, 2 usage.`
+whose other lines are indented is a table: each line has one or two cells, two spaces or more apart. The one with the
+title `Examples:` has a command line and what it is for. A paragraph `Exit status: 0 done, 1 failed, 2 usage.` becomes a
+table of each number and when a process ends with it.
 """
 
 from __future__ import annotations
@@ -50,15 +50,10 @@ def parse(text: str) -> HelpText:
         part = _part(block.split("\n"))
         if isinstance(part, str) and (sentence := re.fullmatch(r"Exit status: (.*?)\.?", part)):
             exit_status = HelpTable(EXIT_STATUS, _statuses(sentence[1]))
-        elif isinstance(part, str) and (sentence := re.fullmatch(r"Examples?: (.*)", part)):
-            lines = re.findall(r"\[bold\](.*?)\[/bold\]", sentence[1]) or [sentence[1]]
-            examples = HelpTable(EXAMPLES, tuple((line, "") for line in lines))
         elif isinstance(part, str):
-            body.append(re.sub(r"\[/?bold\]", "", part))
-        elif part.title in ("Example", EXAMPLES):
+            body.append(part)
+        elif part.title == EXAMPLES:
             examples = HelpTable(EXAMPLES, part.rows)
-        elif part.title == EXIT_STATUS:
-            exit_status = part
         else:
             body.append(part)
     return HelpText(tuple(body), examples, exit_status)

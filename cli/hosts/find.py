@@ -61,20 +61,17 @@ def keep_only(candidates: Sequence[Surveyed], found: Iterable[Surveyed]) -> Cont
     return chosen
 
 
-def connect_with(pid: int, name: str) -> ControlClient:
-    """Connects to the host with this pid, which has an extension of this name. Raises `HostError`, and
-    `CommandLineError` if it has none."""
-    client = connect(pid)
-    info = client.ask(control.Info(client.next_id()), control.HostInfoReply)
-    if name in info.extensions:
-        return client
-    client.close()
-    raise CommandLineError(f"host {pid}: {no_such('extension', name, info.extensions)}")
-
-
-def only_host_with(name: str) -> tuple[ControlClient | None, list[Surveyed]]:
-    """The host that has an extension of this name, None if there is none, and all hosts that were asked. Raises
-    `CommandLineError` if several have it."""
+def host_with(name: str, pid: int | None) -> tuple[ControlClient | None, list[Surveyed]]:
+    """The host that has an extension of this name, and all hosts that were asked. With a pid it is that host; without
+    one the only host that has it, None if there is none. Raises `HostError`, and `CommandLineError` if several have it,
+    or the host `pid` has it not."""
+    if pid is not None:
+        client = connect(pid)
+        info = client.ask(control.Info(client.next_id()), control.HostInfoReply)
+        if name in info.extensions:
+            return client, []
+        client.close()
+        raise CommandLineError(f"host {pid}: {no_such('extension', name, info.extensions)}")
     found = survey()
     having = [host for host in found if host.info is not None and name in host.info.extensions]
     chosen = keep_only(having, found)

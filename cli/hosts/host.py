@@ -3,44 +3,53 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from agent.output.fd_writer import FdWriter
+from cli.choices import CommandLineError, project_folder
 from cli.hosts.find import close, shared, survey
 from cli.hosts.host_log import HostLog
-from cli.hosts.request import make_host
 from cli.run.trust_prompt import ask
-from supervisor.host import CannotServeError, HostEvent, Phase
+from cli.version import VERSION
+from supervisor.discovery.admission import Consent
+from supervisor.home.config import ConfigError
+from supervisor.home.zot_home import zot_home
+from supervisor.host import CannotServeError, Host, HostEvent, HostPhase
+from supervisor.monitoring.stats_error import StatsFileError
+from supervisor.process import fd_limit
 from wire.exit_codes import Status
+from wire.text import valid_text
 
 if TYPE_CHECKING:
-    from cli.hosts.request import HostRequest
-    from supervisor.host import Host
+    from collections.abc import Mapping
+
+    from wire.stats import HostKind
 
 FLUSH_S = 0.5
 LOOK_S = 0.3
 """Seconds for the other hosts to say which extensions they run."""
 
 
-def run_host(request: HostRequest) -> int:
+def run_host(flags: Mapping[str, Any]) -> int:
     """Returns the exit status: 0 after a stop, 130 if a second signal cut it short or Ctrl-C answered a question, 1 if
     the host cannot serve, 9 without a required extension. Raises `CommandLineError` and `OSError`."""
     try:
-        host = make_host(request, "host", lambda folder, home: ask(request.ext, folder, home, request.mcp_config))
+        host = make_host(flags)
     except KeyboardInterrupt:
         return Status.INTERRUPTED.exit_code
     # A terminal that is paused with Ctrl-S must not stop the host.
     stderr = FdWriter(host.loop, 2, _ignore, lossy=True)
-    host.tell = HostLog(stderr.write, form=request.log_format, level=request.log_level)
+    host.tell = HostLog.of(flags, stderr.write)
     found = survey(LOOK_S)
     close(each.client for each in found)
     if others := {each.pid: each.info.extensions for each in found if each.info and each.info.kind == "host"}:
         host.loop.call_later(0, lambda: _tell_of_others(host, others))  # when it knows its own extensions
     try:
         phase = host.run()
-        cut = ", at once" if phase is Phase.CUT_SHORT else ""
-        host.tell(HostEvent("stopped", f"by {host.stopped_by}{cut}", fields={"pid": os.getpid()}))
-        if phase is Phase.CUT_SHORT:
+        host.tell(HostEvent("stopped", f"by {host.stopped_by}{_cut(phase)}", fields={"pid": os.getpid()}))
+        if phase is HostPhase.CUT_SHORT:
             return Status.INTERRUPTED.exit_code
         return Status.REQUIRED_EXTENSION.exit_code if host.missing else 0
     except CannotServeError as error:
@@ -52,10 +61,69 @@ def run_host(request: HostRequest) -> int:
         host.close()
 
 
+def make_host(flags: Mapping[str, Any], kind: HostKind = "host") -> Host:
+    """The host that the flags of its start ask for. One of the kind `host` asks on a terminal whether the project's
+    extensions may run. Raises `CommandLineError`, `KeyboardInterrupt` and `OSError`."""
+    fd_limit.check_least()
+    _check_files(flags["stats"], flags["metrics"], flags["stats_interval"], openmetrics=flags["openmetrics"])
+    extensions, mcp_configs = tuple(flags["ext"] or ()), tuple(flags["mcp_config"] or ())
+    discovers = not flags["no_ext"]
+    consent = Consent(whole_project=flags["trust_project"])
+    (folder,) = _checked("the working folder", (project_folder(flags["cwd"]),))
+    (home,) = _checked("zot's folder ($ZOT_HOME)", (str(zot_home()),))
+    if kind == "host" and discovers and not consent.whole_project:
+        consent = ask(extensions, folder, Path(home), mcp_configs)
+    try:
+        return Host(
+            version=VERSION,
+            extensions=_checked("--ext", extensions),
+            mcp_configs=_checked("--mcp-config", mcp_configs),
+            discover_more=discovers,
+            cwd=folder,
+            home=Path(home),
+            strict_guards=flags["strict_guards"],
+            allow_asked=flags["allow_asked"],
+            stats_file=None if flags["stats"] is None else Path(flags["stats"]).absolute(),
+            metrics_file=None if flags["metrics"] is None else Path(flags["metrics"]).absolute(),
+            stats_interval_s=flags["stats_interval"],
+            openmetrics=flags["openmetrics"],
+            kind=kind,
+            consent=consent,
+            watch_files=flags["watch"],
+        )
+    except (ConfigError, StatsFileError) as error:
+        raise CommandLineError(str(error)) from None
+
+
 def _tell_of_others(host: Host, others: dict[int, tuple[str, ...]]) -> None:
     own = [each.name for each in host.supervisor.extensions]
     for line in shared({os.getpid(): own} | {pid: set(own) & set(names) for pid, names in others.items()}):
         host.tell(HostEvent("shared", f"{line}; zot stop PID ends one"))
+
+
+def _check_files(stats: str | None, metrics: str | None, interval_s: float | None, *, openmetrics: bool) -> None:
+    """Raises `CommandLineError` for flags about files that would have no effect, or the wrong one."""
+    if interval_s is not None and not isfinite(interval_s):
+        raise CommandLineError(f"--stats-interval: {interval_s} is not a number of seconds")
+    if interval_s is not None and stats is None:
+        raise CommandLineError("--stats-interval has no effect without --stats FILE")
+    if openmetrics and metrics is None:
+        raise CommandLineError("--openmetrics has no effect without --metrics FILE")
+    if stats is not None and metrics is not None and os.path.realpath(stats) == os.path.realpath(metrics):
+        raise CommandLineError(f"--stats and --metrics name the same file, {metrics}; each needs its own")
+
+
+def _cut(phase: HostPhase) -> str:
+    return ", at once" if phase is HostPhase.CUT_SHORT else ""
+
+
+def _checked(where: str, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The texts as they are. Raises `CommandLineError` for a text that is not UTF-8: extensions get the texts in JSON,
+    which holds only UTF-8."""
+    for text in texts:
+        if text != valid_text(text):
+            raise CommandLineError(f"{where} {valid_text(text)!r}: not valid UTF-8")
+    return texts
 
 
 def _ignore(_reason: str) -> None:

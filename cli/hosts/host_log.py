@@ -6,7 +6,6 @@ Only this module imports structlog, which takes 0.1 s and 7 MB.
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from cli.choices import LogFormat, LogLevel
+from cli.terminal import wants_style
 from wire.text import printable
 
 _rich = sys.modules.get("rich")
@@ -26,7 +26,7 @@ finally:
         sys.modules["rich"] = _rich
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from supervisor.host import HostEvent
 
@@ -36,8 +36,8 @@ RESET, BOLD, DIM, RED, YELLOW, GREEN, CYAN = (f"\x1b[{code}m" for code in (0, 1,
 
 
 class HostLog:
-    """Writes each event of at least this level as one line, LF included, with `write`, which must not wait. Coloured by
-    default if stderr is a terminal that shows colours. `now` gives the local time with its offset."""
+    """Writes each event of at least this level as one line, LF included, with `write`, which must not wait. `now` gives
+    the local time with its offset."""
 
     def __init__(
         self,
@@ -45,12 +45,10 @@ class HostLog:
         *,
         form: LogFormat,
         level: LogLevel,
-        is_coloured: bool | None = None,
+        is_coloured: bool = False,
         now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     ) -> None:
         is_json = form is LogFormat.json
-        if is_coloured is None:
-            is_coloured = os.isatty(2) and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
         render = [_json] if is_json else [_without_doubled_level, _console(is_coloured=is_coloured)]
         lowest = logging.getLevelNamesMapping()[level.value.upper()]
         self._now = now
@@ -60,6 +58,12 @@ class HostLog:
             wrapper_class=structlog.make_filtering_bound_logger(lowest),
             context_class=dict,
         )
+
+    @classmethod
+    def of(cls, flags: Mapping[str, Any], write: Callable[[bytes], object]) -> HostLog:
+        """The log on stderr that the flags of a host ask for."""
+        level = LogLevel.error if flags.get("quiet") else LogLevel(flags["log_level"])
+        return cls(write, form=LogFormat(flags["log_format"]), level=level, is_coloured=wants_style(2))
 
     def __call__(self, event: HostEvent) -> None:
         about = {"extension": event.extension} if event.extension else {}

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import msgspec
 
 from cli import number_format
-from cli.columns import aligned, print_table, table_width
+from cli.columns import aligned, print_table
 from cli.hosts.find import NONE_RUNS, ask_all, close, count_states, shared, survey
 from cli.json_line import print_json
+from cli.terminal import table_width
 from supervisor.control.client import HostError
 from wire import control
 from wire.text import one_line

@@ -11,7 +11,7 @@ from agent.tools.outcome import ToolError
 from cli.choices import CommandLineError
 from cli.mcp.shared import McpScope
 from cli.os_errors import UnableError
-from supervisor.home.small_file import read_file
+from supervisor.home.files import read_file
 from supervisor.home.zot_home import private_folder
 from wire.lenient_json import UNREADABLE
 from wire.settings.json_edit import with_member, without_member

@@ -16,7 +16,7 @@ from cli.os_errors import UnableError
 from supervisor.discovery.discover import mcp_file
 from supervisor.discovery.environment import is_secret
 from supervisor.discovery.found import Scope
-from supervisor.discovery.mcp.itself import REASON, is_itself
+from supervisor.discovery.mcp.self_reference import REASON, is_itself
 from supervisor.discovery.mcp.servers import as_extension, expanded, parse_file
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.install.installed import ExtensionFolders, installed, is_trusted

@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Any
 
-import typer
+import typer  # noqa: TC002  (it reads the annotations)
 
-from cli.choices import LogFormat, LogLevel
-from cli.help.completion import hosts
-from cli.hosts.flags import (
-    AllowAsked,
-    Extensions,
-    LogFormatFlag,
-    LogLevelFlag,
-    McpConfigs,
-    Metrics,
-    NoExt,
-    OpenMetrics,
-    Stats,
-    StatsInterval,
-    StrictGuards,
-    TrustProject,
-    Watch,
-)
 from cli.os_errors import exit_with
-from cli.parameters import Cwd
-
-if TYPE_CHECKING:
-    from cli.hosts.request import HostRequest
+from cli.run.flags import with_flags
+from wire.flags.host import SERVE
 
 
 def register(app: typer.Typer) -> None:
@@ -35,33 +16,8 @@ def register(app: typer.Typer) -> None:
     app.command("serve")(serve)
 
 
-def serve(
-    ctx: typer.Context,
-    ext: Extensions = None,
-    no_ext: NoExt = False,
-    mcp_config: McpConfigs = None,
-    cwd: Cwd = None,
-    trust_project: TrustProject = False,
-    host: Annotated[
-        str | None,
-        typer.Option(
-            "--host",
-            help="Serve the extensions of a zot host that runs: its pid, or its folder.",
-            metavar="PID|DIR",
-            autocompletion=hosts,
-        ),
-    ] = None,
-    watch: Watch = False,
-    strict_guards: StrictGuards = False,
-    allow_asked: AllowAsked = False,
-    stats: Stats = None,
-    stats_interval: StatsInterval = None,
-    metrics: Metrics = None,
-    openmetrics: OpenMetrics = False,
-    log_format: LogFormatFlag = LogFormat.console,
-    log_level: LogLevelFlag = LogLevel.info,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Only errors on stderr.")] = False,
-) -> None:
+@with_flags(SERVE)
+def serve(ctx: typer.Context, **_flags: Any) -> None:
     """Serve the tools of extensions to an MCP client, such as Claude Code, Codex or an editor.
 
     The client starts this command (claude mcp add zot -- zot mcp serve -q) and talks to it on stdin and stdout;
@@ -81,21 +37,14 @@ def serve(
         zot mcp serve --no-ext -e ./weather   one extension alone
         zot mcp serve -q --host .             those of the zot host in this folder
     """
-    from dataclasses import replace
-
-    from cli.hosts.request import host_request
-
-    request = host_request(ctx.params)
-    if quiet:
-        request = replace(request, log_level=LogLevel.error)
-    exit_with("mcp serve", lambda: _run(request, host))
+    exit_with("mcp serve", lambda: _run(ctx.params))
 
 
-def _run(request: HostRequest, host: str | None) -> int:
-    if host is not None:
+def _run(flags: dict[str, Any]) -> int:
+    if flags["host"] is not None:
         from cli.mcp.serving import serve_running
 
-        return serve_running(request, host)
+        return serve_running(flags, flags["host"])
     from cli.mcp.serving import serve_own
 
-    return serve_own(request)
+    return serve_own(flags)

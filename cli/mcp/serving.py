@@ -4,32 +4,31 @@ one that runs already."""
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent.output.fd_writer import FdWriter
 from agent.rpc.stdin_lines import StdinLines
 from cli.choices import CommandLineError
 from cli.hosts.find import connect, keep_only, listed, survey
+from cli.hosts.host import make_host
 from cli.hosts.host_log import HostLog
-from cli.hosts.request import make_host
 from cli.version import VERSION
 from supervisor.control.client import HostError
-from supervisor.host import STOP_SIGNALS, CannotServeError, HostEvent, Phase
+from supervisor.host import STOP_SIGNALS, CannotServeError, HostEvent, HostPhase
 from supervisor.loop.loop import Loop
 from supervisor.mcp_server.host_source import HostSource
-from supervisor.mcp_server.offer import instructions
 from supervisor.mcp_server.own_source import OwnSource
 from supervisor.mcp_server.server import LINE_LIMIT, McpServer
-from supervisor.mcp_server.session import Session
 from wire import control
 from wire.exit_codes import Status
+from wire.flags.host import OF_THE_START
+from wire.mcp_server.offer import instructions
+from wire.mcp_server.session import ServedSession
 
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from cli.choices import LogFormat, LogLevel
-    from cli.hosts.request import HostRequest
     from supervisor.control.client import ControlClient
     from supervisor.mcp_server.source import Source
 
@@ -44,7 +43,7 @@ class Stdio:
 
     What anybody else of this process prints goes to stderr."""
 
-    def __init__(self, loop: Loop, form: LogFormat, level: LogLevel) -> None:
+    def __init__(self, loop: Loop, flags: Mapping[str, Any]) -> None:
         try:
             os.fstat(0)
             self._fd = os.dup(1)
@@ -56,11 +55,11 @@ class Stdio:
         except OSError:  # there is no stderr
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         self._stderr = FdWriter(loop, 2, _ignore, lossy=True)
-        self.log = HostLog(self._stderr.write, form=form, level=level)
+        self.log = HostLog.of(flags, self._stderr.write)
 
     def serve(self, source: Source, on_end: Callable[[str, bool], None]) -> McpServer:
         """Begins to read the client's lines; all happens in the loop."""
-        session = Session(
+        session = ServedSession(
             VERSION, lambda: instructions(source.extensions, source.instructions), lambda: source.is_described
         )
         server = McpServer(self._loop, session, source, on_end)
@@ -85,10 +84,10 @@ def _ignore(_reason: str) -> None:
     """The server does not depend on a reader of its stderr."""
 
 
-def serve_own(request: HostRequest) -> int:
+def serve_own(flags: Mapping[str, Any]) -> int:
     """Returns the exit status. Raises `CommandLineError` and `OSError`."""
-    host = make_host(request, "mcp")
-    stdio = Stdio(host.loop, request.log_format, request.log_level)
+    host = make_host(flags, "mcp")
+    stdio = Stdio(host.loop, flags)
     source = OwnSource(host.supervisor)
     faults: list[str] = []
 
@@ -108,7 +107,7 @@ def serve_own(request: HostRequest) -> int:
     try:
         phase = host.run()
         _tell_end(stdio, host.stopped_by, faults)
-        if phase is Phase.CUT_SHORT:
+        if phase is HostPhase.CUT_SHORT:
             return Status.INTERRUPTED.exit_code
         if host.missing:
             return Status.REQUIRED_EXTENSION.exit_code
@@ -129,15 +128,15 @@ def _tell_end(stdio: Stdio, by: str, faults: list[str]) -> None:
         stdio.log(HostEvent("stopped", f"by {by}", fields=fields))
 
 
-def serve_running(request: HostRequest, named: str) -> int:
+def serve_running(flags: Mapping[str, Any], named: str) -> int:
     """Returns the exit status. Raises `CommandLineError`, `HostError` and `OSError`."""
-    request.check_for_running_host()
+    _check(flags)
     client = connect(int(named)) if named.isdecimal() else _host_in(named)
     info = client.ask(control.Info(client.next_id()), control.HostInfoReply)
     if info.kind == "run":
         raise HostError(f"host {info.pid} is an agent's run, whose extensions serve its agent; start a zot host")
     loop = Loop()
-    stdio = Stdio(loop, request.log_format, request.log_level)
+    stdio = Stdio(loop, flags)
     reasons: list[tuple[str, bool]] = []
     signals: list[signal.Signals] = []
 
@@ -159,6 +158,13 @@ def serve_running(request: HostRequest, named: str) -> int:
     source.close()
     loop.close()
     return Status.ERROR.exit_code if is_fault else 0
+
+
+def _check(flags: Mapping[str, Any]) -> None:
+    """Raises `CommandLineError` for flags that have no effect with --host."""
+    for flag in OF_THE_START:
+        if flags[flag.name] not in (None, False, ()):
+            raise CommandLineError(f"{flag.long} has no effect with --host: it is a flag for the start of that host")
 
 
 def _host_in(folder: str) -> ControlClient:

@@ -9,6 +9,7 @@ import typer
 from cli.help.completion import models, providers
 from cli.os_errors import exit_with
 from cli.parameters import Json
+from cli.root_group import MODELS
 
 Provider = Annotated[
     str,
@@ -20,9 +21,9 @@ Provider = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Adds the commands to `zot`."""
-    app.command("models")(list_models)
-    app.command("login")(login)
-    app.command("logout")(logout)
+    app.command("models", rich_help_panel=MODELS)(list_models)
+    app.command("login", rich_help_panel=MODELS)(login)
+    app.command("logout", rich_help_panel=MODELS)(logout)
 
 
 def list_models(as_json: Json = False) -> None:

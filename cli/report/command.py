@@ -5,17 +5,23 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.tools.files.atomic import replace_file
 from agent.tools.outcome import ToolError
 from cli.os_errors import discard_output
-from cli.report.page.page import render
-from cli.report.page.shell import is_report
+from cli.report.page.document import is_report
 from cli.report.reading.recording import InputError
 from cli.report.reading.source import read_recording
+from cli.report.run.page import render
 from cli.version import VERSION
 from wire.exit_codes import Status
 from wire.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent.batch.journal.results import Prefer
 
 STDIN = "/dev/stdin"
 BATCH_FILES = ("batch.json", "journal.jsonl")
@@ -23,22 +29,30 @@ BATCH_PAGE = "report.html"
 """In the folder of the batch."""
 
 
-def make_report(source: str, output: str | None, pages: int | None = None) -> int:
+def make_report(
+    source: str,
+    output: str | None,
+    pages: int | None = None,
+    *,
+    more: Sequence[str] = (),
+    prefer: Prefer | None = None,
+) -> int:
     """Writes the page and returns the exit status: 0, 2 if the file or the name cannot be used, 1 if the page cannot be
     written, 130 if the reader of stdout has gone.
 
     `source` is a file, the folder of a batch, or `-` for stdin; `output` a file, `-` for stdout, or None for the
     source's name with `.html`, and for `report.html` in the folder of a batch. `pages` is the most tasks of a batch
-    that get a page of their own; None for the usual number. Says on stderr where the page is.
+    that get a page of their own; None for the usual number. `more` are folders that are read with `source` as one
+    batch; `prefer` says whose outcome counts if they contradict each other. Says on stderr where the page is.
     """
     if source == "-":
         source = STDIN
     mode = 0o644
     try:
-        if is_batch(source):
-            target = _batch_target(source, output)
+        if is_batch(source) or more:
+            target = _batch_target([source, *more], output)
             mode = 0o600 if output is None else mode  # in RUNDIR all is for the user only
-            page = _batch_page(source, target, pages, mode)
+            page = _batch_page([source, *more], target, pages, mode, prefer)
         elif pages is not None:
             raise InputError("--pages is for the folder of a batch, which has tasks; RUN is none")
         else:
@@ -63,27 +77,34 @@ def is_batch(path: str) -> bool:
     return any(os.path.lexists(os.path.join(path, name)) for name in BATCH_FILES)
 
 
-def _batch_page(source: str, target: str | None, pages: int | None, mode: int) -> str:
+def _batch_page(sources: Sequence[str], target: str | None, pages: int | None, mode: int, prefer: Prefer | None) -> str:
     """The page of a batch. Those of its tasks are written beside `target`. Raises `InputError`, `OSError`."""
-    from cli.report.batch.chosen import PAGES
-    from cli.report.batch.make import BatchPages
+    from cli.report.batch.pages import BatchPages
+    from cli.report.batch.selection import PAGES
 
-    batch = BatchPages(source, VERSION)
+    batch = BatchPages(sources, VERSION, prefer)
     return batch.page() if target is None else batch.page_with_tasks(target, PAGES if pages is None else pages, mode)
 
 
-def _batch_target(source: str, output: str | None) -> str | None:
+def _batch_target(sources: Sequence[str], output: str | None) -> str | None:
     """As `_target`; the page must not take the place of anything that belongs to the batch."""
     from agent.batch.journal.folder import OWN_NAMES
 
+    source, *more = sources
+    for one in sources:
+        if not is_batch(one):
+            raise InputError(f"{printable(one)} is no folder of a batch: only batches are read together")
+    if output is None and more:
+        raise InputError("say where the page of several batches goes: -o FILE, or -o - for stdout")
     if output is None:
         target = os.path.join(source, BATCH_PAGE)
         if os.path.islink(target) or (os.path.exists(target) and not is_report(Path(target))):
             raise InputError(f"{printable(target)} is there already and is no report; choose another file with -o")
         return target
-    inside = os.path.relpath(os.path.realpath(output), os.path.realpath(source)).split(os.sep)
-    if output not in ("", "-") and inside[0] in OWN_NAMES:
-        raise InputError(f"{printable(output)} belongs to the batch itself; choose another file with -o")
+    for one in sources:
+        inside = os.path.relpath(os.path.realpath(output), os.path.realpath(one)).split(os.sep)
+        if output not in ("", "-") and inside[0] in OWN_NAMES:
+            raise InputError(f"{printable(output)} belongs to the batch itself; choose another file with -o")
     if os.path.isdir(output):
         raise InputError(f"{printable(output)} is a folder; -o needs the name of a file, such as report.html")
     return _target(source, output)

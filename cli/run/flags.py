@@ -1,146 +1,106 @@
-"""The flags that a run has, and every run of a batch has, too; and how the values of flags are read."""
+"""Makes typer's parameters from the table of flags, `wire.flags`."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Annotated
+import inspect
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from cli.choices import Reasoning
-from cli.duration import METAVAR, limit_from, seconds_from
-from cli.help.completion import models, providers
+from cli.duration import limit_from, seconds_from
+from cli.help import completion
 from cli.run.request import dollars_from
+from wire.flags.flag import METAVARS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MODEL = "The model"
-of_model = partial(typer.Option, rich_help_panel=MODEL)
-of_tools = partial(typer.Option, rich_help_panel="Tools and extensions")
+    from wire.flags.flag import Flag
+
+SIZES = "bytes (1048576) or a number with KB, MB, GB (1000s) or KiB, MiB, GiB, K, M, G (1024s)"
+_UNITS = {"": 1, "B": 1}
+for _power, _letter in enumerate("KMGT", start=1):
+    _UNITS |= {_letter: 1024**_power, f"{_letter}IB": 1024**_power, f"{_letter}B": 1000**_power}
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{0,9})?|\.[0-9]{1,9}) ?([A-Za-z]{0,3})")
 
 
-def wait(text: str) -> float:
-    return _value(seconds_from, text)
+def bytes_from(text: str) -> int:
+    """The bytes that `text` means, at least one: `512MB`, `1.5GiB`, `800M`, `1048576`. Units may be in lower case.
+    Raises ValueError, whose text says what is accepted."""
+    found = _SIZE.fullmatch(text.strip())
+    unit = _UNITS.get(found[2].upper()) if found else None
+    size = int(float(found[1]) * unit) if found and unit else 0
+    if not size:
+        raise ValueError(f"{text!r} is not a size above zero: write {SIZES}")
+    return size
 
 
-def limit(text: str) -> float:
-    return _value(limit_from, text)
+TYPES: dict[Kind, Any] = {
+    Kind.SWITCH: bool, Kind.TEXTS: list[str], Kind.PATHS: list[str], Kind.COUNT: int, Kind.NUMBER: float,
+}  # fmt: skip
+"""The types of the values of flags. All others are read as text."""
+READERS: dict[Kind, Callable[[str], float]] = {
+    Kind.WAIT: seconds_from, Kind.LIMIT: limit_from, Kind.DOLLARS: dollars_from, Kind.SIZE: bytes_from,
+}  # fmt: skip
+"""What makes a value of the text, for kinds that typer does not know."""
 
 
-def dollars(text: str) -> float:
-    return _value(dollars_from, text)
+def with_flags(flags: tuple[Flag, ...]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a command these flags, behind the parameters of its own. Their values are in the `params` of its context;
+    those of a repeatable flag are a tuple."""
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command, eval_str=True)
+        own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        made = signature.replace(parameters=[*own, *(parameter(flag) for flag in flags)])
+        command.__signature__ = made  # type: ignore[attr-defined]  # typer asks for it
+        return command
+
+    return add
 
 
-def _value(read: Callable[[str], float], text: str) -> float:
-    try:
-        return read(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+def parameter(flag: Flag) -> inspect.Parameter:
+    """The flag as a parameter of a function that typer makes a command of."""
+    option = typer.Option(
+        *flag.words,
+        help=flag.help,
+        metavar=flag.metavar or METAVARS.get(flag.kind),
+        min=flag.least if flag.kind in (Kind.COUNT, Kind.NUMBER) else None,
+        max=flag.most,
+        parser=_reader(flag.kind),
+        autocompletion=_completer(flag),
+        show_default=flag.shows_default,
+        rich_help_panel=flag.panel or None,
+    )
+    kind: Any = Literal[flag.choices] if flag.kind is Kind.CHOICE else TYPES.get(flag.kind, str)
+    is_optional = flag.takes_value and flag.default is None
+    return inspect.Parameter(
+        flag.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        annotation=Annotated[kind | None if is_optional else kind, option],
+        default=flag.default if flag.takes_value else False,
+    )
 
 
-Provider = Annotated[
-    str | None,
-    of_model(
-        help="anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings.",
-        metavar="NAME",
-        autocompletion=providers,
-    ),
-]
-Model = Annotated[
-    str | None,
-    of_model(
-        "-m",
-        "--model",
-        help="Model id; an unknown one is passed on, its cost is then unknown.",
-        metavar="ID",
-        autocompletion=models,
-    ),
-]
-ApiKey = Annotated[
-    str | None,
-    of_model(
-        help="Default: the provider's variable, such as $ANTHROPIC_API_KEY, else what zot login has stored.",
-        metavar="KEY",
-        show_default=False,
-    ),
-]
-ApiKeyFile = Annotated[
-    str | None,
-    of_model(help="Read the key from this file, - is stdin; unlike --api-key it does not show in ps.", metavar="FILE"),
-]
-BaseUrl = Annotated[
-    str | None,
-    of_model(
-        help="Any server that speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's.",
-        metavar="URL",
-        show_default=False,
-    ),
-]
-SystemPrompt = Annotated[
-    str | None, of_model(help="Instead of $ZOT_HOME/SYSTEM.md or the built-in one.", metavar="TEXT")
-]
-AppendSystemPrompt = Annotated[
-    list[str] | None, of_model(help="Added to the system prompt; repeatable.", metavar="TEXT")
-]
-ReasoningFlag = Annotated[Reasoning | None, of_model(help="How much the model may think.")]
-Replay = Annotated[
-    str | None, of_model(help="Answer from a cassette; a request that differs is an error.", metavar="FILE")
-]
-Tools = Annotated[str | None, of_tools(help="Only these built-in tools: read,write,edit,bash.", metavar="CSV")]
-NoTools = Annotated[bool, of_tools("--no-tools", help="No built-in tools; those of extensions stay.")]
-Extensions = Annotated[
-    list[str] | None, of_tools("-e", "--ext", help="Start the extension in this folder; repeatable.", metavar="DIR")
-]
-McpConfigs = Annotated[
-    list[str] | None,
-    of_tools(
-        "--mcp-config",
-        help="Start the MCP servers of this file, too, which has the form of .mcp.json; repeatable.",
-        metavar="FILE",
-    ),
-]
-NoExt = Annotated[
-    bool, of_tools("--no-ext", "--no-extensions", help="Start only those named with --ext and --mcp-config.")
-]
-ExtensionWait = Annotated[
-    float | None,
-    of_tools(
-        "--ext-wait",
-        help="Let the first request wait so long for extensions that are still starting. Default: as long as the"
-        " model takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up to"
-        " 10s.",
-        metavar=METAVAR,
-        parser=wait,
-    ),
-]
-TrustProject = Annotated[
-    bool,
-    of_tools(
-        "--trust-project",
-        help="Start the project's extensions and MCP servers in this run although they are not trusted.",
-    ),
-]
-Copilot = Annotated[
-    bool,
-    of_tools(
-        "--copilot", help="Offer the model tools to write and reload Copilot extensions; none runs before you trust it."
-    ),
-]
-StrictGuards = Annotated[
-    bool, of_tools("--strict-guards", help="A guard that gives no verdict (crash, timeout) denies.")
-]
-AllowAsked = Annotated[
-    bool,
-    of_tools(
-        "--allow-asked",
-        help="Allow what guards want a person to decide. Default: it is refused, since nobody is asked.",
-    ),
-]
-WithSkills = Annotated[
-    bool, of_tools("--with-skills", "--with-skill", help="Offer the user's and the project's skills, too.")
-]
-NoSkills = Annotated[bool, of_tools("--no-skill", "--no-skills", help="Offer no skills.")]
-NoContextFiles = Annotated[
-    bool, of_tools("--no-context-files", help="Leave AGENTS.md and CLAUDE.md out of the system prompt.")
-]
+def _reader(kind: Kind) -> Callable[[str], float] | None:
+    """A function that typer calls with the text; errors name the flag."""
+    read = READERS.get(kind)
+    if read is None:
+        return None
+
+    def value(text: str) -> float:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+
+    return value
+
+
+def _completer(flag: Flag) -> Any:
+    if flag.completer:
+        return getattr(completion, flag.completer)
+    if flag.choices and flag.kind is not Kind.CHOICE:  # typer itself offers those of a choice
+        return lambda incomplete: [word for word in flag.choices if word.startswith(incomplete)]
+    return None

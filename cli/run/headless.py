@@ -16,13 +16,14 @@ from cli.run.output.delivery import deliver, print_object, unstarted
 from cli.run.prompt import STDIN, PromptError
 from cli.run.request import Asked, Form
 from cli.run.stdin import read_prompt
+from cli.terminal import is_screen
 from cli.version import VERSION
 from supervisor.home.zot_home import zot_home
 from supervisor.monitoring.stats_error import StatsFileError
 from supervisor.process import fd_limit
 from wire import events
 from wire.exit_codes import Status
-from wire.text import printable
+from wire.text import counted, printable
 
 if TYPE_CHECKING:
     from agent.options import RunRequest
@@ -150,15 +151,12 @@ class StatusLine:
         self._fd = fd
         self._shown = False
         self._step = 0
-        try:
-            self._on = os.isatty(fd) and os.environ.get("TERM", "dumb") != "dumb"
-        except OSError:
-            self._on = False
+        self._on = is_screen(fd)
 
     def show(self, record: events.Record) -> None:
         match record:
             case events.Session(extensions=names):
-                self._write(f"{len(names)} extension{'s' * (len(names) > 1)}" if names else "starting")
+                self._write(counted(len(names), "extension") if names else "starting")
             case events.TurnStart(step=step):
                 self._step = step
                 self._write(f"turn {step}: waiting for the model")

@@ -1,12 +1,12 @@
 """The flags of a run by their names, each with its parameter and the kind of its value; and the names
-of the sub-commands. Written by docs/generate.py from the definitions; do not edit."""
+of the sub-commands. Written by docs/generate.py from `wire.flags`; do not edit."""
 
 from __future__ import annotations
 
 FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "--json": ("json", "switch"),
-    "-p": ("print_", "switch"),
-    "--print": ("print_", "switch"),
+    "-p": ("print", "switch"),
+    "--print": ("print", "switch"),
     "--rpc": ("rpc", "switch"),
     "--output-format": ("output_format", ("text", "json")),
     "-o": ("output", "text"),
@@ -26,12 +26,12 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "--replay": ("replay", "text"),
     "--tools": ("tools", "text"),
     "--no-tools": ("no_tools", "switch"),
-    "-e": ("extensions", "texts"),
-    "--ext": ("extensions", "texts"),
-    "--mcp-config": ("mcp_configs", "texts"),
+    "-e": ("ext", "texts"),
+    "--ext": ("ext", "texts"),
+    "--mcp-config": ("mcp_config", "texts"),
     "--no-ext": ("no_ext", "switch"),
     "--no-extensions": ("no_ext", "switch"),
-    "--ext-wait": ("extension_wait", "wait"),
+    "--ext-wait": ("ext_wait", "wait"),
     "--trust-project": ("trust_project", "switch"),
     "--copilot": ("copilot", "switch"),
     "--watch": ("watch", "switch"),
@@ -40,8 +40,8 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "--stream-before-guards": ("stream_before_guards", "switch"),
     "--with-skills": ("with_skills", "switch"),
     "--with-skill": ("with_skills", "switch"),
-    "--no-skill": ("no_skills", "switch"),
-    "--no-skills": ("no_skills", "switch"),
+    "--no-skill": ("no_skill", "switch"),
+    "--no-skills": ("no_skill", "switch"),
     "--no-context-files": ("no_context_files", "switch"),
     "-c": ("continue_", "switch"),
     "--continue": ("continue_", "switch"),
@@ -53,7 +53,7 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "--save-session": ("save_session", "switch"),
     "--auto-compact": ("auto_compact", "switch"),
     "--no-auto-compact": ("no_auto_compact", "switch"),
-    "--image": ("images", "texts"),
+    "--image": ("image", "texts"),
     "-C": ("cwd", "text"),
     "--cwd": ("cwd", "text"),
     "--max-steps": ("max_steps", "count"),

@@ -17,19 +17,6 @@ if TYPE_CHECKING:
     from agent.options import RunRequest
 
 BUILT_IN_TOOLS = ("read", "write", "edit", "bash")
-NOT_IN_A_REQUEST = (
-    "json",
-    "print_",
-    "rpc",
-    "drain_timeout",
-    "no_stdin",
-    "version",
-    "output",
-    "output_format",
-    "summary",
-    "save_session",
-)
-"""What the command line does with a run, not the run."""
 
 
 class FlagError(ValueError):
@@ -37,24 +24,25 @@ class FlagError(ValueError):
 
 
 def request_from(parameters: Mapping[str, Any]) -> RunRequest:
-    """Makes a request from the parameters of `command.root`; those that are None or absent keep their defaults. A
-    parameter has the name of its field, except `no_…` flags. Raises `FlagError`."""
+    """Makes a request from the parameters of `command.root`; those that are None or absent keep their defaults. Raises
+    `FlagError`."""
     from agent.options import RunRequest
+    from agent.run_flags import FIELDS
 
-    given = {name: value for name, value in parameters.items() if value is not None and name not in NOT_IN_A_REQUEST}
-    given["tools"] = frozenset() if given.pop("no_tools", False) else tools_from(given.get("tools"))
-    given["discover"] = not given.pop("no_ext", False)
-    given["keep_session"] = _keeps_session(parameters)
-    given.pop("no_session", None)
-    given["continue_last"] = given.pop("continue_", False)
-    given["skills"] = not given.pop("no_skills", False)
-    given["user_skills"] = given.pop("with_skills", False)
-    given["context_files"] = not given.pop("no_context_files", False)
-    is_compacting, is_not = given.pop("auto_compact", False), given.pop("no_auto_compact", False)
+    given: dict[str, Any] = {
+        field: not value if name.startswith("no_") else value
+        for name, field in FIELDS.items()
+        if (value := parameters.get(name)) is not None
+    }
+    is_compacting, is_not = parameters.get("auto_compact"), parameters.get("no_auto_compact")
     if is_compacting and is_not:
         raise FlagError("--auto-compact and --no-auto-compact exclude each other: leave one of them out")
-    given["auto_compact"] = True if is_compacting else False if is_not else None
-    return RunRequest(**given)
+    return RunRequest(
+        **given,
+        tools=frozenset() if parameters.get("no_tools") else tools_from(parameters.get("tools")),
+        keep_session=_keeps_session(parameters),
+        auto_compact=True if is_compacting else False if is_not else None,
+    )
 
 
 def _keeps_session(given: Mapping[str, Any]) -> bool:
@@ -114,9 +102,8 @@ class Asked(msgspec.Struct, frozen=True):
 def asked_from(parameters: Mapping[str, Any]) -> Asked | None:
     """What the parameters of `command.root` ask for; None if they ask for no run. Raises `FlagError` for flags that
     exclude each other."""
-    json, text, rpc = (bool(parameters.get(name)) for name in ("json", "print_", "rpc"))
+    json, text, rpc = (bool(parameters.get(name)) for name in ("json", "print", "rpc"))
     shape = parameters.get("output_format")
-    shape = getattr(shape, "value", shape)
     answer_file, summary_file = parameters.get("output"), parameters.get("summary")
     if json + text + rpc > 1:
         raise FlagError("choose one of --json, --print and --rpc")
@@ -126,7 +113,7 @@ def asked_from(parameters: Mapping[str, Any]) -> Asked | None:
         )
     if rpc:
         files = {"--output-format": shape, "--output": answer_file, "--summary": summary_file}
-        for flag, value in (*files.items(), ("--image", parameters.get("images"))):
+        for flag, value in (*files.items(), ("--image", parameters.get("image"))):
             if value:
                 raise FlagError(f"{flag} has no effect with --rpc: each prompt has its own images and its own result")
         return Asked(Form.RPC)

@@ -9,9 +9,10 @@ import msgspec
 from rich.text import Text
 
 from cli.columns import fitted
-from cli.help.page import page_width
+from cli.number_format import bytes_text, dollars, elapsed, milliseconds
 from cli.os_errors import discard_output
 from cli.styled_lines import RaisingConsole
+from cli.terminal import page_width
 from wire import events
 from wire.text import counted, printable
 
@@ -65,10 +66,10 @@ class RunView:
 
     def costs(self, result: events.Result) -> None:
         """Prints the summary, and the table of costs if there was an extension."""
-        cost = "cost unknown" if result.cost_usd is None else f"${result.cost_usd:.4f} at list price"
+        cost = "cost unknown" if result.cost_usd is None else f"{dollars(result.cost_usd)} at list price"
         tokens = counted(result.usage.input + result.usage.output, "token")
         turns = counted(result.steps, "turn")
-        summary = f"{result.status}: {turns}, {result.duration_ms / 1000:.1f} s, {tokens}, {cost}"
+        summary = f"{result.status}: {turns}, {elapsed(result.duration_ms / 1000)}, {tokens}, {cost}"
         self._print()
         self._print(Text(summary, style="bold" if result.exit_code == 0 else "bold red"))
         if not result.extensions:
@@ -86,7 +87,7 @@ class RunView:
         for what, end in (("setup", outcome.setup), ("check", outcome.check)):
             if end is not None:
                 output = f"\n{end.output.strip()}" if end.exit_status else ""
-                took = f"{end.duration_ms / 1000:.1f} s"
+                took = elapsed(end.duration_ms / 1000)
                 self._line(what, f"{end.how}, {took}{output}", "red" if end.exit_status else "green")
         if (status := outcome.status.value) not in (said, "ok"):
             self._print(Text(printable(f"{status}: {outcome.reason}"), style="bold red"))
@@ -148,12 +149,12 @@ def _cells(name: str, used: events.Cost) -> tuple[str, ...]:
     return (
         name,
         str(used.cpu_ms),
-        f"{used.rss_peak_bytes / 2**20:.1f} MiB",
+        bytes_text(used.rss_peak_bytes),
         f"{used.frames_in}/{used.frames_out}",
         str(used.calls),
         str(used.blocks),
-        _milliseconds(used.p50_ms),
-        _milliseconds(used.p99_ms),
+        milliseconds(used.p50_ms),
+        milliseconds(used.p99_ms),
         _ended(used),
     )
 
@@ -166,7 +167,3 @@ def _ended(used: events.Cost) -> str:
 
 def _first_line(text: str) -> str:
     return text.strip().partition("\n")[0]
-
-
-def _milliseconds(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"

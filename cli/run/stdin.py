@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from cli.run.prompt import PromptError, Reading, StdinKind, begins_with_stdin, join, plan
-from wire.text import valid_text
+from cli.terminal import is_terminal
+from wire.text import noun_for, valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +56,7 @@ def read_prompt(
             " (--no-stdin: do not wait; - among the words: wait for it)"
         )
     elif (words or has_images) and piped.strip():
-        _say(f"{len(piped):,} byte{'s' if len(piped) > 1 else ''} of stdin joined to the prompt")
+        _say(f"{len(piped):,} {noun_for(len(piped), 'byte')} of stdin joined to the prompt")
     elif words and not no_stdin and planned.reading is Reading.NOT and kind is StdinKind.FILE and _has_more(0):
         _say("stdin is a file, which was not read; - among the words joins it to them, --no-stdin hides this line")
     text = join(planned, (piped or b"").decode("utf-8", "replace"))
@@ -125,14 +126,6 @@ def kind_of(fd: int) -> StdinKind:
     if stat.S_ISREG(mode):
         return StdinKind.FILE
     return StdinKind.TERMINAL if is_terminal(fd) else StdinKind.OTHER
-
-
-def is_terminal(fd: int) -> bool:
-    """Whether the descriptor is a terminal; False if it is closed."""
-    try:
-        return os.isatty(fd)
-    except OSError:
-        return False
 
 
 def _has_something(fd: int, seconds: float | None) -> bool:

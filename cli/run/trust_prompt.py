@@ -7,13 +7,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cli.terminal import is_in_front, is_terminal
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.home.copilot_folders import copilot_folder_of
+from wire.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from supervisor.discovery.content_hash import Content
+    from supervisor.discovery.content.covered_files import Content
     from supervisor.discovery.found import Found
     from supervisor.discovery.trust_rules import TrustJudgement
     from supervisor.home.config import Config
@@ -76,11 +78,7 @@ def _has_extensions(project: Path) -> bool:
 
 def can_ask() -> bool:
     """Whether a person at a terminal can answer: see `ask`."""
-    try:
-        # The system stops a background process that reads from the terminal.
-        return os.isatty(0) and os.isatty(2) and os.tcgetpgrp(0) == os.getpgrp()
-    except OSError:
-        return False
+    return is_terminal(0) and is_terminal(2) and is_in_front(0)
 
 
 def card(found: Found, judged: TrustJudgement, config: Config, environ: Mapping[str, str]) -> Iterator[str]:
@@ -92,7 +90,7 @@ def card(found: Found, judged: TrustJudgement, config: Config, environ: Mapping[
     assert content is not None
     count = len(content.files)
     yield f"name    {manifest.name}"
-    files = f"{count} file{'s' * (count != 1)}, {size(content.bytes)}"
+    files = f"{counted(count, 'file')}, {size(content.bytes)}"
     if found.mcp_file is None:
         yield f"folder  {found.folder} ({files})"
     else:

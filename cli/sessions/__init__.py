@@ -22,8 +22,10 @@ Examples:
 
 class SessionGroup(LazyGroup):
     modules = (
-        "cli.sessions.list", "cli.sessions.show", "cli.sessions.search", "cli.sessions.export",
-        "cli.sessions.import_file", "cli.sessions.fork", "cli.sessions.tree", "cli.sessions.remove",
+        ("Sessions", (
+            "cli.sessions.list", "cli.sessions.show", "cli.sessions.search", "cli.sessions.export",
+            "cli.sessions.copies", "cli.sessions.remove",
+        )),
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.dialogue import say
-from cli.sessions.shared_options import Cwd, SessionId, file_of, folder, working
+from cli.sessions.shared_options import Cwd, SessionId, fields, file_of, folder, working
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,7 +106,6 @@ def _document(source: Path, form: Format) -> bytes:
     if form is Format.json:
         from agent.sessions.export.json import export_record
         from cli.json_line import json_line
-        from cli.sessions.records import fields
 
         return json_line(fields(export_record(history)))
     if form is Format.html:

@@ -1,4 +1,4 @@
-"""`zot session list`."""
+"""`zot session list` and `zot session tree`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ import typer
 from cli.dialogue import say
 from cli.json_line import print_json
 from cli.parameters import Json
-from cli.sessions.shared_options import All, Cwd, folder, listed, working
+from cli.sessions.shared_options import All, Cwd, fields, folder, listed, working
 
 if TYPE_CHECKING:
-    from agent.sessions.store import SessionInfo
+    from collections.abc import Iterator, Sequence
 
+    from agent.sessions.reading.tree import Branch
+    from agent.sessions.store import SessionInfo
+    from wire.rpc import sessions
+
+LINES = ("├─ ", "└─ ", "│  ", "   ")
+ASCII_LINES = ("|- ", "`- ", "|  ", "   ")
 COLUMNS = ("id", "when", "messages", "tokens", "cost", "model", "folder")
 RIGHT = ("messages", "tokens", "cost")
 GIVES_WAY = ("model", "tokens", "messages", "cost")
@@ -26,6 +32,7 @@ TITLE_COLUMNS = 24
 def register(app: typer.Typer) -> None:
     app.command("list")(session_list)
     app.command("ls", hidden=True)(session_list)
+    app.command("tree")(tree)
 
 
 def session_list(
@@ -46,15 +53,14 @@ def session_list(
         zot session list --all -n 20              the newest 20 of all folders
         zot session list --json | jq -r .path     their files
     """
-    working("list", lambda: _run(everywhere=everywhere, most=most, cwd=cwd, as_json=as_json))
+    working("list", lambda: _list(everywhere=everywhere, most=most, cwd=cwd, as_json=as_json))
 
 
-def _run(*, everywhere: bool, most: int | None, cwd: str | None, as_json: bool) -> int:
+def _list(*, everywhere: bool, most: int | None, cwd: str | None, as_json: bool) -> int:
     where = folder(cwd)
     found = listed(where, everywhere=everywhere, command="list")[:most]
     if as_json:
         from agent.sessions.export.json import session_record
-        from cli.sessions.records import fields
 
         for info in found:
             print_json(fields(session_record(info)))
@@ -72,8 +78,7 @@ def _run(*, everywhere: bool, most: int | None, cwd: str | None, as_json: bool) 
 def table(found: list[SessionInfo], width: int | None, *, with_folder: bool) -> list[str]:
     """Lines in columns. The title comes last and is cut to `width` columns; where too little of it would be left, other
     columns are left out first."""
-    from cli.columns import aligned
-    from cli.sessions.listing import cut
+    from cli.columns import aligned, cut
 
     rows = [_row(info, time.time()) for info in found]
     kept = [name for name in COLUMNS if name != "folder" or with_folder]
@@ -108,3 +113,63 @@ def _short(path: str) -> str:
 
     own = os.path.expanduser("~")
     return "~" + path[len(own) :] if own != "/" and (path == own or path.startswith(own + "/")) else path
+
+
+def tree(everywhere: All = False, cwd: Cwd = None, as_json: Json = False) -> None:
+    """Show which session is a fork of which.
+
+    A fork whose original is not there stands alone. With --json a line for each session that is no fork of another one,
+    with its forks in children.
+
+    Exit status: 0 shown, also if there is none; 1 failed; 2 usage.
+
+    Examples:
+        zot session tree           those of this folder
+        zot session tree --json | jq '.children | length'    how many forks each has
+    """
+    working("tree", lambda: _tree(everywhere=everywhere, cwd=cwd, as_json=as_json))
+
+
+def _tree(*, everywhere: bool, cwd: str | None, as_json: bool) -> int:
+    from agent.sessions.reading.tree import tree as branches_of
+
+    where = folder(cwd)
+    roots = branches_of(listed(where, everywhere=everywhere, command="tree"))
+    if as_json:
+        for root in roots:
+            print_json(fields(_record(root)))
+    elif not roots:
+        more = "" if everywhere else f" of {where}; zot session tree --all has those of all folders"
+        say(f"no sessions{more}")
+    else:
+        from cli.columns import cut
+        from cli.sessions.listing import terminal_width
+
+        width = terminal_width()
+        is_plain = not (sys.stdout.encoding or "").lower().startswith("utf")
+        for line in drawn(roots, time.time(), ASCII_LINES if is_plain else LINES):
+            sys.stdout.write(cut(line, width) + "\n")
+    return 0
+
+
+def drawn(
+    branches: Sequence[Branch[SessionInfo]], now: float, lines: tuple[str, str, str, str], above: str | None = None
+) -> Iterator[str]:
+    """A line for each session, with `lines` to its left that lead to its original; roots have none."""
+    from cli.sessions.listing import about
+
+    fork, last, passing, empty = lines
+    for branch in branches:
+        is_last = branch is branches[-1]
+        here, under = (last, empty) if is_last else (fork, passing)
+        lead, below = ("", "") if above is None else (above + here, above + under)
+        info = branch.session
+        at = f"  (after message {info.fork_point})" if above is not None else ""
+        yield f"{lead}{about(info, now)}{at}"
+        yield from drawn(branch.children, now, lines, below)
+
+
+def _record(branch: Branch[SessionInfo]) -> sessions.Branch:
+    from agent.sessions.export.json import branch_record
+
+    return branch_record(branch.session, tuple(map(_record, branch.children)))

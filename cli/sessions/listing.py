@@ -52,23 +52,13 @@ def short_id(info: SessionInfo) -> str:
     return shown(info.id[:ID_CHARACTERS])
 
 
-def cut(line: str, width: int | None) -> str:
-    """The line in at most `width` columns of a terminal; wide characters count two. None means any width."""
-    from rich.cells import cell_len, set_cell_size
-
-    if width is None or cell_len(line) <= width:
-        return line
-    return set_cell_size(line, width - 1).rstrip() + "…"
-
-
 def terminal_width() -> int | None:
     """Columns of the terminal on stdout; None where it is none, or $COLUMNS does not say so."""
     import os
-    import sys
 
-    from cli.help.page import page_width
+    from cli.terminal import page_width, table_width
 
-    return page_width(widest=None) if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal() else None
+    return page_width(None) if os.environ.get("COLUMNS", "").isdecimal() else table_width()
 
 
 def about(info: SessionInfo, now: float) -> str:

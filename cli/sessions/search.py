@@ -11,7 +11,7 @@ import typer
 
 from cli.json_line import print_json
 from cli.parameters import Json
-from cli.sessions.shared_options import All, Cwd, complain, folder, listed, working
+from cli.sessions.shared_options import All, Cwd, complain, fields, folder, listed, working
 
 if TYPE_CHECKING:
     from agent.sessions.reading.search import Hit
@@ -82,8 +82,9 @@ def _run(text: str, *, everywhere: bool, regex: bool, ignore_case: bool, cwd: st
 
 
 def _print(info: SessionInfo, hit: Hit, *, is_first: bool) -> None:
-    from cli.help.page import wants_style
-    from cli.sessions.listing import about, cut, shown, terminal_width
+    from cli.columns import cut
+    from cli.sessions.listing import about, shown, terminal_width
+    from cli.terminal import wants_style
 
     width = terminal_width()
     if is_first:
@@ -96,7 +97,6 @@ def _print(info: SessionInfo, hit: Hit, *, is_first: bool) -> None:
 
 
 def _print_record(info: SessionInfo, hit: Hit) -> None:
-    from cli.sessions.records import fields
     from wire.rpc.sessions import Found
     from wire.text import one_line, valid_text
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from cli.dialogue import say
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent.sessions.store import SessionInfo
+    from wire.rpc.sessions import Branch, Export, Found, Session
 
 Cwd = Annotated[
     str | None, typer.Option("-C", "--cwd", help="The folder of the runs. Default: this one.", metavar="DIR")
@@ -94,3 +96,8 @@ def listed(cwd: str, *, everywhere: bool, command: str) -> list[SessionInfo]:
 
     every = list_sessions(home(), None if everywhere else cwd, lambda line: complain(command, line))
     return [info for info in every if not info.is_hidden]
+
+
+def fields(record: Session | Branch | Found | Export) -> dict[str, Any]:
+    """The members by name, their values still as they are."""
+    return {name: value for name in record.__struct_fields__ if (value := getattr(record, name)) is not msgspec.UNSET}

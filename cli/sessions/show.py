@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cli.json_line import print_json
-from cli.sessions.shared_options import Cwd, SessionId, file_of, folder, working
+from cli.sessions.shared_options import Cwd, SessionId, fields, file_of, folder, working
 
 
 def register(app: typer.Typer) -> None:
@@ -41,12 +41,11 @@ def _run(session: str, *, full: bool, cwd: str | None, as_json: bool) -> int:
     history = read_history(file_of(folder(cwd), session))
     if as_json:
         from agent.sessions.export.json import export_record
-        from cli.sessions.records import fields
 
         print_json(fields(export_record(history)))
         return 0
-    from cli.help.page import wants_style
     from cli.sessions.conversation import lines_of
+    from cli.terminal import wants_style
 
     for line in lines_of(history, full=full, style=wants_style()):
         sys.stdout.write(line + "\n")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from math import isfinite
 from typing import TYPE_CHECKING
 
 from cli.choices import CommandLineError
 from cli.hosts.find import connect
+from cli.terminal import is_screen
 from cli.top.model import SORT_KEYS, View, arrange
 from wire import control, stats
 from wire.suggest import not_one_of
@@ -27,7 +27,7 @@ def run_top(
     if not isfinite(interval_s):
         raise CommandLineError(f"--interval: {interval_s} is not a number of seconds")
     view = View(sort=sort, filter=text, reverse=reverse)
-    live = not (once or as_json) and _is_screen()
+    live = not (once or as_json) and is_screen(0) and is_screen(1)
     with connect(pid) as client:
         if live:
             from cli.top.live import LiveTop
@@ -53,8 +53,3 @@ def _print_once(client: ControlClient, view: View, *, as_json: bool) -> int:
     for line in (*header(found, None, width), *table(found, names, view, None, width, ascii_only=False)):
         console.print(line, soft_wrap=True)
     return 0
-
-
-def _is_screen() -> bool:
-    """Whether stdin and stdout are a terminal that can move its cursor."""
-    return all(os.isatty(fd) for fd in (0, 1)) and os.environ.get("TERM", "dumb") != "dumb"

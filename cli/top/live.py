@@ -15,6 +15,7 @@ from rich.live import Live
 
 from cli.hosts.status_lines import status_lines
 from cli.logs.timed_lines import last_timed_lines, with_time
+from cli.terminal import size
 from cli.top.keyboard import SEQUENCE_S, Keys, Unbuffered
 from cli.top.model import LOG_LINES, Histories, Mode, arrange, press
 from cli.top.screen import NOTHING_KNOWN, About, page_height, screen
@@ -94,17 +95,10 @@ class LiveTop:
         finally:
             self._terminal.leave()
 
-    def _size(self) -> tuple[int, int]:
-        """Columns and lines of the terminal itself: $COLUMNS and $LINES may be older."""
-        try:
-            return os.get_terminal_size(STDOUT)[:2]
-        except OSError:
-            return (80, 24)
-
     def _draw(self) -> None:
         if self._live is None:
             return
-        width, height = self._size()
+        width, height = size(STDOUT)
         self._console.size = (width, height)
         lines = screen(
             self._stats,
@@ -163,7 +157,7 @@ class LiveTop:
 
     def _on_key(self, key: str) -> None:
         names = [] if self._stats is None else arrange(self._stats.extensions, self._view)
-        before, self._view = self._view, press(self._view, key, names=names, page=page_height(self._size()[1]))
+        before, self._view = self._view, press(self._view, key, names=names, page=page_height(size(STDOUT)[1]))
         self._said = ""
         if self._view.mode is Mode.QUIT:
             self._end(0)

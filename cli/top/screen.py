@@ -9,10 +9,11 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from cli import number_format
+from cli.columns import fitting
 from cli.hosts.find import count_states
 from cli.hosts.status_lines import with_log
 from cli.top.model import COLUMNS, GAP, NAME, Mode, arrange, fit
-from wire.text import one_line, printable
+from wire.text import counted, one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +59,7 @@ def header(stats: Stats, histories: Histories | None, width: int | None, *, asci
     host = stats.host
     every = list(stats.extensions.values())
     states = Text.assemble(
-        (f"{len(every)} extension{'s' * (len(every) != 1)}", "bold"),
+        (counted(len(every), "extension"), "bold"),
         *(part for state, count in count_states(every) for part in ("  ", (f"{count} {state}", _state_style(state)))),
     )
     states.append("   all: ")
@@ -70,12 +71,12 @@ def header(stats: Stats, histories: Histories | None, width: int | None, *, asci
         if histories is not None:
             states.append(" " + histories.total.line(key, TOTAL_SPARK, ascii_only=ascii_only).strip(), "cyan")
         states.append("  ")
-    counted = "  ".join(
+    sums = "  ".join(
         f"{number_format.number(sum(getattr(extension, name) for extension in every))} {name}"
         for name in ("calls", "errors", "timeouts", "blocks", "restarts")
     )
     rates = [sum(getattr(extension, name) for extension in every) for name in ("frames_in_per_s", "frames_out_per_s")]
-    counters = Text(f"{counted}   frames/s in {number_format.rate(rates[0])} out {number_format.rate(rates[1])}")
+    counters = Text(f"{sums}   frames/s in {number_format.rate(rates[0])} out {number_format.rate(rates[1])}")
     return [_cut(line, width) for line in (_host_line(host), states, counters)]
 
 
@@ -127,7 +128,7 @@ def _row(
     for index, (column, width) in enumerate(columns):
         line.append(" " * GAP if index else "")
         if column is NAME:
-            line.append(_fitting(_label(name), width))
+            line.append(fitting(_label(name), width))
         elif column.key == "state":
             if extension.alarms and not extension.failure:
                 line.append(set_cell_size(f"{extension.state[: width - 2]} !", width), "bold yellow")
@@ -164,7 +165,7 @@ def _figure_style(key: str, extension: ExtensionStats) -> str:
 def footer(view: View, *, shown: int, passing: int, total: int, width: int) -> Text:
     """The line with the sort column, the filter and the keys."""
     if view.mode is Mode.CONFIRM:
-        name = _fitting(
+        name = fitting(
             _label(view.selected), min(cell_len(_label(view.selected)), max(1, width - cell_len(QUESTION.format(""))))
         )
         return _cut(Text(QUESTION.format(name), "bold yellow"), width)
@@ -199,7 +200,7 @@ def help_lines(width: int, height: int) -> list[Text]:
     half = max(width // 2, 20)
     rows = (len(columns) + 1) // 2
     for left, right in zip_longest(columns[:rows], columns[rows:], fillvalue=""):
-        lines.append(Text(_fitting(left, half - 1) + " " + right))
+        lines.append(Text(fitting(left, half - 1) + " " + right))
     return [_cut(line, width) for line in lines[:height]]
 
 
@@ -262,11 +263,6 @@ def _label(name: str) -> str:
 
 def _state_style(state: str) -> str:
     return STATE_STYLES.get(state, "cyan")
-
-
-def _fitting(text: str, width: int) -> str:
-    """The text, exactly `width` columns wide; an ellipsis marks a cut."""
-    return set_cell_size(text, width) if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"
 
 
 def _cut(line: Text, width: int | None) -> Text:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Self, Unpack
 
-    from ..connection.command_line import Place
     from ..events import AnyEvent
+    from ..flags import Place
     from .command_line import BatchOptions
     from .results import BatchSummary, TaskResult
 

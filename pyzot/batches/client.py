@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from ..connection.command_line import Place
     from ..connection.engine_process import EngineProcess
     from ..errors import ZotError
     from ..events import AnyEvent
+    from ..flags import Place
     from .inboxes import ResultInbox
 
     OnEvent = Callable[[str, int, AnyEvent], None]

@@ -14,8 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..connection.command_line import Place
     from ..errors import ZotError
+    from ..flags import Place
 
 KEPT_BYTES = 64 * 1024 * 1024
 """Of the lines of results that wait in memory. Those beyond are read from the folder at the end."""

@@ -5,114 +5,22 @@ from __future__ import annotations
 import os
 import sys
 
+from ..flags import COUNT, CSV, DOLLARS, PLACE, PLACES, RUN, SCHEMA, SECONDS, SWITCH, TEXT, TEXTS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-    from pathlib import Path
-    from typing import Any, Literal, TypedDict
+    from typing import Any
 
-    Place = str | Path
-    Reasoning = Literal["low", "medium", "high"]
+    from ..flags import RunOptions
 
-    class Options(TypedDict, total=False):
-        """The flags of a run, by their names; `zot --help` describes them. Times are seconds."""
+    class Options(RunOptions, total=False):
+        """The options of a runtime: the flags of a run, by their names, and the key."""
 
-        provider: str
-        model: str
         api_key: str
         """Goes to the engine in its environment: `ps` does not show it."""
-        api_key_file: Place
-        base_url: str
-        system_prompt: str
-        append_system_prompt: str | Sequence[str]
-        reasoning: Reasoning
-        record: Place
-        replay: Place
-        tools: str | Sequence[str]
-        no_tools: bool
-        ext: Place | Sequence[Place]
-        mcp_config: Place | Sequence[Place]
-        no_ext: bool
-        ext_wait: float
-        trust_project: bool
-        copilot: bool
-        watch: bool
-        strict_guards: bool
-        allow_asked: bool
-        stream_before_guards: bool
-        cwd: Place
-        """Default: the working directory of this process when the runtime starts."""
-        with_skills: bool
-        no_skill: bool
-        no_context_files: bool
-        continue_: bool
-        resume: str
-        """The id of a session, or its first digits."""
-        session: Place
-        fork: bool
-        save_session: bool
-        auto_compact: bool
-        no_auto_compact: bool
-        output_schema: Place | Mapping[str, Any]
-        """Of the answer to each prompt: a file, or the JSON Schema itself."""
-        max_steps: int
-        max_cost_usd: float
-        """Of all prompts together, as `max_tokens`."""
-        max_tokens: int
-        timeout: float
-        """Of each prompt."""
-        drain_timeout: float
-        """Default here: 0. When this process ends, so does its engine."""
-        stats: Place
-        metrics: Place
-        openmetrics: bool
 
 
-TEXT, PLACE, SWITCH, SECONDS, COUNT, TEXTS, PLACES, CSV, DOLLARS, SCHEMA = range(10)
-FLAGS = {
-    "provider": TEXT,
-    "model": TEXT,
-    "api_key_file": PLACE,
-    "base_url": TEXT,
-    "system_prompt": TEXT,
-    "append_system_prompt": TEXTS,
-    "reasoning": TEXT,
-    "record": PLACE,
-    "replay": PLACE,
-    "tools": CSV,
-    "no_tools": SWITCH,
-    "ext": PLACES,
-    "mcp_config": PLACES,
-    "no_ext": SWITCH,
-    "ext_wait": SECONDS,
-    "trust_project": SWITCH,
-    "copilot": SWITCH,
-    "watch": SWITCH,
-    "strict_guards": SWITCH,
-    "allow_asked": SWITCH,
-    "stream_before_guards": SWITCH,
-    "with_skills": SWITCH,
-    "no_skill": SWITCH,
-    "no_context_files": SWITCH,
-    "continue_": SWITCH,
-    "resume": TEXT,
-    "session": PLACE,
-    "fork": SWITCH,
-    "save_session": SWITCH,
-    "auto_compact": SWITCH,
-    "no_auto_compact": SWITCH,
-    "output_schema": SCHEMA,
-    "cwd": PLACE,
-    "max_steps": COUNT,
-    "max_cost_usd": DOLLARS,
-    "max_tokens": COUNT,
-    "timeout": SECONDS,
-    "drain_timeout": SECONDS,
-    "stats": PLACE,
-    "metrics": PLACE,
-    "openmetrics": SWITCH,
-}
-"""How the value of each option is written."""
 ONE = {
     TEXT: ((str,), "a string"),
     PLACE: ((str, os.PathLike), "a path"),
@@ -139,10 +47,10 @@ def command(options: Mapping[str, Any], program: Sequence[str] | None = None) ->
         checked("api_key", TEXT, key)
     found = [*(own_program() if program is None else program), "rpc"]
     for name, value in given.items():
-        if name not in FLAGS:
-            raise no_such_option(name, {*FLAGS, "api_key", "extensions", "functions", *PARAMETERS})
+        if name not in RUN:
+            raise no_such_option(name, {*RUN, "api_key", "extensions", "functions", *PARAMETERS})
         if value is not None:
-            found += written(name, FLAGS[name], value)
+            found += written(name, RUN[name], value)
     return found
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ..errors import ZotError
-    from .command_line import Place
+    from ..flags import Place
 
 STDOUT_LINE = 256 * 1024 * 1024
 """Bytes of the longest line that an engine writes: all messages of a conversation."""

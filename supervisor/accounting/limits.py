@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from wire.text import counted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -95,4 +97,4 @@ def judge(limits: Limits, reading: Reading, row: int, *, counts: bool = True) ->
     allowed = BREACHES if limits.breaches is None else limits.breaches
     if row < allowed:
         return row, None
-    return row, f"{text}, in {row} sample{'s' * (row > 1)} in a row"
+    return row, f"{text}, in {counted(row, 'sample')} in a row"

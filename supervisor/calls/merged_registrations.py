@@ -1,4 +1,5 @@
-"""The tools and slash commands that the extensions of a host offer together, each name once."""
+"""The tools and slash commands that the extensions of a host offer together, each name once; and the tools that an
+extension claims with its hello: no two may have them."""
 
 from __future__ import annotations
 
@@ -6,12 +7,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from supervisor.extension.restart import Cause
 from supervisor.registry.definition_size import too_large
 from supervisor.registry.registration import EMPTY_SCHEMA, Tool
+from wire.suggest import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from supervisor.discovery.found import Found
     from supervisor.extension.extension import Extension
     from supervisor.registry.registration import Command
 
@@ -53,11 +57,12 @@ class MergedRegistrations:
 
     def tool(self, name: str) -> OwnedTool:
         """The tool of that name, also while its extension is down; a call then fails at once, with the reason. Raises
-        `KeyError` if there is no such tool."""
-        self.tools()
-        if _is_lost(self._tools[name]):
-            raise KeyError(name)
-        return self._tools[name]
+        `UnknownNameError` if there is no such tool."""
+        known = self.tools()
+        owned = self._tools.get(name)
+        if owned is None or _is_lost(owned):
+            raise UnknownNameError("tool", name, known)
+        return owned
 
     def owner_of(self, tool: str) -> Extension | None:
         """The extension that has this tool, also while the extension is down; None if there is no such tool."""
@@ -74,6 +79,13 @@ class MergedRegistrations:
                     if owned.owner is not extension:
                         self._say_hidden(extension, f"/{command.name}", f"extension {owned.owner.name}")
         return found
+
+    def command(self, name: str) -> OwnedCommand:
+        """The slash command of that name. Raises `UnknownNameError`."""
+        commands = self.commands()
+        if name not in commands:
+            raise UnknownNameError("command", name, commands)
+        return commands[name]
 
     def instructions(self) -> str:
         """What the extensions that are up want the model to know, each under a line with its name; "" if they say
@@ -147,3 +159,39 @@ class OwnedCommand(msgspec.Struct, frozen=True):
 
     command: Command
     owner: Extension
+
+
+class Claims:
+    """Judges the claims of one host's extensions. `reserved` are the names of its built-in tools.
+
+    Who has a name keeps it. Only if both claim it, the first in guard order has it, whichever says hello first: the
+    other one is given up. What an extension that is being reloaded has is what its new version has.
+    """
+
+    def __init__(self, extensions: Sequence[Extension], reserved: Collection[str]) -> None:
+        self._extensions = extensions
+        self._reserved = frozenset(reserved)
+
+    def judge(self, extension: Extension, found: Found, claimed: Collection[str]) -> str:
+        """Returns why this version of the extension cannot have what it claims; "" if it can. Then those that have to
+        yield are given up."""
+        if not claimed:
+            return ""
+        if builtin := self._reserved.intersection(claimed):
+            return f"its tool {min(builtin)!r} has the name of a built-in tool: each name is there once; rename it"
+        yielding: list[tuple[Extension, str]] = []
+        for other in self._extensions:
+            if other is extension or other.is_given_up:
+                continue
+            theirs = other.next_registry
+            for name in sorted({*theirs.claimed, *theirs.tools}.intersection(claimed)):
+                if name not in theirs.claimed or other.found.order < found.order:
+                    return _taken(name, other)
+                yielding.append((other, name))
+        for other, name in yielding:
+            other.give_up(_taken(name, extension), Cause.UNSTARTABLE)
+        return ""
+
+
+def _taken(name: str, owner: Extension) -> str:
+    return f"its tool {name!r} has the name of a tool of extension {owner.name}: each name is there once; rename one"

@@ -15,6 +15,7 @@ import msgspec
 
 from supervisor.loop.rate_limit import TokenBucket
 from wire import events, frames
+from wire.suggest import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -157,20 +158,24 @@ class Panels:
     # --- from the user --------------------------------------------------------------------------------------
 
     def press(self, extension: str, panel_id: str, key: str, text: str | None = None) -> None:
-        """Sends a key to the panel's worker. Raises `KeyError` if the panel is not open."""
+        """Sends a key to the panel's worker. Raises `UnknownNameError` if the panel is not open."""
         self._pass_on(extension, frames.PanelKey(panel_id, key, text))
 
     def resize(self, extension: str, panel_id: str, width: int, height: int) -> None:
-        """Sends the panel's size in characters to its worker. Raises `KeyError` if the panel is not open."""
+        """Sends the panel's size in characters to its worker. Raises `UnknownNameError` if the panel is not open."""
         self._pass_on(extension, frames.PanelResize(panel_id, width, height))
 
     def close(self, extension: str, panel_id: str) -> None:
-        """Closes a panel for the user and tells its worker. Raises `KeyError` if the panel is not open."""
+        """Closes a panel for the user and tells its worker. Raises `UnknownNameError` if the panel is not open."""
         self._pass_on(extension, frames.PanelClosed(panel_id))
         self._close(self._panels[extension, panel_id])
 
     def _pass_on(self, extension: str, change: PanelChange) -> None:
-        self._panels[extension, change.panel_id].worker.tell_panel(change)
+        panel = self._panels.get((extension, change.panel_id))
+        if panel is None:
+            known = ["/".join(key) for key in self._panels]
+            raise UnknownNameError("open panel", f"{extension}/{change.panel_id}", known)
+        panel.worker.requests.tell_panel(change)
 
 
 def _draw(panel: OpenPanel, content: frames.Panel | frames.PanelRender) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import stat
 import time
 from enum import Enum
 from functools import cache
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from supervisor.home.files import open_regular, replacing
 from supervisor.process.table import ON_LINUX, Identity, is_alive, read_process
 
 if TYPE_CHECKING:
@@ -78,16 +78,9 @@ class HostRecord(msgspec.Struct, frozen=True):
     def write(self, folder: Path) -> Path:
         """Writes the record atomically; the folder must exist. Returns its path. Raises `OSError` if that fails: then
         no later host can clean up."""
-        path, unfinished = self.path(folder), folder / f".{self.pid}.json.new"
-        unfinished.unlink(missing_ok=True)
-        fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        try:
-            with open(fd, "wb") as file:
-                file.write(msgspec.json.encode(self))
-            os.rename(unfinished, path)
-        except OSError:
-            unfinished.unlink(missing_ok=True)
-            raise
+        path = self.path(folder)
+        with replacing(path, is_durable=False) as file:
+            file.write(msgspec.json.encode(self))
         return path
 
     def remove(self, folder: Path) -> None:
@@ -180,12 +173,12 @@ class RecordFile:
 def open_record(path: Path) -> RecordFile | None:
     """Opens a record. Returns None if the path has no regular file of this user."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = open_regular(path, os.O_NOFOLLOW)
     except OSError:
         return None
     try:
         found = os.fstat(fd)
-        if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+        if found.st_uid == os.geteuid():
             return RecordFile(path, fd, found)
     except OSError:
         pass

@@ -19,7 +19,7 @@ from wire.dialects.table import dialect_named
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from supervisor.discovery.seal import Seal
+    from supervisor.discovery.content.seal import Seal
     from supervisor.loop.link import Link
     from wire.manifest import Manifest
     from wire.settings.mcp_file import McpEntry

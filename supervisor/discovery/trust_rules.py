@@ -15,8 +15,8 @@ from wire.text import one_line
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from supervisor.discovery.content_hash import Content
-    from supervisor.discovery.seal import Seal
+    from supervisor.discovery.content.covered_files import Content
+    from supervisor.discovery.content.seal import Seal
     from supervisor.home.config import Config
     from wire.manifest import Manifest
 

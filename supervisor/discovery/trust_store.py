@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from supervisor.discovery.content_hash import ContentError, hashing
+from supervisor.discovery.content.content_hash import hashing
+from supervisor.discovery.content.covered_files import ContentError
+from supervisor.discovery.content.seal import Seal
 from supervisor.discovery.kind import COPILOT
-from supervisor.discovery.seal import Seal
 from supervisor.discovery.steps import Allowance, finish
 from supervisor.discovery.trust_file import TrustError, TrustFile
 from supervisor.discovery.trust_rules import (
@@ -31,7 +32,7 @@ from supervisor.discovery.trust_rules import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from supervisor.discovery.content_hash import Content
+    from supervisor.discovery.content.covered_files import Content
     from supervisor.discovery.found import Copy, Found
     from supervisor.discovery.steps import Steps
     from supervisor.discovery.trust_file import Rows

@@ -10,10 +10,12 @@ from __future__ import annotations
 import errno
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from supervisor.home.files import rotate
 from supervisor.home.zot_home import private_folder
 from supervisor.process import fd_limit
 from wire.lenient_json import UNREADABLE
@@ -218,10 +220,9 @@ class ExtensionLog:
             ours = False
         self.close()
         if ours:
-            names = [self.path, *(self.path.with_name(f"{self.path.name}.{n}") for n in range(1, LOGS_KEPT))]
-            for older, newer in zip(reversed(names[1:]), reversed(names[:-1]), strict=True):
-                _replace(newer, older)
-                _replace(newer.with_name(times_name(newer.name)), older.with_name(times_name(older.name)))
+            with suppress(OSError):  # the folder cannot be written
+                rotate(self.path, LOGS_KEPT)
+                rotate(self.path.with_name(times_name(self.path.name)), LOGS_KEPT)
         self._open()
 
     def _close_times(self) -> None:
@@ -239,13 +240,6 @@ class ExtensionLog:
 
 def _opened(path: Path, flags: int = 0) -> int:
     return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
-
-
-def _replace(newer: Path, older: Path) -> None:
-    try:
-        os.replace(newer, older)
-    except OSError:
-        pass  # there is none yet, or the folder cannot be written
 
 
 def _value(raw: msgspec.Raw) -> str:

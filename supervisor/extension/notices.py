@@ -38,8 +38,23 @@ NoticeKind = Literal[
 ]  # fmt: skip
 RECORDED_ONLY = frozenset({"started", "remark", "context", "summary"})
 """Kinds of notices for records and clients only: stderr has no line about them."""
+EventLevel = Literal["debug", "info", "warning", "error"]
+_NOTICE_LEVELS: dict[str, EventLevel] = {
+    "started": "debug", "remark": "debug", "restarted": "info", "reloaded": "info", "failed": "error",
+}  # fmt: skip
+_NOTE_LEVELS: dict[str, EventLevel] = {"debug": "debug", "warn": "warning", "warning": "warning", "error": "error"}
 WHOLE = frozenset({"blocked", "asked"})
 """Kinds of notices that may have `REASON_LENGTH` characters."""
+
+
+def level_of_notice(kind: str) -> EventLevel:
+    """The level of a notice in a host's log and for an MCP client; of an unknown kind it is a warning."""
+    return _NOTICE_LEVELS.get(kind, "warning")
+
+
+def level_of_note(level: str) -> EventLevel:
+    """The level of a note that an extension sends, in the same words; an unknown one is info."""
+    return _NOTE_LEVELS.get(level, "info")
 
 
 def line_about(extension: str, kind: NoticeKind, message: str) -> str:

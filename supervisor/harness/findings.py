@@ -18,7 +18,7 @@ from supervisor.process.stop_policy import Patience
 from supervisor.registry.definition_size import too_large
 from wire.dialects.table import ZOT, dialect_named
 from wire.manifest import FILE
-from wire.manifest_faults import all_faults
+from wire.settings.manifest_faults import all_faults
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from supervisor.harness.checkup import CheckupResult
     from wire.lenient_json import Place
-    from wire.manifest_faults import Fault
+    from wire.settings.manifest_faults import Fault
 
 SLOW_S = 2.0
 """Seconds from the start of the process to ready. A run delays its first request until extensions are ready."""

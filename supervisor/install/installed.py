@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from supervisor.discovery.content_hash import ContentError
+from supervisor.discovery.content.covered_files import ContentError
 from supervisor.discovery.discover import MANIFEST, mcp_file, read_manifest, servers_of
 from supervisor.discovery.found import Found, Scope, unread_kind
 from supervisor.discovery.trust_store import TrustError, TrustStore

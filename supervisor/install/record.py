@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from supervisor.discovery.data_dir import RECORD
-from supervisor.home.small_file import read_file, replace_file
+from supervisor.home.files import read_file, replace_file
 from wire.field_errors import explain
 from wire.lenient_json import UNREADABLE, reason
 

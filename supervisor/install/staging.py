@@ -21,6 +21,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from supervisor.home.delete_tree import delete
+from supervisor.home.files import sync, sync_folder
 from supervisor.home.staging_names import STAGING, is_staging
 from supervisor.install.errors import InstallError
 
@@ -94,20 +95,11 @@ class StagingFolder:
             if ctypes.get_errno() in (errno.EIO, errno.ENOSPC, errno.EDQUOT):
                 raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         for above, _, names in os.walk(self.folder):
-            for name in (*names, "."):
-                with suppress(FileNotFoundError):  # the link leads nowhere
-                    sync(os.path.join(above, name))
-
-
-def sync(path: str | Path) -> None:
-    """Returns when a file, or the list of files in a folder, is on the disk."""
-    if os.path.islink(path):
-        return
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+            for name in names:
+                if not os.path.islink(path := os.path.join(above, name)):
+                    with open(path, "rb") as file:
+                        sync(file.fileno())
+            sync_folder(above)
 
 
 def place(tree: Path, target: Path) -> None:
@@ -120,7 +112,7 @@ def place(tree: Path, target: Path) -> None:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
             raise FileExistsError(target) from None
         raise
-    sync(target.parent)
+    sync_folder(target.parent)
 
 
 def swap(tree: Path, target: Path, *, in_one_step: bool = True) -> None:
@@ -128,19 +120,19 @@ def swap(tree: Path, target: Path, *, in_one_step: bool = True) -> None:
     dies, one of the two is at the target, or the next `sweep` puts it back. Raises `OSError`."""
     open_up(target)
     if in_one_step and _exchange(tree, target):
-        sync(target.parent)
+        sync_folder(target.parent)
         return  # the old folder is now in the stage, which deletes it
     with StagingFolder(target.parent, target.name, "old") as old:
         aside = old.folder / target.name
         try:
             os.rename(target, aside)
-            sync(target.parent)
+            sync_folder(target.parent)
             os.rename(tree, target)
         except BaseException:
             if not os.path.lexists(target):
                 os.rename(aside, target)
             raise
-        sync(target.parent)
+        sync_folder(target.parent)
         old.folder = _renamed_to_gone(old.folder)
 
 
@@ -156,7 +148,7 @@ def take_away(target: Path) -> list[str]:
                 raise
             if left := delete(target):  # overlay file systems (containers) cannot rename folders of lower layers
                 raise OSError(errno.EIO, left, str(target)) from None
-        sync(target.parent)
+        sync_folder(target.parent)
     return gone.warnings
 
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from supervisor.discovery.content_hash import file_state, hash_states, link_state
+from supervisor.discovery.content.covered_files import file_state, hash_states, link_state
 from supervisor.discovery.data_dir import RECORD
 from supervisor.home.delete_tree import delete
+from supervisor.home.files import SPECIAL, open_regular, write_all
 from supervisor.install.errors import InstallError
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ KEPT_MODE = 0o755
 """The bits of a mode that are installed: nobody but the owner may write, and no program runs as somebody else."""
 PIECE = 1 << 20
 """Bytes of one read."""
-KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def check(root: Path, without: Path | None = None) -> list[TreeEntry]:
         if entry.is_link:
             _check_link(root, real_root, entry.path)
         elif not entry.is_file and not entry.is_folder:
-            kind = KINDS.get(stat.S_IFMT(entry.stat.st_mode), "neither file nor folder")
+            kind = SPECIAL.get(stat.S_IFMT(entry.stat.st_mode), "neither file nor folder")
             raise InstallError(f"{root / entry.path}: is {kind}; only files, folders and links are installed")
         found.append(entry)
     return found
@@ -155,19 +155,14 @@ def copy(source: Path, target: Path, without: Path | None = None) -> None:
 
 
 def copy_file(source: Path, target: Path) -> None:
-    """Copies one file. The target must not exist. Raises `InstallError` and `OSError`."""
-    # A FIFO or a link may have taken the file's place: do not wait for a FIFO, do not follow a link.
-    reader = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    """Copies one file. The target must not exist. Raises `OSError`."""
+    reader = open_regular(source, os.O_NOFOLLOW)  # a link may have taken the file's place
     try:
         found = os.fstat(reader)
-        if not stat.S_ISREG(found.st_mode):
-            raise InstallError(f"{source}: changes while it is read; try again when nothing writes to it")
         writer = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             while piece := os.read(reader, PIECE):
-                left = memoryview(piece)
-                while left:
-                    left = left[os.write(writer, left) :]
+                write_all(writer, piece)
             os.fchmod(writer, stat.S_IMODE(found.st_mode) & KEPT_MODE)
             os.utime(writer, ns=(found.st_atime_ns, found.st_mtime_ns))
         finally:
@@ -189,7 +184,7 @@ def _state(path: Path) -> bytes:
             return link_state(os.readlink(path))
         if not stat.S_ISREG(mode):
             return b"other"
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fd = open_regular(path, os.O_NOFOLLOW)
         try:
             return file_state(fd, mode)
         finally:

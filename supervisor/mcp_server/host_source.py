@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Raw
 
-from supervisor.calls.verdict import Judgement
+from supervisor.calls.guard_chain import Judgement
 from supervisor.control.client import FRAME_LIMIT
 from supervisor.control.connection import Connection
-from supervisor.mcp_server import log_levels
-from supervisor.mcp_server.content import error_result
-from supervisor.mcp_server.offer import Offer
-from supervisor.mcp_server.own_source import PATIENCE_S
+from supervisor.extension.notices import level_of_note, level_of_notice
+from supervisor.mcp_server.source import StartingSource
 from wire import control, events, frames
 from wire.framing import Oversize
+from wire.mcp_server.answers import error_result
+from wire.mcp_server.offer import Offer
 from wire.suggest import no_such
 
 if TYPE_CHECKING:
@@ -28,15 +28,12 @@ if TYPE_CHECKING:
     Done = Callable[[control.Reply], None]
 
 
-class HostSource:
+class HostSource(StartingSource):
     """`on_lost` is called once, when the host has gone or cannot be understood, with the reason."""
 
     def __init__(self, loop: Loop, sock: socket.socket, info: control.HostInfoReply, on_lost: Callable[[str], None]):
-        self.is_ready = False
+        super().__init__(loop)
         self.extensions: Sequence[str] = info.extensions
-        self.on_change: Callable[[], None] = _nothing
-        self.on_log: Callable[[str, str, str], None] = _ignore
-        self._loop = loop
         self._pid = info.pid
         self._on_lost = on_lost
         self._offer = Offer()
@@ -47,7 +44,6 @@ class HostSource:
         """All tools that the host has ever offered. One that is missing may be that of an extension which is started
         again: the host then says why a call of it fails."""
         self._is_complete = False
-        self._is_over = False
         self._number = 0
         self._waiting: dict[str, Done] = {}
         self._reports: dict[str, Callable[[str], None]] = {}
@@ -59,7 +55,7 @@ class HostSource:
 
     def start(self) -> None:
         """Asks what the host offers, and to be told of changes, notes and notices."""
-        self._loop.call_later(PATIENCE_S, self._patience_over)
+        self._begin_to_wait()
         self._ask(lambda id_: control.Watch(id_, notices=True, shown=True, registrations=True), lambda _reply: None)
         self._ask_offer()
 
@@ -67,13 +63,9 @@ class HostSource:
         """Leaves the host, which runs on."""
         self._connection.close()
 
-    def _patience_over(self) -> None:
-        self._is_over = True
-        self._changed()
-
-    def _changed(self) -> None:
-        self.is_ready = self.is_ready or self._is_complete or self._is_over
-        self.on_change()
+    @property
+    def _has_started(self) -> bool:
+        return self._is_complete or self._is_over
 
     # --- what there is ------------------------------------------------------------------------------------------
 
@@ -184,9 +176,9 @@ class HostSource:
             case control.RegistrationsChanged():
                 self._ask_offer()
             case events.Extension(extension=name, event=kind, message=message):
-                self.on_log(log_levels.of_notice(kind), name, message)
+                self.on_log(level_of_notice(kind), name, message)
             case events.ExtNotify(extension=name, level=level, message=message):
-                self.on_log(log_levels.of_note(level), name, message)
+                self.on_log(level_of_note(level), name, message)
             case _:
                 # An event that the host does not take, as one that stops, is answered without an id: nothing is lost.
                 self._answered(getattr(reply, "id", ""), reply)
@@ -252,11 +244,3 @@ def _complaint(reply: control.Reply) -> str:
     if isinstance(reply, control.ErrorReply):
         return reply.message
     return f"the host answered with {reply.__struct_config__.tag}"
-
-
-def _nothing() -> None:
-    """Nobody listens yet."""
-
-
-def _ignore(_level: str, _extension: str, _text: str) -> None:
-    """Nobody listens yet."""

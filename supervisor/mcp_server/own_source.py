@@ -4,54 +4,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from supervisor import queries
 from supervisor.loop.future import Failure
 from supervisor.loop.timestamp import Timestamp
-from supervisor.mcp_server.content import error_result
-from supervisor.mcp_server.offer import Offer
+from supervisor.mcp_server.source import StartingSource
 from wire import frames
-from wire.control import CommandInfo, ToolInfo
 from wire.dialects.table import dialect_named
-from wire.suggest import no_such
+from wire.mcp_server.answers import error_result
+from wire.mcp_server.offer import Offer
+from wire.suggest import UnknownNameError
 from wire.text import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from supervisor.calls.command_call import CommandAnswer
+    from supervisor.calls.guard_chain import Judgement
     from supervisor.calls.tool_call import ToolAnswer
-    from supervisor.calls.verdict import Judgement
     from supervisor.mcp_server.source import Cancellable
     from supervisor.supervisor import Supervisor
 
-PATIENCE_S = 5.0
-"""Seconds for which the first list of tools waits for extensions that are not required. Clients give a server 10 s and
-more to start."""
 
-
-class OwnSource:
+class OwnSource(StartingSource):
     """`start` must be called when the host has started its extensions."""
 
     def __init__(self, supervisor: Supervisor) -> None:
+        super().__init__(supervisor.loop)
         self._supervisor = supervisor
-        self._is_over = False
-        self.on_change: Callable[[], None] = _nothing
-        self.on_log: Callable[[str, str, str], None] = _ignore
-        self.is_ready = False
 
     def start(self) -> None:
         """Begins to wait for the extensions."""
         self._supervisor.registrations.on_change.append(self._changed)
         self._supervisor.guards.on_start_over.append(self._changed)
-        self._supervisor.loop.call_later(PATIENCE_S, self._patience_over)
+        self._begin_to_wait()
         self._changed()
-
-    def _patience_over(self) -> None:
-        self._is_over = True
-        self._changed()
-
-    def _changed(self) -> None:
-        self.is_ready = self.is_ready or self._has_started
-        self.on_change()
 
     @property
     def _has_started(self) -> bool:
@@ -62,7 +48,7 @@ class OwnSource:
 
     @property
     def extensions(self) -> Sequence[str]:
-        return [valid_text(extension.name) for extension in self._supervisor.extensions]
+        return queries.names(self._supervisor)
 
     @property
     def instructions(self) -> str:
@@ -76,30 +62,13 @@ class OwnSource:
         )
 
     def offer(self) -> Offer:
-        registrations = self._supervisor.registrations
-        return Offer(
-            tuple(
-                ToolInfo(
-                    name,
-                    owned.tool.description,
-                    owned.tool.schema,
-                    valid_text(owned.owner.name),
-                    read_only=owned.tool.read_only,
-                    idempotent=owned.tool.retry,
-                )
-                for name, owned in registrations.tools().items()
-            ),
-            tuple(
-                CommandInfo(name, owned.command.description, valid_text(owned.owner.name))
-                for name, owned in registrations.commands().items()
-            ),
-        )
+        return Offer(queries.tools(self._supervisor), queries.commands(self._supervisor))
 
     def unknown_tool(self, name: str) -> str:
         try:
             self._supervisor.registrations.tool(name)
-        except KeyError:
-            return no_such("tool", name, self._supervisor.registrations.tools())
+        except UnknownNameError as error:
+            return str(error)
         return ""
 
     # --- requests -----------------------------------------------------------------------------------------------
@@ -119,8 +88,9 @@ class OwnSource:
     ) -> Cancellable:
         try:
             owned = self._supervisor.registrations.tool(name)
-        except KeyError:  # it was taken back while the guards judged
-            return self._soon(lambda: done(error_result(self.unknown_tool(name))))
+        except UnknownNameError as error:  # it was taken back while the guards judged
+            gone = error_result(str(error))
+            return self._soon(lambda: done(gone))
         began = Timestamp.now()
         extension = valid_text(owned.owner.name)
 
@@ -153,11 +123,11 @@ class OwnSource:
         """Nobody can use a panel here: its text is in the answer."""
         try:
             self._supervisor.panels.close(extension, panel_id)
-        except KeyError:
+        except UnknownNameError:
             pass
 
     def _soon(self, callback: Callable[[], None]) -> Cancellable:
-        self._supervisor.loop.call_later(0, callback)
+        self._loop.call_later(0, callback)
         return _Ended()
 
 
@@ -172,11 +142,3 @@ def _failed(extension: str, tool: str, answer: ToolAnswer) -> str:
     if answer.failure is Failure.TIMEOUT:
         return f"extension {extension} failed: timeout waiting for {tool} ({answer.reason})"
     return f"extension {extension} failed: {answer.reason}"
-
-
-def _nothing() -> None:
-    """Nobody listens yet."""
-
-
-def _ignore(_level: str, _extension: str, _text: str) -> None:
-    """Nobody listens yet."""

@@ -1,4 +1,4 @@
-"""Serves one MCP client on the loop: carries out what the session orders, and bounds what waits for the client."""
+"""Serves one MCP client on the loop: carries out the actions of the session, and bounds what waits for the client."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import os
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-from supervisor.mcp_server.guarded_call import GuardedCall
-from supervisor.mcp_server.messages import Code
-from supervisor.mcp_server.orders import Abandon, Call, Invoke, Say
+from supervisor.mcp_server.served_call import ServedCall
+from wire.dialects.jsonrpc import INVALID_PARAMS
 from wire.framing import Oversize
+from wire.mcp_server.actions import Abandon, Call, Invoke, Say
 from wire.text import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from supervisor.loop.loop import Loop, Timer
-    from supervisor.mcp_server.messages import Key
-    from supervisor.mcp_server.orders import Order
-    from supervisor.mcp_server.session import Session
     from supervisor.mcp_server.source import Cancellable, Source
     from wire import frames
     from wire.framing import Line
+    from wire.mcp_server.actions import Action
+    from wire.mcp_server.requests import Key
+    from wire.mcp_server.session import ServedSession
 
 LINE_LIMIT = 16 * 1024 * 1024
 """Bytes of one line of the client."""
@@ -42,7 +42,7 @@ STUCK = f"the client does not read: it has taken nothing for {STUCK_S:g} s"
 NOT_READING = "the client does not read: more than {} MiB wait for it"
 
 
-class Phase(Enum):
+class ServingPhase(Enum):
     SERVING = "serving"
     DRAINING = "draining"
     """The client has closed its side: what is under way is still answered."""
@@ -80,16 +80,16 @@ class McpServer:
     def __init__(
         self,
         loop: Loop,
-        session: Session,
+        session: ServedSession,
         source: Source,
         on_end: Callable[[str, bool], None],
     ) -> None:
-        self.phase = Phase.SERVING
+        self.phase = ServingPhase.SERVING
         self._loop = loop
         self._session = session
         self._source = source
         self._on_end = on_end
-        self._under_way: dict[Key, GuardedCall | Cancellable] = {}
+        self._under_way: dict[Key, ServedCall | Cancellable] = {}
         self._commands: dict[Key, int] = {}
         """The commands that run, each with its number: a client may use the id of a cancelled one again."""
         self._calls = 0
@@ -111,7 +111,7 @@ class McpServer:
 
     def on_line(self, line: Line | Oversize) -> None:
         """Takes one line of the client."""
-        if self.phase is not Phase.ENDED:
+        if self.phase is not ServingPhase.ENDED:
             if isinstance(line, Oversize):
                 self._carry_out(self._session.receive_oversize(line))
             else:
@@ -119,7 +119,7 @@ class McpServer:
 
     def _look_for_room(self) -> None:
         """While too much waits for the client, reads nothing more of it; ends if it takes nothing for long."""
-        if self.phase is Phase.ENDED or self._room_timer is not None:
+        if self.phase is ServingPhase.ENDED or self._room_timer is not None:
             return
         if self._output.is_full:
             self._input.pause()
@@ -137,8 +137,8 @@ class McpServer:
 
     def on_end_of_input(self) -> None:
         """The client has closed its side."""
-        if self.phase is Phase.SERVING:
-            self.phase = Phase.DRAINING
+        if self.phase is ServingPhase.SERVING:
+            self.phase = ServingPhase.DRAINING
             self._loop.call_later(DRAIN_S, lambda: self._give_up("stdin has ended"))
             self._look_for_rest()
 
@@ -146,15 +146,15 @@ class McpServer:
         """The client takes no more output; `reason` is empty if it has gone."""
         self._give_up(f"stdout: {reason}" if reason else "the client has gone", is_fault=bool(reason))
 
-    def _carry_out(self, orders: Iterable[Order]) -> None:
-        for order in orders:
-            match order:
+    def _carry_out(self, actions: Iterable[Action]) -> None:
+        for action in actions:
+            match action:
                 case Say(line=line, is_vital=is_vital):
                     self._say(line, is_vital=is_vital)
                 case Call():
-                    self._call(order)
+                    self._call(action)
                 case Invoke():
-                    self._invoke(order)
+                    self._invoke(action)
                 case Abandon(key=key, reason=reason):
                     if (under_way := self._under_way.pop(key, None)) is not None:
                         self._commands.pop(key, None)
@@ -162,16 +162,16 @@ class McpServer:
         self._look_for_rest()
         self._look_for_room()
 
-    def _call(self, order: Call) -> None:
-        key = order.key
-        if fault := self._source.unknown_tool(order.name):
-            self._carry_out(self._session.failed(key, Code.INVALID_PARAMS, fault))
+    def _call(self, action: Call) -> None:
+        key = action.key
+        if fault := self._source.unknown_tool(action.name):
+            self._carry_out(self._session.failed(key, INVALID_PARAMS, fault))
             return
         self._calls += 1
-        call = GuardedCall(
+        call = ServedCall(
             self._source,
-            order.name,
-            order.args,
+            action.name,
+            action.args,
             f"mcp-{os.getpid()}-{self._calls}",
             lambda result: self._called(key, result),
             lambda text: self._carry_out(self._session.progressed(key, text)),
@@ -179,17 +179,17 @@ class McpServer:
         self._under_way[key] = call
         call.begin()
 
-    def _invoke(self, order: Invoke) -> None:
+    def _invoke(self, action: Invoke) -> None:
         self._calls += 1
         number = self._calls
 
         def ran(answer: frames.CommandResponse) -> None:
-            if self._commands.get(order.key) == number:  # else the client has cancelled it
-                del self._under_way[order.key], self._commands[order.key]
-                self._carry_out(self._session.invoked(order.key, answer))
+            if self._commands.get(action.key) == number:  # else the client has cancelled it
+                del self._under_way[action.key], self._commands[action.key]
+                self._carry_out(self._session.invoked(action.key, answer))
 
-        self._commands[order.key] = number
-        self._under_way[order.key] = self._source.invoke(order.name, order.args, ran)
+        self._commands[action.key] = number
+        self._under_way[action.key] = self._source.invoke(action.name, action.args, ran)
 
     # --- from the extensions ------------------------------------------------------------------------------------
 
@@ -198,12 +198,12 @@ class McpServer:
         self._carry_out(self._session.called(key, result))
 
     def _logged(self, level: str, extension: str, text: str) -> None:
-        if self.phase is not Phase.ENDED:
+        if self.phase is not ServingPhase.ENDED:
             self._carry_out(self._session.logged(level, valid_text(extension), valid_text(text)))
 
     def _source_changed(self) -> None:
         """Answers who waits for the first offer; tells later changes together, losses later than gains."""
-        if self.phase is Phase.ENDED or not self._source.is_ready:
+        if self.phase is ServingPhase.ENDED or not self._source.is_ready:
             return
         if not self._has_offered:
             self._has_offered = True
@@ -213,7 +213,7 @@ class McpServer:
 
     def _tell_change(self) -> None:
         self._change = None
-        if self.phase is Phase.ENDED:
+        if self.phase is ServingPhase.ENDED:
             return
         offer, now = self._source.offer(), self._loop.clock()
         if offer == self._session.offer:
@@ -232,7 +232,7 @@ class McpServer:
     # --- to the client ------------------------------------------------------------------------------------------
 
     def _say(self, line: bytes, *, is_vital: bool) -> None:
-        if self.phase is Phase.ENDED or (not is_vital and self._output.is_full):
+        if self.phase is ServingPhase.ENDED or (not is_vital and self._output.is_full):
             return
         if self._output.queued > OUTBOX_LIMIT:
             self._give_up(NOT_READING.format(OUTBOX_LIMIT >> 20), is_fault=True)
@@ -242,21 +242,21 @@ class McpServer:
     # --- end ----------------------------------------------------------------------------------------------------
 
     def _look_for_rest(self) -> None:
-        if self.phase is Phase.DRAINING and self._session.is_idle:
+        if self.phase is ServingPhase.DRAINING and self._session.is_idle:
             self._give_up("stdin has ended")
 
     def _give_up(self, reason: str, *, is_fault: bool = False) -> None:
-        if self.phase is not Phase.ENDED:
+        if self.phase is not ServingPhase.ENDED:
             self._on_end(reason, is_fault)
 
     def end(self, reason: str) -> None:
         """Answers what is under way, and takes no more lines. A second call does nothing."""
-        if self.phase is Phase.ENDED:
+        if self.phase is ServingPhase.ENDED:
             return
-        for order in self._session.end(valid_text(reason)):
-            if isinstance(order, Say):
-                self._say(order.line, is_vital=True)
-        self.phase = Phase.ENDED
+        for action in self._session.end(valid_text(reason)):
+            if isinstance(action, Say):
+                self._say(action.line, is_vital=True)
+        self.phase = ServingPhase.ENDED
         for timer in (self._change, self._room_timer):
             if timer is not None:
                 timer.cancel()

@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from supervisor.calls.verdict import Judgement
-    from supervisor.mcp_server.offer import Offer
+    from supervisor.calls.guard_chain import Judgement
+    from supervisor.loop.loop import Loop
     from wire import frames
+    from wire.mcp_server.offer import Offer
+
+
+PATIENCE_S = 5.0
+"""Seconds for which the first list of tools waits for extensions that are not required. Clients give a server 10 s and
+more to start."""
 
 
 class Cancellable(Protocol):
@@ -64,3 +70,30 @@ class Source(Protocol):
 
     def invoke(self, name: str, args: str, done: Callable[[frames.CommandResponse], None]) -> Cancellable:
         """Runs a command. A failure of the extension is an answer with an error."""
+
+
+class StartingSource:
+    """The start of a source, whose extensions are waited for."""
+
+    def __init__(self, loop: Loop) -> None:
+        self.is_ready = False
+        self.on_change: Callable[[], None] = lambda: None
+        self.on_log: Callable[[str, str, str], None] = lambda _level, _extension, _text: None
+        self._loop = loop
+        self._is_over = False
+        """Whether `PATIENCE_S` are over."""
+
+    @property
+    def _has_started(self) -> bool:
+        raise NotImplementedError
+
+    def _begin_to_wait(self) -> None:
+        self._loop.call_later(PATIENCE_S, self._patience_over)
+
+    def _patience_over(self) -> None:
+        self._is_over = True
+        self._changed()
+
+    def _changed(self) -> None:
+        self.is_ready = self.is_ready or self._has_started
+        self.on_change()

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from supervisor.home.files import replacing
 from supervisor.monitoring import metrics
 from supervisor.monitoring.stats_error import StatsFileError
 
@@ -92,11 +93,6 @@ class MetricsFile:
         if path.exists() and not path.is_file():
             raise OSError(0, "not a regular file, and metrics are written by replacing the file")
         unfinished = path.with_name(f".{path.name}.{os.getpid()}.new")
-        try:
-            with open(unfinished, "wb") as file:
-                os.fchmod(file.fileno(), MODE)
-                file.write(text)
-            os.replace(unfinished, path)
-        except OSError:
-            unfinished.unlink(missing_ok=True)
-            raise
+        with replacing(path, is_durable=False, sibling=unfinished) as file:
+            os.fchmod(file.fileno(), MODE)
+            file.write(text)

@@ -7,6 +7,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
+from supervisor.home.files import rotate
 from supervisor.monitoring.stats_error import StatsFileError
 
 if TYPE_CHECKING:
@@ -69,9 +70,7 @@ class RotatedFile:
         appended."""
         os.close(self._fd)
         self._fd = -1
-        for older, newer in reversed(list(zip(parts(self._path)[1:], parts(self._path), strict=False))):
-            if newer.is_file():
-                os.replace(newer, older)
+        rotate(self._path, PARTS)
         self._open()
 
     @property
@@ -102,8 +101,3 @@ class RotatedFile:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-
-
-def parts(path: Path) -> list[Path]:
-    """The files of one recording, the newest first, whether they exist or not."""
-    return [path, *(path.with_name(f"{path.name}.{number}") for number in range(1, PARTS))]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from supervisor.loop.timestamp import Timestamp
 from supervisor.monitoring.rotated_file import RotatedFile
 from wire import stats
-from wire.stats import Mark, Stats
+from wire.stats import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from supervisor.extension.notices import NoticeKind
     from supervisor.loop.loop import Loop
     from supervisor.monitoring.metrics_file import MetricsFile
-    from wire.stats import ExtensionStats, HostStats
+    from wire.stats import Stats
 
 METRICS_S = 1.0
 """Seconds between two writes of the metrics; more if they cost more than `SHARE`."""
@@ -48,8 +48,7 @@ class StatsFile:
     def __init__(
         self,
         loop: Loop,
-        host_stats: Callable[[], HostStats],
-        extension_stats: Callable[[], dict[str, ExtensionStats]],
+        snapshot: Callable[[], Stats],
         *,
         stats_file: Path | None,
         interval_s: float | None = None,
@@ -58,8 +57,7 @@ class StatsFile:
         on_error: Callable[[str], None],
     ) -> None:
         self._clock = loop.clock
-        self._host_stats = host_stats
-        self._extension_stats = extension_stats
+        self._now = snapshot
         self._on_error = on_error
         self._path = stats_file
         self._reported: set[str] = set()
@@ -79,9 +77,6 @@ class StatsFile:
             from supervisor.monitoring.metrics_file import MetricsFile  # takes 0.1 s, and most hosts write none
 
             self._metrics = MetricsFile(loop, metrics_file, first, openmetrics=openmetrics, on_error=self._report)
-
-    def _now(self) -> Stats:
-        return Stats(time.time(), self._host_stats(), self._extension_stats())
 
     def sampled(self, *, is_last: bool = False) -> None:
         """Writes the figures of a new sample, to each file unless its last write was less than the pause ago. With

@@ -1,14 +1,25 @@
-"""Judges the arguments of a tool call as the model wrote them, before guards and tools see them. Pure."""
+"""Judges the arguments of a tool call: as the model wrote them, before guards and tools see them, and against the
+schema of the tool. Pure."""
 
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import orjson
 
-from wire.lenient_json import ARGUMENTS_DEPTH, is_deeper
+from supervisor.registry.plain_schema import count_values, plain_faults
+from supervisor.registry.schema_rules import invalid_args
+from wire.lenient_json import ARGUMENTS_DEPTH, UNREADABLE, is_deeper, read
 from wire.text import one_line
 
+if TYPE_CHECKING:
+    from supervisor.registry.registration import Tool
+
+STEPS_LIMIT = 100_000
+"""Parts of the schema times values in the arguments; at worst about a twentieth of a second."""
+BYTES_LIMIT = 1024 * 1024
+"""Bytes of arguments that are checked in the loop."""
 QUOTED = 80
 """Bytes or characters that a reason quotes."""
 
@@ -51,3 +62,19 @@ def _unique(pairs: list[tuple[str, object]]) -> None:
         if name in seen:
             raise _RepeatedNameError(name)
         seen.add(name)
+
+
+def fault_at_once(tool: Tool, args: bytes) -> str | None:
+    """Returns the faults of the arguments, each with its path; "" if there are none. None if this is not plainly cheap:
+    then a checker process (`checkers`) must check them. Extensions write the schemas, all others wait while the loop
+    runs a check, and a schema of a few hundred bytes can ask for millions of steps."""
+    if not tool.plain_parts or len(args) > BYTES_LIMIT:
+        return None
+    try:
+        value, _ = read(args)
+    except UNREADABLE:
+        return ""  # the caller reports invalid JSON
+    most = STEPS_LIMIT // tool.plain_parts
+    if count_values(value, most) > most:
+        return None
+    return invalid_args(plain_faults(tool.schema, value))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from wire.text import noun_for
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -37,6 +39,6 @@ def too_large(tools: int, tokens: int) -> str:
     if tokens <= LARGE:
         return ""
     return (
-        f"the definitions of its {tools:,} tool{'s' * (tools != 1)} take about {tokens:,} tokens of every request to"
+        f"the definitions of its {tools:,} {noun_for(tools, 'tool')} take about {tokens:,} tokens of every request to"
         " the model; let it offer fewer tools, or disable it where they are not needed"
     )

@@ -11,11 +11,19 @@ from collections.abc import Callable, Iterator, Sized
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from supervisor.registry.fault_text import FAULTS_NAMED, path_to, quoted
-from supervisor.registry.schema_rules import NAMED_SCHEMAS, ONE_SCHEMA, SCHEMA_LISTS, TYPES, is_number
+from supervisor.registry.schema_rules import (
+    FAULTS_NAMED,
+    NAMED_SCHEMAS,
+    ONE_SCHEMA,
+    SCHEMA_LISTS,
+    TYPES,
+    is_number,
+    path_to,
+    quoted,
+)
 
 if TYPE_CHECKING:
-    from supervisor.registry.fault_text import Location
+    from supervisor.registry.schema_rules import Location
 
 ANNOTATIONS = frozenset({
     "$comment", "default", "deprecated", "description", "examples", "format", "readOnly", "title", "writeOnly",

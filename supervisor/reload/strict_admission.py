@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from supervisor.discovery.content.seal import Seal
 from supervisor.discovery.discover import Discovery
-from supervisor.discovery.seal import Seal
 from supervisor.discovery.skipped import Cause, Skipped, Why
 from supervisor.discovery.steps import Allowance
 from supervisor.discovery.trust_rules import TrustState

@@ -48,6 +48,7 @@ NOT_FOR_A_REPLAY = {
     "supervisor.discovery.copilot": "there is no Copilot extension",
     "wire.dialects.copilot": "there is no Copilot extension",
     "wire.settings.mcp_file": "there is no file of MCP servers",
+    "wire.flags": "a plain command line is read from a table that is made of it",
     "wire.dialects.mcp": "no MCP server is started",
     "wire.dialects.jsonrpc": "no MCP server is started",
     "cli.mcp": "another command",

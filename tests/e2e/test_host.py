@@ -210,7 +210,7 @@ def test_xdg_runtime_dir_is_used_and_found(zot):
         (["top", "--sort", "cpuu"], "--sort: 'cpuu' is not one of name, state, cpu,"),
         (["top", "--interval", "nan"], "--interval: nan is not a number of seconds"),
         (["top", "abc"], "'abc' is not a valid int"),
-        (["ext", "sats", "x"], "no such command: 'sats'; did you mean 'stats'?"),
+        (["ext", "sats", "x"], "no such command: 'sats'; did you mean 'stats' or 'status'?"),
         (["ext", "logs", "../x"], "no such log of an extension"),
         (["pss"], "no such command: 'pss'; did you mean 'ps'?"),
         (["exr"], "no such command: 'exr'; did you mean 'ext'?"),

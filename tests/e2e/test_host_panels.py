@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.control.client import HostError
 from tests.supervisor.calls.test_panels import PANEL
 from tests.support.extension_folder import folder
 from tests.support.host import PRELUDE
@@ -24,18 +22,12 @@ if TYPE_CHECKING:
 SLOW = """
 send(type="hello", name="slow", capabilities=["cancel"])
 send(type="register_tool", name="slow", schema={"type": "object"})
-send(type="register_tool", name="redo", schema={"type": "object"})
-send(type="subscribe", intercept=["tool_result"])
 send(type="ready")
 for frame in frames():
     if frame["type"] == "tool_call":
         send(type="tool_progress", id=frame["id"], text="begun")
     elif frame["type"] == "cancel":
         send(type="notify", level="warn", message="told: " + frame["reason"])
-    elif frame["type"] == "event_intercept":
-        text = frame["content"][0]["text"].upper()
-        content = [{"type": "text", "text": text}]
-        send(type="event_intercept_response", id=frame["id"], modified_result={"content": content})
 """
 
 
@@ -62,23 +54,6 @@ def shown(host: Hosted, kind: type) -> Any:
     raise AssertionError(f"no {kind.__name__}")
 
 
-def test_a_client_draws_a_panel_and_sends_it_keys(host: Hosted):
-    client = host.client
-    client.send(frames.CommandInvoked("open", "open"))
-    assert shown(host, events.PanelOpen) == events.PanelOpen("x", "p", "T", ("one",), "f")
-    assert shown(host, frames.CommandResponse).action == "open_panel"
-    client.ask(control.PanelKey("k", "x", "p", "rune", "j"), control.Ok)
-    client.ask(control.PanelResize("r", "x", "p", 100, 30), control.Ok)
-    client.ask(control.PanelClose("c", "x", "p"), control.Ok)
-    assert [(frame["type"], frame.get("text"), frame.get("width")) for frame in json.loads(host.call("seen"))] == [
-        ("panel_key", "j", None),
-        ("panel_resize", None, 100),
-        ("panel_close", None, None),
-    ]
-    with pytest.raises(HostError, match="no such open panel: 'x/p'; there is none"):
-        client.ask(control.PanelKey("k2", "x", "p", "up"), control.Ok)
-
-
 def test_progress_and_cancellation(host: Hosted):
     client = host.client
     client.send(frames.ToolCall("call", "slow", frames.Raw(b"{}")))
@@ -102,11 +77,3 @@ def test_notes_reach_clients_that_watch(host: Hosted):
     assert other.ask(control.Info("i"), control.HostInfoReply).pid == host.pid
     assert other.next(0.0) is None, "it has not asked to be told"
     other.close()
-
-
-def test_a_client_can_ask_for_a_verdict_on_a_result(host: Hosted):
-    content = [frames.ContentBlock("text", text="quiet")]
-    question = frames.EventIntercept("v", "tool_result", tool_name="bash", is_error=False, content=content)
-    answer = host.client.ask(question, frames.InterceptResponse)
-    assert answer.modified_result is not None
-    assert answer.modified_result.content[0].text == "QUIET"

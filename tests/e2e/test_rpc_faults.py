@@ -133,18 +133,6 @@ def test_nesting_without_end_is_an_error_response(rpc, opening, closing):
     assert [answer["success"] for answer in answers] == [False] * len(lines) + [True]
 
 
-def test_a_message_with_invalid_utf8_is_taken_with_replacements(rpc, server):
-    server.add(text_reply("Fine."))
-    with rpc() as running:
-        client = running.client
-        client.send_bytes(b'{"type":"prompt","message":"caf\xe9 \\ud800 \xed\xa0\x80","id":"\\u0061"}\n')
-        client.until("done")
-        end(running)
-    (told,) = [line["content"][0]["text"] for line in client.lines if line["type"] == "user_message"]
-    assert told.startswith("caf\ufffd ")
-    assert client.lines[0]["id"] == "a"
-
-
 def test_half_a_line_at_the_end_is_answered_and_what_came_before_is_carried_out(rpc, server):
     server.add(text_reply("Fine."))
     with rpc() as running:

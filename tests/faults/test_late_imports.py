@@ -13,7 +13,6 @@ from agent.tools.catalogue import OF_EXTENSIONS
 from agent.tools.extension_tools.report import advice
 from agent.tools.extension_tools.report import made as made_text
 from supervisor.control.client import HostError
-from supervisor.mcp_server.messages import Code
 from tests.support.everything_served import Lines, everything, use_everything
 from tests.support.extension_folder import extension
 from tests.support.hosting import Hosted, hosting
@@ -22,6 +21,7 @@ from tests.support.mcp_served_client import McpClient
 from tests.support.replay_script import Script, ok
 from tests.support.zot_process import ROOT, wait_until
 from wire import control
+from wire.dialects.jsonrpc import INVALID_PARAMS
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def test_an_mcp_server_imports_nothing_while_it_serves(zot: Zot, report: Path, i
         assert client.tools()[0] == "say"
         texts = {text: client.call("say", text=text)[1] for text in ("hi", "loud", "draft", "secret", "forbidden")}
         assert [text for text, is_error in texts.items() if is_error] == ["secret", "forbidden"]
-        assert client.ask("tools/call", {"name": "sax"})["code"] == Code.INVALID_PARAMS
-        assert client.ask("prompts/get", {"name": "plam"})["code"] == Code.INVALID_PARAMS
+        assert client.ask("tools/call", {"name": "sax"})["code"] == INVALID_PARAMS
+        assert client.ask("prompts/get", {"name": "plam"})["code"] == INVALID_PARAMS
         assert client.ask("tools/call", {"name": "draw"})["isError"] is False
         client.send([{"id": "x", "method": "ping"}, 7])
         waits = client.begin("tools/call", {"name": "wait"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 import subprocess
@@ -11,52 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.run.command import root
 from pyzot import Runtime
-from pyzot.connection.command_line import FLAGS, command, environment, own_program
+from pyzot.connection.command_line import command, environment, own_program
 from tests.support.zot_process import ROOT
-
-NOT_OPTIONS = {
-    "json": "the engine is `zot rpc`",
-    "print": "the engine is `zot rpc`",
-    "rpc": "the engine is `zot rpc`",
-    "no-stdin": "its stdin has the requests",
-    "no-session": "rpc keeps no session: the program keeps the messages",
-    "version": "it is no run",
-    "output-format": "of a run with one prompt",
-    "output": "of a run with one prompt",
-    "summary": "of a run with one prompt",
-    "image": "each prompt has its own",
-    "api-key": "an option, but given in the environment",
-}
-"""Flags of a run that are no flags of an engine, and why."""
-
-
-def flags():
-    """The long names of the flags of a run, without the dashes."""
-    for name, parameter in inspect.signature(root, eval_str=True).parameters.items():
-        if name != "ctx":
-            option = parameter.annotation.__metadata__[0]
-            words = [str(word) for word in (option.default, *(option.param_decls or ()))]
-            declared = [word.lstrip("-") for word in words if word.startswith("--")]
-            yield declared[0] if declared else name.replace("_", "-")
-
-
-def test_each_flag_of_a_run_is_an_option():
-    found = set(flags())
-    assert len(found) > 25
-    assert {name.strip("_").replace("_", "-") for name in FLAGS} == found - NOT_OPTIONS.keys()
-    assert found >= NOT_OPTIONS.keys()
-
-
-def test_each_option_is_typed():
-    import ast
-
-    from pyzot.connection import command_line
-
-    tree = ast.parse(Path(command_line.__file__).read_text())
-    (options,) = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == "Options"]
-    assert {line.target.id for line in options.body if isinstance(line, ast.AnnAssign)} == {*FLAGS, "api_key"}
 
 
 def test_a_schema_is_a_path_or_the_schema_itself():

@@ -93,8 +93,6 @@ def test_its_repr_says_which_it_is(host, hosted):
 
 def test_what_the_extensions_offer_is_used(host, hosted):
     assert (host.info.pid, host.info.kind) == (hosted.pid, "host")
-    assert {tool.name: tool.extension for tool in host.tools()} == {"echo": "echo", "look": "commands", "slow": "slow"}
-    assert "display" in [command.name for command in host.commands()]
     answer = host.call("echo", {"text": "hi"})
     assert [(block.type, block.text) for block in answer.content] == [("text", "hi")]
     assert host.command("/display now").display == "see this"
@@ -118,16 +116,6 @@ def test_progress_of_a_call_is_told(host):
     seen = []
     answer = host.call("slow", {"ends": True}, on_progress=seen.append)
     assert (seen, answer.is_error, answer.content[0].text) == (["half"], True, "done")
-
-
-def test_how_the_extensions_are(host):
-    stats = host.stats()
-    assert set(stats.extensions) == {"echo", "commands", "slow", "blocker"}
-    assert stats.host.kind == "host"
-    status = host.status("echo")
-    assert (status.state, status.tools, status.stats.exits) == ("ready", ("echo",), 0)
-    with pytest.raises(HostRefusedError, match="no such extension"):
-        host.status("ecko")
 
 
 def test_what_happens_is_watched(host):
@@ -154,13 +142,6 @@ def test_what_is_not_taken_is_dropped_and_counted(host, monkeypatch):
     with host.watch(stats_s=0.1, notices=False) as watch:
         wait_until(lambda: watch.missed)
         assert len([next(watch) for _ in range(3)]) == 3
-
-
-def test_extensions_are_reloaded(host):
-    assert [(outcome.name, outcome.outcome) for outcome in host.reload("echo")] == [("echo", "reloaded")]
-    assert {outcome.outcome for outcome in host.reload()} == {"reloaded"}
-    with pytest.raises(HostRefusedError, match="no such extension"):
-        host.reload("ecko")
 
 
 def test_many_requests_of_many_threads_are_under_way_at_once(host):

@@ -9,7 +9,7 @@ import signal
 
 import pytest
 
-from pyzot import Forked, RefusedError, Runtime, RuntimeDied, SessionBusyError, SessionInfo
+from pyzot import Forked, RefusedError, RuntimeDied, SessionBusyError, SessionInfo
 
 
 def ids(runtime):
@@ -76,17 +76,6 @@ def test_a_session_goes_to_another_home_and_back(start, tmp_path, monkeypatch):
     assert there.messages() == here.messages()
 
 
-def test_a_wrong_session_says_why(start, tmp_path):
-    runtime = start()
-    with pytest.raises(RefusedError, match="there is no session 'ffffffff'"):
-        runtime.resume("ffffffff")
-    (tmp_path / "notes.txt").write_text("no session\n")
-    with pytest.raises(RefusedError, match=r"notes\.txt: no session"):
-        runtime.resume(tmp_path / "notes.txt")
-    with pytest.raises(RefusedError, match=r"notes\.txt: no session"):
-        runtime.import_session(tmp_path / "notes.txt")
-
-
 def test_the_same_with_asyncio(start_async, tmp_path):
     async def main():
         async with start_async(save_session=True) as runtime:
@@ -100,10 +89,3 @@ def test_the_same_with_asyncio(start_async, tmp_path):
             assert await runtime.session() == forked.session != made
 
     asyncio.run(main())
-
-
-def test_both_runtimes_have_the_same_words():
-    from pyzot import AsyncRuntime
-
-    for name in ("session", "sessions", "resume", "fork", "export", "import_session"):
-        assert getattr(Runtime, name).__doc__.split(".")[0] == getattr(AsyncRuntime, name).__doc__.split(".")[0]

@@ -8,12 +8,13 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from supervisor.calls.verdict import UNTOUCHED
+from supervisor.calls.guard_chain import UNTOUCHED
 from supervisor.control.server import ControlServer
 from supervisor.loop.loop import Loop
 from tests.support.patience import PATIENCE_S
 from wire import frames
-from wire.stats import ExtensionStats, HostStats
+from wire.stats import ExtensionStats, HostStats, Stats
+from wire.suggest import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,11 +68,18 @@ class FakeAsked:
         self.done(FakeAnswer(frames.ToolResult("internal-7", [frames.ContentBlock("text", text=text)])))
 
 
+def _named(name: str, what: str, known: dict[str, Any]) -> Any:
+    if name not in known:
+        raise UnknownNameError(what, name, known)
+    return known[name]
+
+
 class FakeServed:
     """The part of a supervisor and its reloader that the control socket uses."""
 
     def __init__(self, loop: Loop, names: tuple[str, ...] = ("alpha", "beta")) -> None:
-        self._loop = loop
+        self.loop = loop
+        self.panels = None
         self.extensions = [FakeExtension(name) for name in names]
         self.skipped: list[Skipped] = []
         self.sampled_at = -1000.0
@@ -89,13 +97,13 @@ class FakeServed:
 
     def sample(self) -> None:
         self.samples += 1
-        self.sampled_at = self._loop.clock()
+        self.sampled_at = self.loop.clock()
 
     def stats(self) -> dict[str, ExtensionStats]:
         return {extension.name: extension_stats(failure=self.padding) for extension in self.extensions}
 
-    def host_stats(self, kind: Any, version: str, cwd: str) -> HostStats:
-        return host_stats(kind=kind, version=version, cwd=cwd)
+    def snapshot(self, kind: Any, version: str, cwd: str) -> Stats:
+        return Stats(time.time(), host_stats(kind=kind, version=version, cwd=cwd), self.stats())
 
     def instructions(self) -> str:
         return "\nThe extension alpha says of its tools:\nknock first\n"
@@ -104,21 +112,19 @@ class FakeServed:
         return {"echo": OwnedFake(self.extensions[0], tool=FakeTool("echo"))}
 
     def tool(self, name: str) -> OwnedFake:
-        return self.tools()[name]
+        return _named(name, "tool", self.tools())
+
+    def command(self, name: str) -> OwnedFake:
+        return _named(name, "command", self.commands())
 
     def commands(self) -> dict[str, OwnedFake]:
         return {"hello": OwnedFake(self.extensions[1], command=FakeTool("hello", "Greets."))}
 
     def find(self, name: str) -> FakeExtension:
-        for extension in self.extensions:
-            if extension.name == name:
-                return extension
-        raise KeyError(name)
+        return _named(name, "extension", {extension.name: extension for extension in self.extensions})
 
     def restart(self, name: str) -> None:
-        if name not in [extension.name for extension in self.extensions]:
-            raise KeyError(name)
-        self.restarted.append(name)
+        self.restarted.append(self.find(name).name)
 
     def begin(self, name: str | None, done: Any) -> None:
         if name is not None and name not in [extension.name for extension in self.extensions]:

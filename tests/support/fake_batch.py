@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from agent.batch.request import BatchControls, BatchView, RunState
 from cli.batch.output.outputs import Outputs
-from cli.batch.output.show import Show
+from cli.batch.output.stderr import Show
 from supervisor.loop.loop import Loop
 from tests.cli.batch.views import outcome, run, view
 from wire.batch.outcome import TaskStatus, Usage

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from supervisor.mcp_server.offer import Offer
-from supervisor.mcp_server.orders import Order, Say
-from supervisor.mcp_server.session import Session
 from wire import frames
 from wire.control import CommandInfo, ToolInfo
+from wire.mcp_server.actions import Action, Say
+from wire.mcp_server.offer import Offer
+from wire.mcp_server.session import ServedSession
 
 ECHO = ToolInfo("echo", "Returns its text.", {"properties": {}}, "echo", read_only=True)
 WIPE = ToolInfo("wipe", "Wipes.", {"type": "object"}, "wiper", idempotent=True)
@@ -25,15 +25,15 @@ class Client:
 
     def __init__(self, offer: Offer | None = OFFER) -> None:
         self.is_described = True
-        self.session = Session("9.9", lambda: "what it is", lambda: self.is_described)
-        self.orders: list[Order] = []
+        self.session = ServedSession("9.9", lambda: "what it is", lambda: self.is_described)
+        self.actions: list[Action] = []
         if offer is not None:
             self.take(self.session.offered(offer))
 
-    def take(self, orders: list[Order]) -> list[Any]:
+    def take(self, actions: list[Action]) -> list[Any]:
         """Keeps the work that is ordered; returns the lines for the client, decoded."""
-        self.orders += [order for order in orders if not isinstance(order, Say)]
-        lines = [order.line for order in orders if isinstance(order, Say)]
+        self.actions += [action for action in actions if not isinstance(action, Say)]
+        lines = [action.line for action in actions if isinstance(action, Say)]
         assert all(line.endswith(b"\n") and line.count(b"\n") == 1 for line in lines)
         return [json.loads(line) for line in lines]
 
@@ -59,7 +59,7 @@ class Client:
     def begin(self, method: str, params: Any, id_: Any = 1) -> Any:
         """Sends a request that is not answered yet; returns its key."""
         assert self.send({"jsonrpc": "2.0", "id": id_, "method": method, "params": params}) == []
-        return self.orders[-1].key if self.orders else None
+        return self.actions[-1].key if self.actions else None
 
 
 def text_result(text: str, **fields: Any) -> frames.ToolResult:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
-from agent.batch.throttle.throttle import Throttle
+from agent.batch.throttle import Throttle
 from agent.cassette.reply_lines import Limits, RateLimit
 from tests.support.messages_server.token_bucket import Account
 

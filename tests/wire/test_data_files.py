@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from wire.data_files import ENDINGS, NEVER_DATA, covers
 from wire.manifest import ManifestError, parse_manifest
-from wire.manifest_faults import all_faults
+from wire.settings.manifest_faults import all_faults
 
 
 def text(**fields: object) -> bytes:

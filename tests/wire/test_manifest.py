@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.support.any_message import JSON
 from wire.dialects.table import MODULES
 from wire.manifest import VOCABULARY, Limits, Manifest, ManifestError, Restart, Timeouts, parse_manifest
-from wire.manifest_faults import all_faults
 from wire.schema import generate
+from wire.settings.manifest_faults import all_faults
 
 
 def parse(**fields: object) -> Manifest:

@@ -42,7 +42,13 @@ TAGGED = (
 )
 """Schemas of unions, whose members differ by a tag."""
 
-REMOVED: dict[str, str] = {}
+REMOVED: dict[str, str] = {
+    "flag/zot batch merge *": "`zot batch status`, `results` and `zot report` take several RUNDIRs, and `--prefer`",
+    "flag/zot batch export *": "`zot batch results --format jsonl` into a program for queries (`sqlite-utils`)",
+    "flag/zot batch results --format": "no more `markdown`: `csv` or `jsonl`",
+    "flag/zot batch results folder": "now `folders`: it takes several",
+    "flag/zot batch status folder": "now `folders`: it takes several",
+}
 """Entries that are gone since the last release, as `TABLE/ENTRY`, and the reason; `*` at the end stands for any
 ending."""
 

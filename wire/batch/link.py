@@ -62,7 +62,7 @@ class Cancel(msgspec.Struct, frozen=True, tag_field="type", tag="cancel"):
     id: str
 
 
-class Phase(msgspec.Struct, frozen=True, tag_field="type", tag="phase"):
+class RunPhase(msgspec.Struct, frozen=True, tag_field="type", tag="phase"):
     """What the run does from now on. Before the first such line it starts."""
 
     state: Literal["setup", "starting", "running", "check"]
@@ -86,7 +86,7 @@ class Ended(msgspec.Struct, frozen=True, tag_field="type", tag="ended", kw_only=
 
 
 FromBatch = Begin | Abort
-FromRun = Request | Cancel | Phase | Ended
+FromRun = Request | Cancel | RunPhase | Ended
 CONTROL = frozenset({"begin", "abort"})
 """The types of the lines from the batch; all other lines are of the model worker."""
 

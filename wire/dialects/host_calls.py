@@ -7,7 +7,28 @@ models and workspaces.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
+
+
+class ModelInfo(msgspec.Struct, frozen=True):
+    id: str
+    provider: str
+    context_window: int
+    """Tokens; 0 is unknown."""
+    max_output: int
+    """Tokens; 0 is unknown."""
+    reasoning: bool
+
+
+class ToolInfo(msgspec.Struct, frozen=True):
+    name: str
+    description: str
+    schema: dict[str, Any]
+    """JSON Schema of the arguments."""
+    extension: str
+    """Empty for a built-in tool."""
 
 
 class SendPrompt(msgspec.Struct, frozen=True):
@@ -29,8 +50,7 @@ class CurrentModel(msgspec.Struct, frozen=True):
 
 
 class ListModels(msgspec.Struct, frozen=True):
-    """Answered with a list of `{"id": str, "provider": str, "context_window": int, "max_output": int, "reasoning":
-    bool}`; a size that is not known is 0."""
+    """Answered with a sequence of `ModelInfo`."""
 
 
 class SwitchModel(msgspec.Struct, frozen=True):
@@ -88,8 +108,7 @@ class GetUsage(msgspec.Struct, frozen=True):
 
 
 class ListTools(msgspec.Struct, frozen=True):
-    """The tools that the model is offered now. Answered with a list of `{"name": str, "description": str, "schema":
-    object, "extension": str}`; "" for a built-in tool."""
+    """The tools that the model is offered now. Answered with a sequence of `ToolInfo`."""
 
 
 class ListExtensions(msgspec.Struct, frozen=True):

@@ -25,6 +25,7 @@ PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
 SERVER_ERROR = -32000
 """The first of the codes that every server may use as it likes."""
 ID_LIMIT = 256
@@ -77,10 +78,12 @@ class Unreadable(NamedTuple):
 
     reason: str
     named: Named
+    code: int = INVALID_REQUEST
+    """Of the error that answers it: whether it is no JSON, or no message."""
 
 
 class Named(NamedTuple):
-    """What the first and the last bytes of a message tell of it."""
+    """The members of a message that its first and its last bytes show."""
 
     id: bytes = b""
     """As it was written; empty if it is not seen. That of a request is JSON, so that it can be answered."""
@@ -91,30 +94,35 @@ class Named(NamedTuple):
 
 
 _NO_OBJECT = Unreadable("not a JSON object", Named())
+_NO_JSON = _NO_OBJECT._replace(code=PARSE_ERROR)
 
 decode = msgspec.json.Decoder(Incoming).decode
 """Reads one message. Raises one of `UNREADABLE`."""
 _elements = msgspec.json.Decoder(list[Raw]).decode
 
 
-def read(line: Line) -> Sequence[Incoming | Unreadable]:
-    """The messages in a line: none in a blank one, each of a batch, and the last one of a line whose start is something
-    else. Never raises."""
+def read(line: Line, *, has_noise: bool = True) -> Sequence[Incoming | Unreadable]:
+    """The messages in a line: none in a blank one, each of a batch, and if it `has_noise` the last one of a line whose
+    start is something else. Never raises."""
     text = bytes(line).removeprefix(MARK).strip()
     if not text:
         return ()
     if text.startswith(b"["):
-        return _batch(text)
-    return (_message(text),)
+        return _batch(text, has_noise=has_noise)
+    return (_message(text, has_noise=has_noise),)
 
 
-def _batch(text: bytes) -> Sequence[Incoming | Unreadable]:
+def _batch(text: bytes, *, has_noise: bool) -> Sequence[Incoming | Unreadable]:
     if text.count(b",") > BATCH_COMMAS:
         return (Unreadable(f"a batch of {len(text)} bytes with too many parts", Named()),)
     try:
         elements = _elements(text)
     except UNREADABLE:
-        return (_message(text),)
+        if (mended := repaired(text)) is not None:
+            return _batch(mended, has_noise=has_noise)
+        return (_message(text, has_noise=has_noise),)
+    if not elements:
+        return (Unreadable("an empty batch", Named()),)
     read_ones = [_element(bytes(element)) for element in elements[:BATCH_LIMIT]]
     if len(elements) > BATCH_LIMIT:
         read_ones.append(Unreadable(f"a batch of {len(elements)} messages; {BATCH_LIMIT} of them are read", Named()))
@@ -122,31 +130,32 @@ def _batch(text: bytes) -> Sequence[Incoming | Unreadable]:
 
 
 def _element(text: bytes) -> Incoming | Unreadable:
-    return _message(text) if text.startswith(b"{") else _NO_OBJECT
+    return _message(text, has_noise=False) if text.startswith(b"{") else _NO_OBJECT
 
 
-def _message(text: bytes) -> Incoming | Unreadable:
+def _message(text: bytes, *, has_noise: bool) -> Incoming | Unreadable:
     try:
         return decode(text)
     except UNREADABLE as error:
-        why = reason(error)
+        wrong: Exception = error
     if (mended := repaired(text)) is not None:
         try:
             return decode(mended)
         except UNREADABLE as error:
-            why = reason(error)
-            text = mended
+            wrong, text = error, mended
     tried = 0
-    for start in _START.finditer(text, 1):
+    for start in _START.finditer(text, 1) if has_noise else ():
         try:
             return decode(memoryview(text)[start.start() :])
         except UNREADABLE:
             tried += 1
             if tried == _CANDIDATES:
                 break
+    is_json = isinstance(wrong, msgspec.ValidationError) and not text.startswith(b"[")  # such a text is no batch
     if not text.startswith(b"{"):
-        return _NO_OBJECT
-    return Unreadable(why, named(text[:PREFIX_KEPT], text[-PREFIX_KEPT:]))
+        return _NO_OBJECT if is_json else _NO_JSON
+    code = INVALID_REQUEST if is_json else PARSE_ERROR
+    return Unreadable(reason(wrong), named(text[:PREFIX_KEPT], text[-PREFIX_KEPT:]), code)
 
 
 # --- messages of which only the ends are known --------------------------------------------------------------
@@ -215,9 +224,10 @@ def answer_body(written_id: bytes, result: bytes) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (written_id, result)
 
 
-def refusal_body(written_id: bytes, code: int, message: str) -> bytes:
-    """An answer that is an error."""
-    return b'{"jsonrpc":"2.0","id":%b,"error":{"code":%d,"message":%b}}' % (written_id, code, encode(message))
+def refusal_body(written_id: bytes, code: int, message: str, data: bytes = b"") -> bytes:
+    """An answer that is an error, with its data as JSON text if it has any."""
+    more = b',"data":%b' % data if data else b""
+    return b'{"jsonrpc":"2.0","id":%b,"error":{"code":%d,"message":%b%b}}' % (written_id, code, encode(message), more)
 
 
 def request(number: int, method: str, params: bytes) -> bytes:
@@ -237,6 +247,6 @@ def answer(written_id: bytes, result: bytes) -> bytes:
     return answer_body(written_id, result) + b"\n"
 
 
-def refusal(written_id: bytes, code: int, message: str) -> bytes:
+def refusal(written_id: bytes, code: int, message: str, data: bytes = b"") -> bytes:
     """An answer that is an error, as one line."""
-    return refusal_body(written_id, code, message) + b"\n"
+    return refusal_body(written_id, code, message, data) + b"\n"

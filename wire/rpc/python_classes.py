@@ -27,15 +27,14 @@ ANSWERS = {
     "rpc/responses.py": (
         "SessionFile",
         "State",
-        "ModelInfo",
         "CommandOutcome",
-        "CommandInfo",
-        "ToolInfo",
         "SkillInfo",
         "Resumed",
         "Forked",
     ),
     "rpc/sessions.py": ("Session",),
+    "dialects/host_calls.py": ("ModelInfo", "ToolInfo"),
+    "control.py": ("CommandInfo",),
     "stats.py": ("Alarm", "ExtensionStats"),
 }
 """What the methods of a runtime return, by the file that defines it."""

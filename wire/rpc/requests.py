@@ -6,7 +6,7 @@ are ignored. Where null is allowed, it means the same as an absent member.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -14,6 +14,7 @@ from msgspec import Raw
 from wire.field_errors import explain
 from wire.framing import DEFAULT_FRAME_LIMIT
 from wire.lenient_json import UNREADABLE, reason, repaired
+from wire.rpc import responses
 from wire.rpc.messages import Message
 from wire.suggest import did_you_mean
 
@@ -26,13 +27,13 @@ NAME_SHOWN = 80
 """Characters of an unknown command in the error about it."""
 _ID_STARTS = b'"-0123456789'
 
-Id = Annotated[Raw, msgspec.Meta(extra_json_schema={"type": ["string", "number"]})]
-
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
     """Base of all requests; its `type` is the class's tag."""
 
-    id: Id | msgspec.UnsetType = msgspec.UNSET
+    data: ClassVar[Any] = None
+    """The class of the data in the response; None if it has none."""
+    id: responses.Id | msgspec.UnsetType = msgspec.UNSET
 
 
 class ImageData(msgspec.Struct, frozen=True):
@@ -47,6 +48,7 @@ class ImageData(msgspec.Struct, frozen=True):
 class Hello(Request, frozen=True, tag="hello"):
     """Who is there? With a token in `ZOTCORE_RPC_TOKEN` it must be the first line."""
 
+    data = responses.Greeting
     token: str | None = None
     """Ignored if the server has no token."""
     sent_prompts: bool = False
@@ -58,6 +60,7 @@ class Prompt(Request, frozen=True, tag="prompt"):
     """Sends a message to the model. It needs text or an image. Prompts are carried out in the order of their
     arrival."""
 
+    data = responses.Started
     message: str | None = None
     images: tuple[ImageData, ...] | None = None
 
@@ -67,6 +70,7 @@ class Steer(Request, frozen=True, tag="steer"):
     that run. If the model would end the prompt, it gets another turn. Refused if no prompt runs. It needs text or an
     image."""
 
+    data = responses.Steered
     message: str | None = None
     images: tuple[ImageData, ...] | None = None
 
@@ -75,6 +79,7 @@ class Compact(Request, frozen=True, tag="compact"):
     """Has the model write a summary that takes the place of all messages but the last four. It has its place among the
     prompts."""
 
+    data = responses.Started
     instructions: str | None = None
     """Ours: what the summary should heed, in addition."""
 
@@ -90,10 +95,13 @@ class Abort(Request, frozen=True, tag="abort"):
 class GetState(Request, frozen=True, tag="get_state"):
     """How is the conversation?"""
 
+    data = responses.State
+
 
 class GetMessages(Request, frozen=True, tag="get_messages"):
     """All messages of the conversation."""
 
+    data = responses.Messages
     full: bool = False
     """Ours: with the data of images, reasoning, and arguments as the model wrote them: all that `set_messages`
     needs."""
@@ -106,6 +114,7 @@ class Clear(Request, frozen=True, tag="clear"):
 class SetModel(Request, frozen=True, tag="set_model"):
     """Another model of the same provider, from the next turn on."""
 
+    data = responses.Model
     model: str
     """Any id that `--model` takes."""
 
@@ -113,18 +122,25 @@ class SetModel(Request, frozen=True, tag="set_model"):
 class GetModels(Request, frozen=True, tag="get_models"):
     """The known models of the provider."""
 
+    data = responses.Models
+
 
 class Ping(Request, frozen=True, tag="ping"):
     """Is the server alive?"""
+
+    data = responses.Pong
 
 
 class Queue(Request, frozen=True, tag="queue"):
     """Ours. The prompts and compactions that run or wait."""
 
+    data = responses.Queued
+
 
 class RunCommand(Request, frozen=True, tag="run_command"):
     """Ours. Runs a slash command of an extension. Answered when it has ended; the model sees nothing of it."""
 
+    data = responses.CommandOutcome
     name: str
     """With or without the slash."""
     args: str | None = None
@@ -133,23 +149,32 @@ class RunCommand(Request, frozen=True, tag="run_command"):
 class ListCommands(Request, frozen=True, tag="list_commands"):
     """Ours. The slash commands of the extensions."""
 
+    data = responses.Commands
+
 
 class ListTools(Request, frozen=True, tag="list_tools"):
     """Ours. The tools that the model is offered in the next turn."""
+
+    data = responses.Tools
 
 
 class ListSkills(Request, frozen=True, tag="list_skills"):
     """Ours. The skills that the model may load."""
 
+    data = responses.Skills
+
 
 class ExtStats(Request, frozen=True, tag="ext_stats"):
     """Ours. What each extension uses."""
+
+    data = responses.ExtensionsStats
 
 
 class ReloadExt(Request, frozen=True, tag="reload_ext"):
     """Ours. Reads one extension anew from its folder, or all and those that were not there before. Answered when it is
     over; prompts go on meanwhile."""
 
+    data = responses.Reloaded
     name: str | None = None
     """Without a name, all."""
 
@@ -157,6 +182,7 @@ class ReloadExt(Request, frozen=True, tag="reload_ext"):
 class SetMessages(Request, frozen=True, tag="set_messages"):
     """Ours. Replaces all messages. Refused while a prompt runs or waits, and if the model's API would refuse them."""
 
+    data = responses.Count
     messages: tuple[Message, ...]
     """As `get_messages` gives them with `full`."""
 
@@ -164,6 +190,7 @@ class SetMessages(Request, frozen=True, tag="set_messages"):
 class ListSessions(Request, frozen=True, tag="list_sessions"):
     """Ours. The sessions that are kept of the server's folder, the one that was written to last first."""
 
+    data = responses.Sessions
     all: bool = False
     """Those of all folders."""
 
@@ -172,6 +199,7 @@ class Resume(Request, frozen=True, tag="resume"):
     """Ours. Goes on with a session: its messages take the place of those so far, and what follows is written to its
     file. Refused while a prompt runs or waits."""
 
+    data = responses.Resumed
     session: str
     """Its id, the beginning of it (4 characters or more), or the path of its file; a relative path is one in the
     server's folder."""
@@ -181,6 +209,7 @@ class Fork(Request, frozen=True, tag="fork"):
     """Ours. Copies a session, or the beginning of it, to a new one. Without `session` it is the conversation of this
     server, which goes on in the copy; that is refused while a prompt runs or waits."""
 
+    data = responses.Forked
     session: str | None = None
     """As in `resume`."""
     at: int | None = None
@@ -190,6 +219,7 @@ class Fork(Request, frozen=True, tag="fork"):
 class Export(Request, frozen=True, tag="export"):
     """Ours. A session as a text to read, or as a file for another machine."""
 
+    data = responses.Exported
     session: str | None = None
     """As in `resume`; without it, the conversation of this server."""
     format: Literal["markdown", "html", "json", "zotsession"] = "markdown"
@@ -201,6 +231,7 @@ class Export(Request, frozen=True, tag="export"):
 class Import(Request, frozen=True, tag="import"):
     """Ours. Takes the file of a session, perhaps from another machine, as a new session of the server's folder."""
 
+    data = responses.Imported
     path: str
     """In the server's folder, if it is relative."""
 
@@ -208,6 +239,7 @@ class Import(Request, frozen=True, tag="import"):
 class Tree(Request, frozen=True, tag="tree"):
     """Ours. The sessions of the server's folder, each with its forks."""
 
+    data = responses.Branches
     all: bool = False
     """Those of all folders."""
 
@@ -215,6 +247,7 @@ class Tree(Request, frozen=True, tag="tree"):
 class GetSchema(Request, frozen=True, tag="get_schema"):
     """Ours. A JSON Schema of anything that zot reads or writes."""
 
+    data = responses.Schemas
     name: str | None = None
     """As `zot schema` lists them; without a name the names are listed."""
 
@@ -259,39 +292,8 @@ class Ext(Request, frozen=True, tag="ext"):
     """The program ends the extension."""
 
 
-AnyRequest = (
-    Hello
-    | Prompt
-    | Steer
-    | Compact
-    | Abort
-    | GetState
-    | GetMessages
-    | Clear
-    | SetModel
-    | GetModels
-    | Ping
-    | Queue
-    | RunCommand
-    | ListCommands
-    | ListTools
-    | ListSkills
-    | ExtStats
-    | ReloadExt
-    | SetMessages
-    | ListSessions
-    | Resume
-    | Fork
-    | Export
-    | Import
-    | Tree
-    | GetSchema
-    | PanelKey
-    | PanelResize
-    | PanelClose
-    | Ext
-)
-COMMANDS: dict[str, type[Request]] = {str(kind.__struct_config__.tag): kind for kind in AnyRequest.__args__}
+COMMANDS: dict[str, type[Request]] = {str(kind.__struct_config__.tag): kind for kind in Request.__subclasses__()}
+"""Every request by its `type`, in the order of their definitions."""
 
 
 class Refusal(NamedTuple):
@@ -312,7 +314,7 @@ _envelope = msgspec.json.Decoder(_Envelope)
 _decoders: dict[str, msgspec.json.Decoder[Any]] = {name: msgspec.json.Decoder(kind) for name, kind in COMMANDS.items()}
 
 
-def decode(line: bytes) -> AnyRequest | Refusal:
+def decode(line: bytes) -> Request | Refusal:
     """The request in a line, or why there is none. Invalid Unicode becomes U+FFFD."""
     found = _decode(line)
     if isinstance(found, Refusal) and (mended := repaired(line)) is not None:
@@ -328,7 +330,7 @@ def too_long(line: Oversize) -> Refusal:
     return Refusal(line.frame_type or "", id_, error)
 
 
-def _decode(line: bytes) -> AnyRequest | Refusal:
+def _decode(line: bytes) -> Request | Refusal:
     try:
         envelope = _envelope.decode(line)
         id_ = _checked_id(envelope.id)
@@ -340,7 +342,7 @@ def _decode(line: bytes) -> AnyRequest | Refusal:
     if command not in COMMANDS:
         return Refusal(command, id_, _unknown(command))
     try:
-        request: AnyRequest = _decoders[command].decode(line)
+        request: Request = _decoders[command].decode(line)
     except msgspec.ValidationError as error:
         return Refusal(command, id_, explain(COMMANDS[command], str(error)))
     except UNREADABLE as error:

@@ -6,13 +6,15 @@ line only gets one if it is refused.
 
 from __future__ import annotations
 
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
+from msgspec import Raw
 
+from wire.control import CommandInfo
+from wire.dialects.host_calls import ModelInfo, ToolInfo
 from wire.events import Totals
 from wire.rpc.messages import Message
-from wire.rpc.requests import Id
 from wire.rpc.sessions import Branch, Session
 from wire.stats import ExtensionStats
 
@@ -20,6 +22,7 @@ PROTOCOL_VERSION = 1
 """Increased when a member is removed or changes its meaning, but not for new members, commands and records."""
 
 Data = TypeVar("Data")
+Id = Annotated[Raw, msgspec.Meta(extra_json_schema={"type": ["string", "number"]})]
 
 
 class Response(
@@ -105,16 +108,6 @@ class Model(msgspec.Struct, frozen=True):
     model: str
 
 
-class ModelInfo(msgspec.Struct, frozen=True):
-    id: str
-    provider: str
-    context_window: int
-    """Tokens; 0 is unknown."""
-    max_output: int
-    """Tokens; 0 is unknown."""
-    reasoning: bool
-
-
 class Models(msgspec.Struct, frozen=True):
     """Data of `get_models`."""
 
@@ -157,26 +150,10 @@ class CommandOutcome(msgspec.Struct, frozen=True):
     text: str
 
 
-class CommandInfo(msgspec.Struct, frozen=True):
-    name: str
-    """Without the slash."""
-    description: str
-    extension: str
-
-
 class Commands(msgspec.Struct, frozen=True):
     """Data of `list_commands`."""
 
     commands: tuple[CommandInfo, ...]
-
-
-class ToolInfo(msgspec.Struct, frozen=True):
-    name: str
-    description: str
-    schema: dict[str, Any]
-    """JSON Schema of the arguments."""
-    extension: str
-    """Empty for a built-in tool."""
 
 
 class Tools(msgspec.Struct, frozen=True):
@@ -302,40 +279,6 @@ class Schemas(msgspec.Struct, frozen=True):
     schema: dict[str, Any] | None
     """The one that was asked for."""
 
-
-DATA: dict[str, Any] = {
-    "hello": Greeting,
-    "prompt": Started,
-    "steer": Steered,
-    "compact": Started,
-    "abort": None,
-    "get_state": State,
-    "get_messages": Messages,
-    "clear": None,
-    "set_model": Model,
-    "get_models": Models,
-    "ping": Pong,
-    "queue": Queued,
-    "run_command": CommandOutcome,
-    "list_commands": Commands,
-    "list_tools": Tools,
-    "list_skills": Skills,
-    "ext_stats": ExtensionsStats,
-    "reload_ext": Reloaded,
-    "set_messages": Count,
-    "list_sessions": Sessions,
-    "resume": Resumed,
-    "fork": Forked,
-    "export": Exported,
-    "import": Imported,
-    "tree": Branches,
-    "get_schema": Schemas,
-    "panel_key": None,
-    "panel_resize": None,
-    "panel_close": None,
-    "ext": None,
-}
-"""The data of each command's response; None if it has none."""
 
 _encoder = msgspec.json.Encoder()
 

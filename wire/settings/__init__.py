@@ -1,2 +1,2 @@
-"""Files that a user writes for this program and for zot, whose schemas are published. `extension.json` is
+"""Files that a user writes for this program and for zot: their schemas, and their faults. The manifest itself is
 `wire.manifest`."""

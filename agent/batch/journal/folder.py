@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from agent.batch.journal.disk import replacing
 from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.lock import is_locked
 from agent.batch.journal.own_files import check_own, own_lines, read_own
 from agent.batch.journal.reader import read_journal
 from agent.batch.journal.writer import JOURNAL
+from supervisor.home.files import replacing
 from wire.batch.task import TaskError, decode_task, encode_task, safe_name
 from wire.lenient_json import UNREADABLE
 
@@ -52,8 +52,6 @@ class BatchFile(msgspec.Struct, frozen=True, kw_only=True):
     """Hash of `tasks.jsonl`."""
     settings: dict[str, Any] = {}
     """The flags on which the results depend."""
-    merged_from: tuple[str, ...] = ()
-    """The folders that this one was merged from."""
 
 
 class RunFolder:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from agent.batch.journal.errors import FolderError
 from supervisor.home.delete_tree import OPEN_FOLDER
+from supervisor.home.files import OPEN_SAFELY, SPECIAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,16 +28,8 @@ SMALL = 16 << 20
 """Bytes of a file that is read as a whole."""
 IN_RUNS, IN_DIFFS = 3, 2
 """`own` of files in `runs/NAME/`, and in `diffs/`."""
-_OPEN_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_KINDS = {
-    stat.S_IFLNK: "a link",
-    stat.S_IFIFO: "a named pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-    stat.S_IFDIR: "a folder",
-    stat.S_IFREG: "a file",
-}
+_OPEN_FILE = os.O_NOFOLLOW | OPEN_SAFELY
+_KINDS = {**SPECIAL, stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder", stat.S_IFREG: "a file"}
 
 
 def open_own(path: Path, flags: int = os.O_RDONLY, *, own: int = 1) -> int:

@@ -1,28 +1,57 @@
-"""The final outcomes of a batch, in the order of its tasks; read from the folder, also while the batch runs."""
+"""The final outcomes of a batch, in the order of its tasks; read from its folder, also while the batch runs.
+
+Several folders are read as one batch: shards of one tasks file that ran on several machines, or parts that ran one by
+one. Each task is in it once and has one final outcome. If several folders have one for a task, all with the same status
+and digest, the first counts; else they contradict each other, and nothing is read without a word on whom to prefer.
+All attempts of all folders count in the costs. Attempts of a task that is in several folders are numbered through.
+"""
 
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
-from agent.batch.journal.disk import replacing
-from agent.batch.journal.errors import JournalError
+from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.own_files import open_own
 from agent.batch.journal.reader import JournalReader, read_journal
+from agent.batch.reserve import Spent, rule_in
+from supervisor.home.files import replacing
 from wire.batch.journal_lines import AnyLine, Finished, JournalLineError, Line, UnknownLineError, decode_with
+from wire.batch.outcome import TaskStatus
+from wire.batch.task import encode_task
+from wire.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from typing import IO
 
     from agent.batch.journal.folder import RunFolder
-    from agent.batch.journal.state import BatchState
-    from wire.batch.outcome import Outcome, TaskStatus
+    from agent.batch.journal.state import BatchState, TaskHistory
+    from agent.batch.reserve import Rule
+    from wire.batch.outcome import Outcome
+    from wire.batch.task import Task
 
+Prefer = Literal["first", "last", "ok"]
+"""Whose outcome counts: that of the first folder that has one, of the last, or of the first with `ok`; if none has, of
+the first."""
+NAMED = 5
+"""Contradicting tasks that an error names."""
 READ = 4 * 1024
 """Bytes of a line that are read at once."""
+
+
+class ContradictionError(FolderError):
+    """Several folders have different outcomes, or definitions, of a task."""
+
+    def __init__(self, text: str, tasks: tuple[str, ...]) -> None:
+        super().__init__(text)
+        self.tasks = tasks
+        """Ids of the tasks."""
 
 
 class RawFinished(Line, frozen=True, kw_only=True, tag="finished"):
@@ -39,31 +68,100 @@ _raw_finished = msgspec.json.Decoder(RawFinished)
 _any_line: msgspec.json.Decoder[AnyLine] = msgspec.json.Decoder(AnyLine)
 
 
-class BatchResults:
-    """What a batch has come to so far. It keeps ids in memory, and reads each outcome when it is asked for."""
+class Shard(msgspec.Struct, frozen=True):
+    """One folder of a batch, as it is read."""
 
-    def __init__(self, folder: RunFolder, state: BatchState | None = None) -> None:
-        """`state` is what the journal amounts to, for who knows it; else it is read. Raises `JournalError` and
-        `FolderError`."""
-        self.folder = folder
-        self.state = read_journal(folder.journal).state if state is None else state
-        listed = [task.id for task in folder.read_tasks()]
+    folder: RunFolder
+    state: BatchState
+    """What its journal amounts to."""
+    definitions: dict[str, int]
+    """A hash of each task in its tasks file, by its id."""
+
+    def has_result(self, task: str) -> bool:
+        """Whether a task has a final outcome."""
+        return task in self.state.tasks and self.state.tasks[task].is_done
+
+    def rule(self) -> Rule:
+        """The rule of `--reserve` of the last start. Raises `FolderError`."""
+        batch = self.folder.read_batch()
+        return rule_in({} if batch is None else batch.settings)
+
+
+def read_shard(folder: RunFolder, state: BatchState | None = None) -> Shard:
+    """`state` is what the journal amounts to, for who knows it; else it is read. Raises `JournalError` and
+    `FolderError`."""
+    state = read_journal(folder.journal).state if state is None else state
+    return Shard(folder, state, definitions(folder.read_tasks()))
+
+
+def definitions(tasks: Iterable[Task]) -> dict[str, int]:
+    """The `definitions` of a shard with these tasks."""
+    return {task.id: hash(encode_task(task)) for task in tasks}
+
+
+class BatchResults:
+    """What the batch in some folders has come to so far. It keeps ids in memory, and reads each outcome when it is
+    asked for."""
+
+    def __init__(self, shards: Sequence[Shard], prefer: Prefer | None = None) -> None:
+        """Raises `ContradictionError` if they contradict each other and there is no `prefer`, and `FolderError` for a
+        folder that is named twice."""
+        if len({shard.folder.path.resolve() for shard in shards}) < len(shards):
+            raise FolderError("the same folder is named twice; name each folder once")
+        self.shards = tuple(shards)
+        self._chosen: dict[str, int] = {}
+        """The number of the shard whose outcome counts, for each task that is done."""
+        listed = dict.fromkeys(task for shard in shards for task in shard.definitions)
+        known = dict.fromkeys([*listed, *(task for shard in shards for task in shard.state.tasks)])
+        contradicting = []
+        for task in known:
+            finals = [(at, shard.state.tasks[task]) for at, shard in enumerate(shards) if shard.has_result(task)]
+            if finals:
+                self._chosen[task] = _preferred(finals, prefer)
+            if len(shards) > 1 and (
+                len({(history.status, history.digest) for _at, history in finals}) > 1
+                or len({shard.definitions[task] for shard in shards if task in shard.definitions}) > 1
+            ):
+                contradicting.append(task)
+        if contradicting and prefer is None:
+            raise _contradiction(contradicting, self.shards)
         self.listed = len(listed)
-        """Tasks in the tasks file."""
-        known = set(listed)
-        histories = self.state.tasks
-        self.done = [task for task in listed if task in histories and histories[task].is_done]
-        """Ids of the tasks with a final outcome, in the order of the tasks; those that the tasks file has no more come
-        last."""
-        self.done += [task for task, history in histories.items() if history.is_done and task not in known]
-        self.not_run = [task for task in listed if task not in histories or not histories[task].is_done]
+        """Tasks in the tasks files."""
+        self.done = list(self._chosen)
+        """Ids of the tasks with a final outcome, in the order of the tasks; those that no tasks file has any longer
+        come last."""
+        self.not_run = [task for task in listed if task not in self._chosen]
         """Ids of the tasks without one."""
+
+    def history(self, task: str) -> TaskHistory:
+        """Of a task in `done`, in the folder whose outcome counts."""
+        return self.shards[self._chosen[task]].state.tasks[task]
+
+    def folder_of(self, task: str) -> RunFolder:
+        """The folder whose outcome counts, of a task in `done`."""
+        return self.shards[self._chosen[task]].folder
+
+    def locate(self, task: str, attempt: int) -> tuple[RunFolder, int]:
+        """The folder with the files of an attempt, and its number there. `attempt` is numbered through all folders."""
+        for shard in self.shards[:-1]:
+            there = shard.state.history(task).attempts
+            if attempt <= there:
+                return shard.folder, attempt
+            attempt -= there
+        return self.shards[-1].folder, attempt
+
+    def spent(self) -> Spent:
+        """By all attempts of all folders that have ended, each folder by its own rule of `--reserve`."""
+        total = Spent()
+        for shard in self.shards:
+            total += shard.state.spent(shard.rule())
+        return total
 
     def only(self, statuses: Collection[TaskStatus], *, not_run: bool = False) -> BatchResults:
         """The same without the tasks that are done with other statuses, and unless `not_run` without those that are not
         done."""
         found = copy(self)
-        found.done = [task for task in self.done if self.state.tasks[task].status in statuses]
+        found.done = [task for task in self.done if self.history(task).status in statuses]
         found.not_run = self.not_run if not_run else []
         return found
 
@@ -71,51 +169,84 @@ class BatchResults:
         """How many tasks of `done` have each status, by its word."""
         counts: dict[str, int] = {}
         for task in self.done:
-            status = self.state.tasks[task].status
+            status = self.history(task).status
             assert status is not None
             counts[status.value] = counts.get(status.value, 0) + 1
         return counts
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Of the tasks in `done`. Raises `JournalError`."""
-        return (line.outcome for line in self._lines(_finished))
+        """Of the tasks in `done`; of several folders each `diff` as an absolute path. Raises `JournalError`."""
+        for line, shard in self._lines(_finished):
+            outcome: Outcome = line.outcome
+            if outcome.diff and len(self.shards) > 1:
+                outcome = replace(outcome, diff=str(shard.folder.path.absolute() / outcome.diff))
+            yield outcome
 
     def outcome_texts(self) -> Iterator[bytes]:
         """As `outcomes`, each as one line of JSON, LF included."""
-        return (bytes(line.outcome) + b"\n" for line in self._lines(_raw_finished))
+        if len(self.shards) > 1:
+            return (msgspec.json.encode(outcome) + b"\n" for outcome in self.outcomes())
+        return (bytes(line.outcome) + b"\n" for line, _ in self._lines(_raw_finished))
 
-    def attempts(self) -> Iterator[tuple[Outcome, bool]]:
-        """Each attempt that has ended, in the order of the journal, and whether it is the one that counts. Raises
-        `JournalError`."""
-        with self._opened() as file:
-            for line, offset in JournalReader[AnyLine](self.folder.journal, file.fileno(), _any_line):
-                if isinstance(line, Finished):
-                    yield line.outcome, self.state.history(line.task).offset == offset
-
-    def _lines(self, decoder: msgspec.json.Decoder[Any]) -> Iterator[Any]:
-        path = self.folder.journal
-        with self._opened() as file:
+    def _lines(self, decoder: msgspec.json.Decoder[Any]) -> Iterator[tuple[Any, Shard]]:
+        with ExitStack() as opened:
+            files = [opened.enter_context(_open(shard.folder)) for shard in self.shards]
             for task in self.done:
-                text = _line_at(file.fileno(), self.state.tasks[task].offset)
+                shard, file = self.shards[self._chosen[task]], files[self._chosen[task]]
+                text = _line_at(file.fileno(), shard.state.tasks[task].offset)
                 try:
-                    yield decode_with(decoder, text)
+                    yield decode_with(decoder, text), shard
                 except (JournalLineError, UnknownLineError) as error:
+                    path = shard.folder.journal
                     raise JournalError(f"{path}: the result of task {task} cannot be read: {error}") from None
 
-    def _opened(self) -> Any:
-        try:
-            return open(open_own(self.folder.journal), "rb", buffering=0)
-        except OSError as error:
-            raise JournalError(f"{self.folder.journal}: cannot be read: {error.strerror}") from None
+
+def _preferred(finals: Sequence[tuple[int, TaskHistory]], prefer: Prefer | None) -> int:
+    """The number of the shard whose outcome counts, of those that have one; at least one has."""
+    if prefer == "ok":
+        finals = [(number, history) for number, history in finals if history.status is TaskStatus.OK] or finals
+    return finals[-1 if prefer == "last" else 0][0]
+
+
+def _contradiction(tasks: Sequence[str], shards: Sequence[Shard]) -> ContradictionError:
+    said = []
+    for task in tasks[:NAMED]:
+        ends = [
+            f"{status.value} in {shard.folder.path}"
+            for shard in shards
+            if (status := shard.state.history(task).status) is not None
+        ]
+        said.append(f"{task} ({', '.join(ends) if len(ends) > 1 else 'not the same task in all of them'})")
+    more = f" and {len(tasks) - NAMED} more" if len(tasks) > NAMED else ""
+    return ContradictionError(
+        f"these batches contradict each other in {counted(len(tasks), 'task')}: {'; '.join(said)}{more}. Say with "
+        "--prefer first, last or ok whose outcome counts",
+        tuple(tasks),
+    )
+
+
+def ended_attempts(folder: RunFolder) -> Iterator[Outcome]:
+    """Each attempt that has ended, in the order of the journal. Raises `JournalError`."""
+    with _open(folder) as file:
+        for line, _ in JournalReader[AnyLine](folder.journal, file.fileno(), _any_line):
+            if isinstance(line, Finished):
+                yield line.outcome
 
 
 def write_results(folder: RunFolder, state: BatchState | None = None) -> int:
-    """Writes `results.jsonl`: whole, in the place of the one before. Returns how many lines it has. Raises
-    `JournalError`, `FolderError`, `OSError`; the file is then as it was."""
-    results = BatchResults(folder, state)
+    """Writes `results.jsonl`: whole, in the place of the one before. `state` is as for `read_shard`. Returns how many
+    lines it has. Raises `JournalError`, `FolderError`, `OSError`; the file is then as it was."""
+    results = BatchResults([read_shard(folder, state)])
     with replacing(folder.results_file) as file:
         file.writelines(results.outcome_texts())
     return len(results.done)
+
+
+def _open(folder: RunFolder) -> IO[bytes]:
+    try:
+        return open(open_own(folder.journal), "rb", buffering=0)
+    except OSError as error:
+        raise JournalError(f"{folder.journal}: cannot be read: {error.strerror}") from None
 
 
 def _line_at(fd: int, offset: int) -> bytes:

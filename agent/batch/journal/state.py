@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.batch.journal.glance import FinishedGlance, JournalLine
-from agent.batch.reserve import Reserve
+from agent.batch.reserve import NOTHING, Reserve, Spent
 from wire.batch.journal_lines import Closed, Finished, Opened, Paused, Reopened, Resumed, Started
 from wire.batch.outcome import TaskStatus, Usage
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agent.batch.journal.glance import OutcomeGlance
-    from wire.batch.outcome import Outcome
+    from agent.batch.reserve import Rule
+    from wire.batch.outcome import Lost, Outcome
 
 
 class TaskHistory(msgspec.Struct, gc=False):
@@ -85,6 +86,11 @@ class BatchState:
     def cost_usd(self) -> float | None:
         """Of all attempts that have ended. None if that of one of them is not known."""
         return None if self.unknown_costs else self.known_cost_usd
+
+    def spent(self, rule: Rule, more: Lost = NOTHING) -> Spent:
+        """By all attempts that have ended, and by `more`, lost requests of runs that have not."""
+        reserved = self.reserve.usd(rule, more)
+        return Spent(self.usage, round(self.known_cost_usd, 6), reserved, not self.unknown_costs)
 
     def history(self, task: str) -> TaskHistory:
         """What is known of a task; without a line nothing. Not to be changed."""

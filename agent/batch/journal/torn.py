@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.batch.journal.disk import sync, sync_folder, write_all
 from agent.batch.journal.own_files import open_own
+from supervisor.home.files import sync, sync_folder, write_all
 
 if TYPE_CHECKING:
     from pathlib import Path

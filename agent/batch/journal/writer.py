@@ -11,12 +11,12 @@ import time
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent.batch.journal.disk import make_folder, sync, sync_folder, write_all
 from agent.batch.journal.errors import JournalError
 from agent.batch.journal.lock import Lock
 from agent.batch.journal.own_files import open_own
 from agent.batch.journal.reader import TornTail, read_journal
 from agent.batch.journal.torn import cut_aside
+from supervisor.home.files import make_folder, sync, sync_folder, write_all
 from wire.batch.journal_lines import (
     AnyLine,
     Closed,

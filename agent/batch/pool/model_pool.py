@@ -23,7 +23,7 @@ from agent.batch.pool.lease import (
     request_line,
 )
 from agent.batch.pool.worker_set import WorkerSet
-from agent.batch.throttle.throttle import Throttle, Wait
+from agent.batch.throttle import Throttle, Wait
 from agent.cassette.reply_lines import Limits
 from agent.model.provider import TERMINAL
 from agent.model.worker_process import REQUEST_LIMIT, worker_failed
@@ -32,8 +32,7 @@ from supervisor.process.child import SpawnError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agent.batch.pool.lease import Connection
-    from agent.batch.throttle.account import Account
+    from agent.batch.pool.lease import Account, Connection
     from agent.model.provider import Line
     from agent.model.worker_process import StartWorker
     from supervisor.loop.loop import Loop, Timer

@@ -1,39 +1,76 @@
-"""What a batch has around its runs: the template, the reaper, the adopted orphans, and the sweep at the end."""
+"""What a batch has around its runs: the template that they are forked from, or a program where the system has none; the
+reaper, the adopted orphans, and the sweep at the end."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from agent.batch.pool.launch import PROGRAM, by_fork, by_program
 from agent.batch.pool.memory import RunMemory, is_measurable
 from agent.model.worker_process import program_starter, worker_environment
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.tracker import ProcessTracker
-from supervisor.process.child import ExitStatus, SpawnError
+from supervisor.process.child import Child, ExitStatus, SpawnError
 from supervisor.process.shared_table import SharedProcessTable
+from supervisor.process.table import ProcessTable, send_signal
 from supervisor.process.teardown import end_descendants, stop_all
 from supervisor.template.client import Template
 from supervisor.template.memory import uss
 from supervisor.template.protocol import is_available
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from agent.batch.pool.launch import RunChild
     from supervisor.loop.loop import Loop
-    from supervisor.process.child import Child
+    from supervisor.loop.pipes import PipeReader
+    from supervisor.process.table import Identity
     from supervisor.process.teardown import Stoppable
     from supervisor.template.forked_child import ForkedChild
 
+RUN_ENTRY = "run"
+"""The template's function that is a run."""
 WORKER_ENTRY = "model_worker"
 """The template's function that is a model worker."""
 NOT_STARTED = 127
 """Exit status of a model worker that could not be started."""
 TEMPLATE = Path(__file__).resolve().parent.parent / "run" / "template_main.py"
+
+
+PROGRAM = Path(__file__).resolve().parent.parent / "run" / "run_main.py"
+
+
+class RunChild(Protocol):
+    """The process of a run. Its pid is also the number of its session and process group."""
+
+    pid: int
+    exit: ExitStatus | None
+    stdout: PipeReader
+
+    @property
+    def identity(self) -> Identity: ...
+    @property
+    def is_running(self) -> bool: ...
+    def kill_group(self, number: signal.Signals) -> None: ...
+
+
+class Launch(Protocol):
+    """Starts a process whose standard output goes to `on_stdout`, standard error to the descriptor `stderr`, and whose
+    link is the descriptor `link`. Both stay the caller's, who may close them at once. Then `on_exit` is called once
+    from the loop, or `on_failed`. Raises `SpawnError`."""
+
+    def __call__(
+        self,
+        *,
+        link: int,
+        stderr: int,
+        on_stdout: Callable[[bytes], None],
+        on_exit: Callable[[ExitStatus], None],
+        on_failed: Callable[[SpawnError], None],
+    ) -> RunChild: ...
 
 
 class Processes:
@@ -72,7 +109,9 @@ class Processes:
         self._start_program = program_starter(loop)
         self._token_before = os.environ.get(TOKEN)
         self._by_program = by_program(loop, env, cwd, run_program or PROGRAM)
-        self._by_fork = None if self.template is None else by_fork(self.template, cwd)
+        self._cwd = cwd
+        self._forks = self.template is not None
+        """Whether the template can be started."""
 
     def open(self, *, is_needed: bool = True) -> None:
         """Before the first process of the batch. Without `is_needed` there will hardly be one, so the template is not
@@ -100,9 +139,12 @@ class Processes:
             self._lose_template(error)
             on_failed(error)
 
-        if self._by_fork is not None:
+        if self._forks and self.template is not None:
             try:
-                return self._by_fork(link=link, stderr=stderr, on_stdout=on_stdout, on_exit=on_exit, on_failed=failed)
+                return self.template.fork(
+                    RUN_ENTRY, cwd=self._cwd, env=None, links=[link], stderr=stderr,
+                    on_stdout=on_stdout, on_exit=on_exit, on_failed=failed,
+                )  # fmt: skip
             except SpawnError as error:
                 if error.may_pass:
                     raise
@@ -125,7 +167,7 @@ class Processes:
             on_stderr(str(error).encode())
             on_exit(ExitStatus(NOT_STARTED, 0.0, 0))
 
-        if self._by_fork is not None and self.template is not None:
+        if self._forks and self.template is not None:
             try:
                 return self.template.fork(
                     WORKER_ENTRY, cwd="/", env=worker_environment(provider), stdin=True,
@@ -140,8 +182,8 @@ class Processes:
         )
 
     def _lose_template(self, error: SpawnError) -> None:
-        if not error.may_pass and self._by_fork is not None:
-            self._by_fork = None
+        if not error.may_pass and self._forks:
+            self._forks = False
             self._say(f"{error}; runs are started without it, which takes longer")
 
     def replaced_template(self) -> bool:
@@ -183,3 +225,32 @@ class Processes:
 
 def _memory_of(child: RunChild) -> RunMemory:
     return RunMemory(partial(getattr, child, "pid"))
+
+
+def by_program(loop: Loop, env: Mapping[str, str], cwd: str, program: Path = PROGRAM) -> Launch:
+    """Starts `program` with the number of the link as its argument."""
+
+    def launch(
+        *,
+        link: int,
+        stderr: int,
+        on_stdout: Callable[[bytes], None],
+        on_exit: Callable[[ExitStatus], None],
+        on_failed: Callable[[SpawnError], None],  # noqa: ARG001  (a program that cannot be started raises)
+    ) -> RunChild:
+        return Child(
+            loop, [sys.executable, "-P", str(program), str(link)], cwd=cwd, env=env, stdin=False,
+            on_stdout=on_stdout, on_exit=on_exit, pass_fds=[link], stderr=stderr,
+        )  # fmt: skip
+
+    return launch
+
+
+def kill_tree(child: RunChild) -> set[Identity]:
+    """SIGKILL to the process, its group and all its descendants. Returns those that were found."""
+    tree = ProcessTable.read().tree([child.pid], session=child.pid)
+    child.kill_group(signal.SIGKILL)
+    for pid, process in tree.items():
+        if pid != child.pid:
+            send_signal(process.identity, signal.SIGKILL)
+    return {process.identity for process in tree.values()}

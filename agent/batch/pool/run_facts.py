@@ -1,4 +1,4 @@
-"""What a batch knows of one run from its event stream: tokens and dollars so far, its step, its result.
+"""What a batch knows of one run: from its event stream tokens and dollars so far, its step and its result; its time.
 
 Only the few records that matter are decoded; all others are recognized by their first bytes.
 """
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Raw
 
-from agent.batch.budget import BYTES_PER_TOKEN, add, lost_request
+from agent.batch.budget import BYTES_PER_TOKEN, lost_request
 from agent.batch.pool.lease import max_tokens_of
+from agent.batch.reserve import add
 from agent.model import catalogue
 from wire import events  # noqa: TC001  (msgspec reads the annotations)
 from wire.batch.outcome import Lost, Usage
@@ -169,3 +170,43 @@ class RunFacts:
         if read is None:
             read = 0 if asked is None else len(bytes(asked.params)) // BYTES_PER_TOKEN + 1
         self.lost += lost_request(model, read, catalogue.max_tokens(model) if most is None else most, received)
+
+
+class RunClock:
+    """The time of a run, from `now` on the clock of the loop. Seconds in which it waits for a rate limit do not
+    count."""
+
+    def __init__(self, now: float) -> None:
+        self.began = now
+        self._paused_s = 0.0
+        self._paused_at: float | None = None
+
+    @property
+    def is_paused(self) -> bool:
+        return self._paused_at is not None
+
+    def pause(self, now: float) -> None:
+        """Does nothing if it is paused."""
+        if self._paused_at is None:
+            self._paused_at = now
+
+    def resume(self, now: float) -> None:
+        """Does nothing if it is not paused."""
+        if self._paused_at is not None:
+            self._paused_s += now - self._paused_at
+            self._paused_at = None
+
+    def pause_s(self, now: float) -> float:
+        """Of the pause that goes on; 0 if there is none."""
+        return 0.0 if self._paused_at is None else now - self._paused_at
+
+    def paused_s(self, now: float) -> float:
+        return self._paused_s + self.pause_s(now)
+
+    def passed_s(self, now: float) -> float:
+        """Since the beginning, pauses included."""
+        return now - self.began
+
+    def left_s(self, timeout_s: float, now: float) -> float:
+        """Seconds until `timeout_s` have counted; 0 or less if they have."""
+        return timeout_s - (self.passed_s(now) - self.paused_s(now))

@@ -1,16 +1,27 @@
-"""What a batch orders from a run."""
+"""The order for a run: made from a task, its attempt, and the flags of the batch."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Raw
+from msgspec.structs import replace
+
+from agent.batch.pool.run_outcome import Attempt
+from agent.batch.run.begin import encode_request
+from agent.request_checks import UsageError
+from wire.batch import link
+from wire.batch.task import encode_task
+from wire.text import valid_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agent.batch.pool.run_outcome import Attempt
-    from wire.batch import link
+    from agent.batch.journal.folder import RunFolder
+    from agent.batch.request import BatchRequest
+    from wire.batch.task import Task
 
 
 class RunOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,5 +33,46 @@ class RunOrder(msgspec.Struct, frozen=True, kw_only=True):
     stderr: Path
     timeout_s: float | None = None
     """Seconds of the whole attempt, without those in which it is paused."""
-    memory: int | None = None
-    """Bytes that its processes may have for themselves."""
+
+
+class Orders:
+    """Of one start of a batch. `token` is the batch's own. Raises `UsageError` for a folder or a flag that is not
+    UTF-8: runs get them as JSON."""
+
+    def __init__(self, request: BatchRequest, folder: RunFolder, *, version: str, token: str) -> None:
+        self._request = request
+        self._folder = folder
+        self._version = version
+        self._token = token
+        self._count = 0
+        flags = request.run
+        most = request.task_max_cost_usd if request.task_max_cost_usd is not None else flags.max_cost_usd
+        try:
+            if request.workspace == "copy":
+                str(folder.path).encode()  # each workspace is in it
+            self._flags = encode_request(replace(flags, cwd=flags.cwd or os.getcwd(), max_cost_usd=most))
+        except UnicodeEncodeError as error:
+            shown = repr(valid_text(error.object))
+            raise UsageError(f"{shown} is not valid UTF-8, as folders and flags must be in a batch") from None
+
+    def order(self, task: Task, attempt: int, digest: str) -> RunOrder:
+        """Its run has an id and a token of its own."""
+        request, folder = self._request, self._folder
+        self._count += 1
+        begin = link.Begin(
+            task=Raw(encode_task(task).rstrip(b"\n")),
+            attempt=attempt,
+            run=f"{self._count}-{attempt}",
+            request=self._flags,
+            token=f"{self._token}.{self._count}",
+            version=self._version,
+            workspace=str(folder.workspace(task.id)) if request.workspace == "copy" else "",
+        )
+        limits = (task.timeout_s, request.task_timeout, request.run.timeout)
+        return RunOrder(
+            attempt=Attempt(task.id, attempt, digest, task.meta),
+            begin=begin,
+            events=folder.events(task.id, attempt),
+            stderr=folder.stderr(task.id, attempt),
+            timeout_s=next((limit for limit in limits if limit is not None), None),
+        )

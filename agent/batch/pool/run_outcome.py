@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wire.batch.link import Ended
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class EndReason(msgspec.Struct, frozen=True):
     """Why the batch has ended a run."""
 
     status: TaskStatus
@@ -40,7 +40,7 @@ class Attempt(msgspec.Struct, frozen=True):
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
     """How a run ended, as its batch has seen it."""
 
-    verdict: Verdict | None
+    end_reason: EndReason | None
     """None if the run ended by itself."""
     exit: ExitStatus | None
     """None if the process could not be started."""
@@ -102,8 +102,8 @@ def outcome_of(attempt: Attempt, facts: RunFacts, ending: Ending) -> Outcome:
 
 
 def _status(facts: RunFacts, ending: Ending) -> tuple[TaskStatus, str]:
-    if ending.verdict is not None:
-        return ending.verdict.status, ending.verdict.reason
+    if ending.end_reason is not None:
+        return ending.end_reason.status, ending.end_reason.reason
     if ending.said is not None:  # what it has done is whole, however its process ended after that
         if ending.said.status is TaskStatus.INTERRUPTED and not (ending.was_told_to_end or ending.said.has_no_room):
             return TaskStatus.CRASHED, f"the batch did not end the run, and it says: {ending.said.reason}"

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from agent.batch.pool.launch import kill_tree
-from agent.batch.pool.run_clock import RunClock
-from agent.batch.pool.run_facts import RunFacts
+from agent.batch.log import utc_now
+from agent.batch.pool.processes import kill_tree
+from agent.batch.pool.run_facts import RunClock, RunFacts
 from agent.batch.pool.run_files import RunFiles, RunFilesError
 from agent.batch.pool.run_link import RunLink
-from agent.batch.pool.run_outcome import Ending, Verdict, outcome_of
+from agent.batch.pool.run_outcome import Ending, EndReason, outcome_of
 from agent.batch.request import RunState, RunView
-from agent.batch.time_text import utc_now
 from supervisor.cleanup.kill_leftovers import TERM_S, HostMarks, LeftoverKiller
 from supervisor.process.child import SpawnError
 from wire.batch import link
@@ -27,8 +26,8 @@ from wire.batch.outcome import TaskStatus
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agent.batch.pool.launch import Launch, RunChild
     from agent.batch.pool.memory import RunMemory
+    from agent.batch.pool.processes import Launch, RunChild
     from agent.batch.pool.run_order import RunOrder
     from supervisor.loop.loop import Loop, Timer
     from supervisor.process.child import ExitStatus
@@ -111,7 +110,7 @@ class RunProcess:
         self._started = ""
         self._link: RunLink | None = None
         self._files: RunFiles | None = None
-        self._verdict: Verdict | None = None
+        self._end_reason: EndReason | None = None
         self.said: link.Ended | None = None
         self._exit: ExitStatus | None = None
         self._leader: Identity | None = None
@@ -200,7 +199,7 @@ class RunProcess:
 
     def _without_files(self, reason: str) -> None:
         self._listener.run_has_no_files(self, reason)
-        self._verdict = self._verdict or Verdict(TaskStatus.INTERRUPTED, reason)
+        self._end_reason = self._end_reason or EndReason(TaskStatus.INTERRUPTED, reason)
         self._finish()
 
     # --- while it runs --------------------------------------------------------------------------------------
@@ -274,7 +273,7 @@ class RunProcess:
         try:
             message = link.decode_from_run(line)
         except msgspec.DecodeError as error:
-            self.kill(Verdict(TaskStatus.CRASHED, f"the run has said something that cannot be read: {error}"))
+            self.kill(EndReason(TaskStatus.CRASHED, f"the run has said something that cannot be read: {error}"))
             return
         if isinstance(message, link.Request):
             self.facts.request = message
@@ -282,7 +281,7 @@ class RunProcess:
             self._listener.run_asked(self, message)
         elif isinstance(message, link.Cancel):
             self._listener.run_cancelled(self)
-        elif isinstance(message, link.Phase):
+        elif isinstance(message, link.RunPhase):
             self._doing = RunState(message.state)
             if not self._is_stopping:
                 self._stop_waiting()
@@ -307,14 +306,14 @@ class RunProcess:
         if self._link is not None:
             self._link.send(link.encode(link.Abort(status.value, reason)))
         words = f"{reason}; it did not end within {ABORT_S:.0f} s and was killed"
-        self._patient(ABORT_S, lambda: self.kill(Verdict(status, words)))
+        self._patient(ABORT_S, lambda: self.kill(EndReason(status, words)))
 
-    def kill(self, verdict: Verdict) -> None:
-        """Kills the whole tree now. Of several verdicts the first one counts."""
+    def kill(self, end_reason: EndReason) -> None:
+        """Kills the whole tree now. Of several reasons the first one counts."""
         if self.life is not RunLife.ALIVE:
             return
         self._is_stopping = True
-        self._verdict = self._verdict or verdict
+        self._end_reason = self._end_reason or end_reason
         self._stop_waiting()
         if self.child is not None:
             self._others |= kill_tree(self.child)
@@ -324,7 +323,7 @@ class RunProcess:
 
         def give_up() -> None:
             said = self.said
-            self.kill(Verdict(TaskStatus.CRASHED, failure) if said is None else Verdict(said.status, said.reason))
+            self.kill(EndReason(TaskStatus.CRASHED, failure) if said is None else EndReason(said.status, said.reason))
 
         self._patient(seconds, give_up)
 
@@ -340,7 +339,7 @@ class RunProcess:
     def _on_failed(self, error: SpawnError) -> None:
         self.never_began = True
         status = TaskStatus.CRASHED if error.may_pass else TaskStatus.ERROR
-        self._verdict = self._verdict or Verdict(status, str(error))
+        self._end_reason = self._end_reason or EndReason(status, str(error))
         self._finish()
 
     def _on_exit(self, exit_status: ExitStatus) -> None:
@@ -348,13 +347,13 @@ class RunProcess:
         if self._link is not None:
             self._link.drain()
         self._stop_waiting()
-        if self.said is not None and self._verdict is None and exit_status.code >= 0:
+        if self.said is not None and self._end_reason is None and exit_status.code >= 0:
             self._finish()
             return
         self.life = RunLife.SWEEPING
         leaders = frozenset() if self._leader is None else frozenset({self._leader})
         marks = HostMarks(self.order.begin.token, leaders=leaders, others=frozenset(self._others))
-        term_s = 0.0 if self._verdict is not None else TERM_S
+        term_s = 0.0 if self._end_reason is not None else TERM_S
         self._sweep(LeftoverKiller(marks, self._loop.clock, spared=self._spared(), term_s=term_s))
 
     def _sweep(self, killer: LeftoverKiller) -> None:
@@ -385,7 +384,7 @@ class RunProcess:
         if files is not None:
             files.close()
         ending = Ending(
-            verdict=self._verdict,
+            end_reason=self._end_reason,
             exit=self._exit,
             said=self.said,
             was_told_to_end=self._is_stopping,

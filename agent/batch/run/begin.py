@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import asdict, replace
 
-from agent.images.kinds import HEAD_BYTES, image_type
 from agent.options import RunRequest
 from agent.request_checks import UsageError
-from supervisor.home.small_file import read_file, read_start
+from supervisor.home.files import read_file, read_start
+from wire.image_types import HEAD_BYTES, image_type
 from wire.text import printable
 
 if TYPE_CHECKING:

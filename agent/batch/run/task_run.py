@@ -25,7 +25,7 @@ from supervisor.loop.loop import Loop
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.teardown import end_descendants
 from wire import events
-from wire.batch.link import Ended, Phase
+from wire.batch.link import Ended, RunPhase
 from wire.batch.outcome import CommandEnd, TaskStatus
 from wire.batch.task import TaskError, decode_task
 from wire.exit_codes import Status
@@ -138,7 +138,7 @@ class TaskRun:
     def _prepare_folder(self, task: Task, folder: str) -> str:
         """Makes the workspace and runs `setup`. Returns the working folder. Raises `EarlyError`."""
         if self._begin.workspace or task.setup is not None:
-            self._link.send(Phase("setup"))
+            self._link.send(RunPhase("setup"))
         if self._begin.workspace:
             folder = self._make_workspace(folder)
         if task.setup is not None:
@@ -148,7 +148,7 @@ class TaskRun:
                 from agent.batch.workspace.commands import failure
 
                 raise EarlyError(TaskStatus.SETUP_FAILED, failure("setup", self._setup))
-            self._link.send(Phase("starting"))
+            self._link.send(RunPhase("starting"))
         return folder
 
     def _make_workspace(self, folder: str) -> str:
@@ -196,7 +196,7 @@ class TaskRun:
 
     def _on_record(self, record: events.Record) -> None:
         if isinstance(record, events.Session):
-            self._link.send(Phase("running"))
+            self._link.send(RunPhase("running"))
 
     def _end_early(self, headless: Headless) -> None:
         """The batch wants the run to end, or has gone."""
@@ -212,7 +212,7 @@ class TaskRun:
             return end
         from agent.batch.workspace.diff import save_diff
 
-        self._link.send(Phase("check"))
+        self._link.send(RunPhase("check"))
         wanted = Path(self._begin.workspace)
         try:
             self._diff = save_diff(self._workspace, wanted.parent.parent, wanted.name)
@@ -226,7 +226,7 @@ class TaskRun:
     def _run_check(self, command: str, cwd: str) -> End:
         from agent.batch.workspace.commands import failure
 
-        self._link.send(Phase("check"))
+        self._link.send(RunPhase("check"))
         self._check = self._command(command, cwd)
         try:
             self._raise_if_ended()

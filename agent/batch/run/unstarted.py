@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent.output.result_record import result_record
 from agent.run.cost import NOTHING
+from supervisor.home.files import write_all
 from wire import events
 from wire.exit_codes import Status
 
@@ -22,12 +22,7 @@ def write_unstarted(stdout: int, stderr: int, status: TaskStatus, reason: str) -
     result = result_record(word, reason, text="", steps=0, usage=NOTHING, duration_s=0, session="", extensions={})
     records = (events.Error(reason), result, events.Done())
     with suppress(OSError):  # the batch has gone, or the disk is full
-        _write_all(stderr, f"zot: {reason}\n".encode("utf-8", "backslashreplace"))
+        write_all(stderr, f"zot: {reason}\n".encode("utf-8", "backslashreplace"))
     with suppress(OSError):
-        _write_all(stdout, b"".join(map(events.encode, records)))
+        write_all(stdout, b"".join(map(events.encode, records)))
     return word.exit_code
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(fd, data) :]

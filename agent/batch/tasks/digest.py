@@ -25,8 +25,12 @@ RUN_FIELDS = (
     "extensions", "discover", "trust_project", "strict_guards", "cwd", "max_steps", "max_cost_usd", "max_tokens",
     "timeout", "output_schema", "images", "skills", "user_skills", "context_files", "auto_compact",
 )  # fmt: skip
-"""The flags that change what a run does. No credential is among them, and nothing that is only about what is kept or
-shown of it."""
+"""The flags that have always counted."""
+NOT_COUNTED = (
+    "api_key", "api_key_file", "record", "extension_wait", "watch", "stream_before_guards", "keep_session",
+    "continue_last", "resume", "session", "fork", "stats", "metrics", "openmetrics", "home",
+)  # fmt: skip
+"""Credentials, and what is only about what is kept or shown of a run."""
 BATCH_FIELDS = ("workspace", "task_timeout", "task_max_cost_usd", "run_memory")
 OVERRIDES = {
     "provider": ("provider",), "model": ("model",), "base_url": ("base_url",), "system_prompt": ("system_prompt",),
@@ -52,12 +56,12 @@ class Digests:
             "output_schema": _path(request.run.output_schema),
             "images": request.run.images,
         }
-        # These count only if they are given, so that digests are those of versions without these flags.
-        for flag in ("allow_asked", "copilot"):
-            if getattr(request.run, flag):
-                self._flags[flag] = True
+        # All others count only if they are given, so that digests are those of versions without these flags.
+        for flag in {*request.run.__struct_fields__}.difference(RUN_FIELDS, NOT_COUNTED):
+            if given := getattr(request.run, flag):
+                self._flags[flag] = given
         if named := request.run.mcp_configs:
-            self._flags["mcp_configs"] = self._files["mcp_configs"] = named
+            self._files["mcp_configs"] = named
         self._settings: dict[tuple[str, ...], bytes] = {}
         self.settings = hashlib.sha256(self._settings_without(())).hexdigest()[:SIGNS]
         """Of all flags that change a run."""

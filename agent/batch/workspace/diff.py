@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.batch.journal.disk import replacing
 from agent.batch.journal.own_files import make_own_folder, own_names
 from agent.batch.workspace.ignored import RULES, ignored_files
 from agent.batch.workspace.patch import Side, file_patch, git_mode, shown_name
-from agent.batch.workspace.tree import SPECIAL, Entry, Skipped, scan
-from supervisor.home.small_file import read_file
+from agent.batch.workspace.tree import Entry, Skipped, scan
+from supervisor.home.files import SPECIAL, read_file, replacing
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.environment import child_environment
+from supervisor.home.files import read_file
 from supervisor.home.scratch import scratch_folder
-from supervisor.home.small_file import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

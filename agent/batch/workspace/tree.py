@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-SPECIAL = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device"}
-"""The kinds that git does not know, for people."""
+from supervisor.home.files import SPECIAL
+
 OF_A_BATCH = frozenset({"batch.json", "journal.jsonl"})
 """Names that the folder of every batch has. With its workspaces it would be copied into each copy."""
 Skipped = dict[str, str]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import stat
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.sessions.load import BYTE_ORDER_MARK, FAULTS_SHOWN, Fault, Lines, SessionError
-from agent.sessions.rows import Compaction, Meta, Row, Summary, Unreadable, read_row
+from agent.sessions.load import FAULTS_SHOWN, Fault, opened
+from agent.sessions.rows import Compaction, Meta, Row, Summary, Unreadable
 from agent.sessions.store import SessionInfo, describe
-from agent.transcript import Message, ToolCall
+from agent.sessions.torn_line import Lines
+from agent.transcript import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,15 +47,6 @@ class History(msgspec.Struct, frozen=True):
             yield number, message
         yield from waiting
 
-    def tool_names(self) -> dict[str, str]:
-        """The name of the tool of each call, by the call's id."""
-        return tool_names(self.messages)
-
-
-def tool_names(messages: tuple[Message, ...]) -> dict[str, str]:
-    """The name of the tool of each call, by the call's id."""
-    return {block.id: block.name for message in messages for block in message.content if isinstance(block, ToolCall)}
-
 
 def read_history(path: Path) -> History:
     """The whole session. Raises `SessionError` for a file that cannot be read or is no session."""
@@ -85,18 +74,7 @@ def read_history(path: Path) -> History:
 
 
 def rows_of(path: Path) -> Iterator[tuple[int, Row]]:
-    """The number of each line, from 1, and what it says; empty lines are left out. Raises `SessionError`."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        try:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise OSError(errno.EINVAL, "not a file")
-            for number, line in enumerate(Lines(fd), 1):
-                if line is None:
-                    yield number, Unreadable("longer than a line may be")
-                elif (text := line if number > 1 else line.removeprefix(BYTE_ORDER_MARK)).strip():
-                    yield number, read_row(text)
-        finally:
-            os.close(fd)
-    except OSError as error:
-        raise SessionError(f"{path}: cannot be read: {error.strerror}") from None
+    """The number of each line, from 1, and what it says; blank lines are left out. Raises `SessionError`."""
+    with opened(path) as fd:
+        for line in Lines(fd):
+            yield line.number, line.row

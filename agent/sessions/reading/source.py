@@ -4,34 +4,21 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from agent.sessions.load import BYTE_ORDER_MARK, CHUNK, LINE_LIMIT, SessionError, load_from
-from agent.sessions.rows import Compaction, Meta, Rename, Row, Unreadable, read_row
+from agent.sessions.load import SessionError, load_from, unreadable
+from agent.sessions.rows import Compaction, Meta, Rename, Row, Unreadable
+from agent.sessions.torn_line import CHUNK, Line, Lines
 from agent.transcript import Message, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
     from types import TracebackType
-    from typing import BinaryIO
 
     from agent.sessions.load import Loaded
 
 LF = b"\n"
-
-
-class Line(msgspec.Struct, frozen=True):
-    """A row of a file, and where it is: `size` bytes from `start`, its LF included."""
-
-    start: int
-    size: int
-    text: bytes
-    """Its LF left out."""
-    row: Row
 
 
 class Source:
@@ -55,7 +42,7 @@ class Source:
         self._size_limit = size_limit
         self._size = 0
         """Bytes that were read."""
-        self._file = self._open()
+        self._fd = self._open()
 
     def __enter__(self) -> Source:
         return self
@@ -66,46 +53,32 @@ class Source:
         self.close()
 
     def close(self) -> None:
-        self._file.close()
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
 
-    def _open(self) -> BinaryIO:
+    def _open(self) -> int:
         try:
             fd = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         except OSError as error:
-            raise self._unreadable(error) from None
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode):
+            raise unreadable(self.path, error) from None
+        if self._size_limit is not None and os.fstat(fd).st_size > self._size_limit:
             os.close(fd)
-            raise self._unreadable(OSError(errno.EINVAL, "not a file"))
-        if self._size_limit is not None and found.st_size > self._size_limit:
-            os.close(fd)
-            raise self._unreadable(OSError(errno.EFBIG, f"larger than {self._size_limit:,} bytes"))
-        return open(fd, "rb")
+            raise unreadable(self.path, OSError(errno.EFBIG, f"larger than {self._size_limit:,} bytes"))
+        return fd
 
-    def _unreadable(self, error: OSError) -> SessionError:
-        return SessionError(f"{self.path}: cannot be read: {error.strerror}")
-
-    def lines(self) -> Iterator[Line]:
-        """The rows, in their order. A message without content is none."""
-        start = 0
+    def lines(self) -> Iterator[tuple[Line, Row]]:
+        """The lines with rows, in their order. A message without content is none."""
         try:
-            while text := self._file.readline(LINE_LIMIT):
-                size = len(text)
-                is_too_long = False
-                while not text.endswith(LF) and (more := self._file.readline(LINE_LIMIT)):
-                    is_too_long = True
-                    size += len(more)
-                    text = more[-1:]
-                if not start and text.startswith(BYTE_ORDER_MARK):
-                    start, size, text = len(BYTE_ORDER_MARK), size - len(BYTE_ORDER_MARK), text[len(BYTE_ORDER_MARK) :]
-                if not is_too_long and text.strip():
-                    row = read_row(text.rstrip(LF))
-                    if not (isinstance(row, Unreadable) and not text.endswith(LF)) and self._take(row):
-                        yield Line(start, size, text.rstrip(LF), row)
-                start += size
-                self._size = start
+            lines = Lines(self._fd)
+            for line in lines:
+                row = line.row
+                is_cut = isinstance(row, Unreadable) and (line.is_torn or line.text is None)
+                if not is_cut and self._take(row):
+                    yield line, row
+            self._size = lines.size
         except OSError as error:
-            raise self._unreadable(error) from None
+            raise unreadable(self.path, error) from None
 
     def _take(self, row: Row) -> bool:
         """Notes what a row says. False for one that readers leave out."""
@@ -137,8 +110,8 @@ class Source:
 
     def load(self) -> Loaded:
         """The session as it was when `lines` came to its end. Raises `SessionError`."""
-        os.lseek(self._file.fileno(), 0, os.SEEK_SET)
-        return load_from(self._file.fileno(), self.path, limit=self._size)
+        os.lseek(self._fd, 0, os.SEEK_SET)
+        return load_from(self._fd, self.path, limit=self._size)
 
     def keep(self, line: Line) -> None:
         """Has this row in the copy, behind those that were kept before."""
@@ -155,9 +128,9 @@ class Source:
             last = LF
             while at < end:
                 try:
-                    part = os.pread(self._file.fileno(), min(CHUNK, end - at), at)
+                    part = os.pread(self._fd, min(CHUNK, end - at), at)
                 except OSError as error:
-                    raise self._unreadable(error) from None
+                    raise unreadable(self.path, error) from None
                 if not part:
                     raise SessionError(f"{self.path}: it became shorter while it was read; try again")
                 yield part

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import binascii
 
-from agent.images.kinds import HEAD_BYTES, TAKEN, image_type
+from agent.images.kinds import TAKEN
 from agent.images.limits import INPUT_LIMIT
 from agent.tools.outcome import ToolError
+from wire.image_types import HEAD_BYTES, image_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

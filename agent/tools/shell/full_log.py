@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from agent.tools.shell.output_window import OutputExtent
+from supervisor.home.files import write_all
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +57,7 @@ class FullLog:
             return
         try:
             if unwritten := self._extent.bytes - self._written:
-                _write_all(self._descriptor, f"\n... [log full; {unwritten} more bytes were not kept]\n".encode())
+                write_all(self._descriptor, f"\n... [log full; {unwritten} more bytes were not kept]\n".encode())
         except OSError as error:
             self._give_up(error)
             return
@@ -71,7 +72,7 @@ class FullLog:
     def _append(self, data: bytes) -> None:
         assert self._descriptor is not None
         data = data[: self._max_bytes - self._written]
-        _write_all(self._descriptor, data)
+        write_all(self._descriptor, data)
         self._written += len(data)
 
     def _give_up(self, error: OSError) -> None:
@@ -83,9 +84,3 @@ class FullLog:
         if self.path is not None:
             self.path.unlink(missing_ok=True)
             self.path = None
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]

@@ -87,14 +87,13 @@ def _run(folder: str, task: str, attempt: int | None, *, stderr: bool, follow: b
 def _outcome(batch: RunFolder, task: str, attempt: int, is_over: Callable[[], bool]) -> Outcome | None:
     """How the attempt ended, once the journal has it: after its run comes `check`. None if it has not by the time
     `is_over`. Raises `JournalError`."""
-    from agent.batch.journal.results import BatchResults
+    from agent.batch.journal.reader import read_journal
+    from agent.batch.journal.results import ended_attempts
 
     while True:
         was_over = is_over()
-        results = BatchResults(batch)
-        if was_over or results.state.history(task).running != attempt:  # all texts are read only once
-            ended = (outcome for outcome, _counts in results.attempts())
-            return next((one for one in ended if (one.id, one.attempt) == (task, attempt)), None)
+        if was_over or read_journal(batch.journal).state.history(task).running != attempt:  # texts are read once
+            return next((one for one in ended_attempts(batch) if (one.id, one.attempt) == (task, attempt)), None)
         sys.stdout.flush()
         time.sleep(POLL_S)
 

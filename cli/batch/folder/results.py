@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.batch.folder.shared_options import Folder, Statuses, working
+from cli.batch.folder.shared_options import Folders, Statuses, working
+from cli.parameters import Prefer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import IO
 
+    from cli.choices import Preferred
+
 
 class Format(Enum):
     jsonl = "jsonl"
     csv = "csv"
-    markdown = "markdown"
     junit = "junit"
 
 
@@ -28,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 
 def results(
-    folder: Folder,
+    folders: Folders,
     form: Annotated[
         Format, typer.Option("--format", help="JSON Lines, a table, or JUnit's XML for CI.")
     ] = Format.jsonl,
@@ -40,15 +42,17 @@ def results(
             "-o", "--output", help="Write this file, whole, instead of stdout; it may be there.", metavar="FILE"
         ),
     ] = None,
+    prefer: Prefer = None,
 ) -> None:
     """Print what came of each task, in the order of the tasks.
 
     Each line has id, status, attempt, text, usage, cost_usd, reserved_usd (the most that requests of unknown cost can
     have cost), times and meta, see zot schema batch.result. It only reads, also while the batch runs; tasks that are
-    not done have no line.
+    not done have no line. Of several RUNDIRs, such as shards of one tasks file, each task has one line; if they say
+    different things about a task, nothing is printed without --prefer.
 
-    Exit status: 0 printed, whatever the statuses are; 1 the journal is damaged or FILE cannot be written, 2 RUNDIR is
-    no folder of a batch or misuse, 130 the reader of stdout has gone.
+    Exit status: 0 printed, whatever the statuses are; 1 a journal is damaged or FILE cannot be written, 2 a RUNDIR is
+    no folder of a batch, they contradict each other, or misuse, 130 the reader of stdout has gone.
 
     Examples:
         zot batch results runs | jq -r .text                    the answers
@@ -56,11 +60,20 @@ def results(
         zot batch results runs --status timeout --status error  of some statuses
         zot batch results runs --format csv -o results.csv      for a spreadsheet
         zot batch results runs --format junit -o junit.xml      for a CI job
+        zot batch results part1 part2 --prefer ok               of shards together
     """
-    working("results", lambda: _run(folder, form, status or [], failed=failed, output=output))
+    working("results", lambda: _run(folders, form, status or [], prefer, failed=failed, output=output))
 
 
-def _run(folder: str, form: Format, statuses: list[str], *, failed: bool, output: str | None) -> int:
+def _run(
+    folders: list[str],
+    form: Format,
+    statuses: list[str],
+    prefer: Preferred | None,
+    *,
+    failed: bool,
+    output: str | None,
+) -> int:
     from agent.batch.journal.formats.choice import FORMATS
     from cli.batch.folder.shared_options import NOT_RUN, checked, results_of
     from cli.choices import CommandLineError
@@ -71,7 +84,7 @@ def _run(folder: str, form: Format, statuses: list[str], *, failed: bool, output
         if wanted:
             raise CommandLineError("--failed and --status exclude each other: leave one of them out")
         wanted = frozenset(status.value for status in TaskStatus if status is not TaskStatus.OK)
-    found = results_of(folder)
+    found = results_of(folders, prefer)
     if wanted:
         found = found.only(frozenset(TaskStatus(word) for word in wanted - {NOT_RUN}), not_run=NOT_RUN in wanted)
     lines = FORMATS[form.value](found)
@@ -94,8 +107,8 @@ def _cleaned_for(stream: IO[bytes], lines: Iterable[bytes], form: Format) -> Ite
 
 
 def _write(path: Path, lines: Iterable[bytes], form: Format) -> None:
-    from agent.batch.journal.disk import replacing
     from cli.choices import CommandLineError
+    from supervisor.home.files import replacing
 
     if not path.name or path.is_dir():
         raise CommandLineError(f"-o {path}: a folder; name the file in it")

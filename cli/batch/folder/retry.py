@@ -2,48 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
+import typer  # noqa: TC002  (it reads the annotations)
 
-from cli.batch.command import AsJson, Jobs, MaxCostUsd, MaxTokens, NoProgress, Quiet, Reserve
 from cli.batch.folder.shared_options import Folder, Statuses, checked, results_of, working
-from cli.run.flags import MODEL, ApiKey, ApiKeyFile
+from cli.run.flags import with_flags
+from wire.flags.batch import RETRY
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from agent.batch.journal.results import BatchResults
+    from agent.batch.journal.folder import RunFolder
+    from agent.batch.journal.results import BatchResults, Shard
     from agent.batch.request import BatchRequest
-    from cli.batch.output.show import Show
+    from cli.batch.output.stderr import Show
 
 
 def register(app: typer.Typer) -> None:
     app.command("retry")(retry)
 
 
-def retry(
-    folder: Folder,
-    status: Statuses = None,
-    jobs: Jobs = None,
-    max_cost_usd: MaxCostUsd = None,
-    reserve: Reserve = None,
-    max_tokens: MaxTokens = None,
-    api_key: ApiKey = None,
-    api_key_file: ApiKeyFile = None,
-    base_url: Annotated[
-        str | None,
-        typer.Option(
-            help="Use this address of the model's server. Default: that of the last start.",
-            metavar="URL",
-            show_default=False,
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
-    as_json: AsJson = False,
-    no_progress: NoProgress = False,
-    quiet: Quiet = False,
-) -> None:
+@with_flags(RETRY)
+def retry(ctx: typer.Context, folder: Folder, status: Statuses = None, **_flags: Any) -> None:
     """Run again what has failed in a batch, and what was not run, with the flags of its last start.
 
     It needs nothing but RUNDIR and, unless it is in the environment or stored, the key; an address with a password
@@ -63,13 +42,15 @@ def retry(
     """
     from cli.batch.asked import show_from
 
-    access = {"api_key": api_key, "api_key_file": api_key_file, "base_url": base_url}
-    keys = {name: value for name, value in access.items() if value is not None}
-    rule = reserve.value if reserve is not None else None
-    given = {"jobs": jobs, "max_cost_usd": max_cost_usd, "reserve": rule, "max_tokens": max_tokens}
-    flags = {name: value for name, value in given.items() if value is not None}
-    show = show_from(no_progress=no_progress, quiet=quiet)
-    working("retry", lambda: _run(folder, status or [], flags, keys, show, as_json=as_json))
+    given = ctx.params
+    flags = _among(given, "jobs", "max_cost_usd", "reserve", "max_tokens")
+    keys = _among(given, "api_key", "api_key_file", "base_url")
+    show = show_from(no_progress=given["no_progress"], quiet=given["quiet"])
+    working("retry", lambda: _run(folder, status or [], flags, keys, show, as_json=given["json"]))
+
+
+def _among(given: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: given[name] for name in names if given[name] is not None}
 
 
 def _run(
@@ -82,30 +63,31 @@ def _run(
     from cli.batch.run import check_and_start
 
     wanted = checked(statuses)
-    results = results_of(folder)
-    request = _request(results)
+    results = results_of([folder])
+    (shard,) = results.shards
+    request = _request(shard.folder)
     run = absolute_paths(replace(request.run, **keys))
-    check_address(run, results.folder.path)
-    request = replace(request, run=run, redo=_again(results, wanted), **flags)
-    tasks = list(results.folder.read_tasks())
-    lines = {task.id: f"{results.folder.tasks_file}:{number}" for number, task in enumerate(tasks, 1)}
+    check_address(run, shard.folder.path)
+    request = replace(request, run=run, redo=_again(results, shard, wanted), **flags)
+    tasks = list(shard.folder.read_tasks())
+    lines = {task.id: f"{shard.folder.tasks_file}:{number}" for number, task in enumerate(tasks, 1)}
     return check_and_start(request, tasks, lines, show, folder, as_json=as_json)
 
 
-def _request(results: BatchResults) -> BatchRequest:
+def _request(folder: RunFolder) -> BatchRequest:
     """Raises `FolderError`."""
     from agent.batch.opening.settings import request_of
 
-    batch = results.folder.read_batch()
+    batch = folder.read_batch()
     assert batch is not None
-    return request_of(batch.settings, results.folder.path)
+    return request_of(batch.settings, folder.path)
 
 
-def _again(results: BatchResults, wanted: frozenset[str]) -> tuple[str, ...]:
+def _again(results: BatchResults, shard: Shard, wanted: frozenset[str]) -> tuple[str, ...]:
     """The ids of the done tasks that are run again."""
-    histories = results.state.tasks
-    listed = {task.id for task in results.folder.read_tasks()}
-    statuses = {task: status.value for task in results.done if (status := histories[task].status) is not None}
-    if wanted:
-        return tuple(task for task, status in statuses.items() if status in wanted and task in listed)
-    return tuple(task for task, status in statuses.items() if status != "ok" and task in listed)
+    statuses = {task: status.value for task in results.done if (status := results.history(task).status) is not None}
+    return tuple(
+        task
+        for task, status in statuses.items()
+        if (status in wanted if wanted else status != "ok") and task in shard.definitions
+    )

@@ -13,13 +13,20 @@ from cli.dialogue import say
 from cli.os_errors import exit_with, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from agent.batch.journal.folder import RunFolder
     from agent.batch.journal.results import BatchResults
+    from cli.choices import Preferred
 
 NOT_RUN = "not_run"
 Folder = Annotated[str, typer.Argument(metavar="RUNDIR", help="The folder of the batch.", autocompletion=folders)]
+Folders = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RUNDIR...", help="The folder of the batch; several are read as one batch.", autocompletion=folders
+    ),
+]
 TaskId = Annotated[str, typer.Argument(metavar="TASK", help="The id of the task.", autocompletion=task_ids)]
 Statuses = Annotated[
     list[str] | None,
@@ -69,11 +76,11 @@ def opened(folder: str) -> RunFolder:
     return RunFolder.existing(Path(folder).absolute())
 
 
-def results_of(folder: str) -> BatchResults:
-    """Raises `FolderError` and `JournalError`."""
-    from agent.batch.journal.results import BatchResults
+def results_of(given: Sequence[str], prefer: Preferred | None = None) -> BatchResults:
+    """What the batches in these folders have come to, read as one. Raises `FolderError` and `JournalError`."""
+    from agent.batch.journal.results import BatchResults, read_shard
 
-    return BatchResults(opened(folder))
+    return BatchResults([read_shard(opened(folder)) for folder in given], prefer and prefer.value)
 
 
 def checked(given: Iterable[str]) -> frozenset[str]:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import typer  # noqa: TC002  (it reads the annotations)
 
-from cli.batch.folder.shared_options import Folder, working
-from cli.parameters import Json
+from cli.batch.folder.shared_options import Folders, working
+from cli.parameters import Json, Prefer
 
 if TYPE_CHECKING:
     from typing import Any
 
     from agent.batch.journal.results import BatchResults
+    from cli.choices import Preferred
 
 DONE, RUNNING, KILLED = "done", "running", "killed"
 
@@ -22,35 +23,37 @@ def register(app: typer.Typer) -> None:
     app.command("status")(status)
 
 
-def status(folder: Folder, as_json: Json = False) -> None:
+def status(folders: Folders, prefer: Prefer = None, as_json: Json = False) -> None:
     """Show how a batch is: what is done, what is left, what it has cost, and why it stopped.
 
-    It only reads, also while the batch runs. With --json, state is running, done, or why the batch stopped: drained,
-    stopped, budget, deadline, failures or killed. limit is the flag of the limit that was used up, reserved_usd how
-    much requests of unknown cost count by the rule of --reserve.
+    It only reads, also while the batch runs. Several RUNDIRs, such as shards of one tasks file, are shown as one batch;
+    if they say different things about a task, it takes --prefer. With --json, state is running, done, or why the batch
+    stopped: drained, stopped, budget, deadline, failures or killed. limit is the flag of the limit that was used up,
+    reserved_usd how much requests of unknown cost count by the rule of --reserve.
 
-    Exit status: 0 all tasks are ok, 1 the journal is damaged, 2 RUNDIR is no folder of a batch, 10 a task is not ok, or
-    not done yet.
+    Exit status: 0 all tasks are ok, 1 a journal is damaged, 2 a RUNDIR is no folder of a batch, they contradict each
+    other, or misuse, 10 a task is not ok, or not done yet.
 
     Examples:
         zot batch status runs                          a few lines
+        zot batch status part1 part2                   of two shards together
         zot batch status runs --json | jq .statuses    how many tasks ended how
         zot batch status runs && echo "all is well"    in a script
     """
-    working("status", lambda: _run(folder, as_json=as_json))
+    working("status", lambda: _run(folders, prefer, as_json=as_json))
 
 
-def _run(folder: str, *, as_json: bool) -> int:
+def _run(folders: list[str], prefer: Preferred | None, *, as_json: bool) -> int:
     from cli.batch.folder.shared_options import results_of
     from cli.json_line import print_json
     from wire.exit_codes import Status
 
-    results = results_of(folder)
+    results = results_of(folders, prefer)
     record = facts(results)
     if as_json:
         print_json(record)
     else:
-        for line in lines(record, _example(results)):
+        for line in lines(record, _example(results), prefer and prefer.value):
             sys.stdout.write(line + "\n")
     is_ok = not record["left"] and set(record["statuses"]) <= {"ok"}
     return 0 if is_ok else Status.PARTIAL_BATCH.exit_code
@@ -60,48 +63,62 @@ def facts(results: BatchResults) -> dict[str, Any]:
     """The record of `--json`."""
     import msgspec
 
-    from agent.batch.reserve import rule_in
-
-    state = results.state
-    batch = results.folder.read_batch()
-    rule = rule_in({} if batch is None else batch.settings)
-    is_running, pid = results.folder.running()
-    closed = state.closed.reason if state.closed is not None else DONE if not results.not_run else KILLED
-    interrupted = sum(1 for _ in state.interrupted())
-    is_known = not state.unknown_costs and not interrupted
+    states = [shard.state for shard in results.shards]
+    found = [(state, *shard.folder.running()) for state, shard in zip(states, results.shards, strict=True)]
+    running = [(state, pid) for state, is_running, pid in found if is_running]
+    ended, limit = (RUNNING, "") if running else _end(results)
+    interrupted = sum(1 for state in ([state for state, _ in running] or states) for _ in state.interrupted())
+    paused = [why for state, _ in running for why in state.paused.values()]
+    spent = results.spent()
+    opened = [state.opened.t for state in states if state.opened is not None]
+    closed = [state.closed.t for state in states if state.closed is not None]
+    folders = [str(shard.folder.path) for shard in results.shards]
     return {
-        "folder": str(results.folder.path),
-        "state": RUNNING if is_running else closed,
-        "limit": "" if is_running or state.closed is None else state.closed.limit,
-        "pid": pid,
+        "folder": folders[0],
+        "folders": folders,
+        "state": ended,
+        "limit": limit,
+        "pid": running[0][1] if running else None,
         "tasks": len(results.done) + len(results.not_run),
         "done": len(results.done),
         "left": len(results.not_run),
-        "running" if is_running else "interrupted": interrupted,
-        "paused": len(state.paused) if is_running else 0,
-        "why_paused": next(reversed(state.paused.values()), "") if is_running else "",
-        "statuses": state.statuses(),
-        "attempts": state.attempts,
-        "starts": state.starts,
-        "usage": msgspec.to_builtins(state.usage),
-        "cost_usd": state.known_cost_usd if is_known else None,
-        "known_cost_usd": state.known_cost_usd,
-        "reserved_usd": state.reserve.usd(rule),
-        "reserve": rule,
-        "last_start": state.opened.t if state.opened is not None else None,
-        "last_end": state.closed.t if state.closed is not None else None,
+        "running" if running else "interrupted": interrupted,
+        "paused": len(paused),
+        "why_paused": paused[-1] if paused else "",
+        "statuses": results.statuses(),
+        "attempts": sum(state.attempts for state in states),
+        "starts": sum(state.starts for state in states),
+        "usage": msgspec.to_builtins(spent.usage),
+        "cost_usd": spent.known_usd if spent.is_known and not interrupted else None,
+        "known_cost_usd": spent.known_usd,
+        "reserved_usd": spent.reserved_usd,
+        "reserve": ", ".join(dict.fromkeys(shard.rule() for shard in results.shards)),
+        "last_start": max(opened, default=None),
+        "last_end": max(closed, default=None) if len(closed) == len(states) else None,
     }
+
+
+def _end(results: BatchResults) -> tuple[str, str]:
+    """Why the batch ended, and the flag of the limit that was used up: of several folders, if a task is left, the first
+    that did not end as done."""
+    ends = []
+    for shard in results.shards:
+        closed = shard.state.closed
+        killed = KILLED if any(not shard.has_result(task) for task in shard.definitions) else DONE
+        ends.append((killed, "") if closed is None else (closed.reason, closed.limit))
+    if len(ends) > 1 and not results.not_run:
+        return DONE, ""
+    return next((end for end in ends if end[0] != DONE), ends[0])
 
 
 def _example(results: BatchResults) -> str:
     """A task that a person may want to look at: one that has failed, else any that is done."""
-    histories = results.state.tasks
-    failed = (task for task in results.done if (status := histories[task].status) is None or status.value != "ok")
+    failed = (task for task in results.done if (status := results.history(task).status) is None or status.value != "ok")
     return next(failed, next(iter(results.done), ""))
 
 
-def lines(record: dict[str, Any], example: str = "") -> list[str]:
-    """The record for a person. `example` is a task that is done."""
+def lines(record: dict[str, Any], example: str = "", prefer: str | None = None) -> list[str]:
+    """The record for a person. `example` is a task that is done, `prefer` the word for contradictions."""
     from cli.batch.output.summary import cost_text, next_commands, statuses_text, stopped_text
     from cli.columns import aligned
     from cli.number_format import clock_text, count_text, plural
@@ -133,12 +150,16 @@ def lines(record: dict[str, Any], example: str = "") -> list[str]:
         ("attempts", f"{count_text(record['attempts'])} in {plural(record['starts'], 'start')} of the batch"),
         ("last start", clock_text(record["last_start"]) or "-"),
     ]
-    shown = [one_line(valid_text(record["folder"]), 4096), *("  " + line for line in aligned(rows))]
+    folders = [one_line(valid_text(folder), 4096) for folder in record["folders"]]
+    shown = [*folders, *("  " + line for line in aligned(rows))]
     if record["state"] == RUNNING:
         return shown
     import shlex
 
     limit = record["limit"] or ("--max-cost-usd" if record["state"] == "budget" else "")
     counted = {**statuses, "not_run": record["left"]}
-    where = shlex.quote(one_line(valid_text(record["folder"]), 4096))
+    where = shlex.join(folders)
+    if len(folders) > 1:  # `logs` and `retry` take one folder
+        where += f" --prefer {prefer}" if prefer else ""
+        return [*shown, "", f"zot batch results {where}", f"zot report {where} -o report.html"]
     return [*shown, "", *next_commands(where, counted, example=example, limit=limit)]

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from agent.output.fd_writer import FdWriter
 from cli.batch.output.progress import progress
+from cli.terminal import is_in_front, is_terminal, size
 from cli.top.keyboard import SUSPEND, Unbuffered
 
 if TYPE_CHECKING:
@@ -28,11 +29,6 @@ FLUSH_S = 0.5
 """Seconds that `end` waits for a terminal that takes nothing."""
 STDIN, STDERR = 0, 2
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
-
-
-def is_screen(fd: int = STDERR) -> bool:
-    """Whether the descriptor is a terminal that can move its cursor."""
-    return os.isatty(fd) and os.environ.get("TERM", "dumb") not in ("", "dumb")
 
 
 class LiveView:
@@ -104,7 +100,7 @@ class LiveView:
     def _draw(self) -> None:
         if not self._writer.is_flushed:
             return  # the terminal is stopped, or slow: it gets the next view
-        width, height = self._size()
+        width, height = size(self._fd)
         lines = progress(
             self._view(), width - 1, height - 1, ascii_only=self._ascii, has_keys=self._keyboard.is_reading
         )
@@ -118,20 +114,12 @@ class LiveView:
         return captured.get()
 
     def _erased(self) -> str:
-        return self._to_first_line(self._size()[0]) + "\x1b[J" if self._drawn else ""
+        return self._to_first_line(size(self._fd)[0]) + "\x1b[J" if self._drawn else ""
 
     def _to_first_line(self, width: int) -> str:
         """Moves the cursor to the first line that is drawn. A terminal that has become narrower has wrapped lines."""
         rows = sum(max(1, -(-cells // width)) for cells in self._drawn)
         return f"\r\x1b[{rows - 1}A" if rows > 1 else "\r"
-
-    def _size(self) -> tuple[int, int]:
-        """Columns and lines."""
-        try:
-            size = os.get_terminal_size(self._fd)
-        except OSError:
-            return 80, 24
-        return max(2, size.columns or 80), max(2, size.lines or 24)
 
     def _put(self, text: str) -> None:
         self._writer.write(text.encode("ascii" if self._ascii else "utf-8", "replace"))
@@ -178,7 +166,7 @@ class _Keyboard:
 
     def _source(self) -> int:
         """A terminal to read from; -1 for none."""
-        if os.isatty(STDIN):
+        if is_terminal(STDIN):
             return STDIN
         try:
             self._opened = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
@@ -228,12 +216,3 @@ class _Keyboard:
 
     def on_writable(self) -> None:
         pass
-
-
-def is_in_front(fd: int) -> bool:
-    """Whether this process is in the foreground of the terminal: in the background it would be stopped for reading from
-    it or changing it."""
-    try:
-        return os.tcgetpgrp(fd) == os.getpgrp()
-    except OSError:  # not the terminal of this process's session
-        return False

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.text import Text
 
 from agent.batch.request import RunState
+from cli.columns import fitting
 from cli.number_format import count_text, dollars, duration, number, size
 from wire.text import one_line
 
@@ -181,7 +182,7 @@ def _cells(run: RunView) -> dict[str, str]:
 
 def _cell(name: str, text: str, width: int) -> str:
     if name in ("TASK", "STATE"):
-        return set_cell_size(text, width) if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"
+        return fitting(text, width)
     return text.rjust(width)
 
 

@@ -4,13 +4,14 @@ say, and the summary."""
 from __future__ import annotations
 
 import os
+from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from agent.output.fd_writer import FdWriter
 from cli.batch.output.lines import finished_line
-from cli.batch.output.live import STDERR, LiveView, is_in_front, is_screen
-from cli.batch.output.show import Show
+from cli.batch.output.live import STDERR, LiveView
 from cli.batch.output.summary import Failures, summary
+from cli.terminal import is_in_front, is_screen, is_terminal
 from wire.batch.records import BatchEnd, BatchStart, TaskEnd
 from wire.text import printable, valid_text
 
@@ -21,8 +22,17 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from wire.batch.records import AnyRecord
 
+
+class Show(Enum):
+    AUTO = "auto"
+    """The live view on a terminal, else a line for each finished task."""
+    LINES = "lines"
+    NOTHING = "nothing"
+    """Only what went wrong with the batch itself."""
+
+
 FLUSH_S = 2.0
-"""Seconds that the end waits for a reader that does not read."""
+"""Seconds that the end waits for a reader that does not read; on stdout only if the batch was stopped."""
 
 
 class _Place(Protocol):
@@ -74,7 +84,7 @@ class StderrOutput:
         self._done = self._tasks = 0
         self._failures = Failures()
         self._ended: BatchEnd | None = None
-        is_live = show is Show.AUTO and is_screen(fd) and is_in_front(fd) and not (has_stream and os.isatty(1))
+        is_live = show is Show.AUTO and is_screen(fd) and is_in_front(fd) and not (has_stream and is_terminal(1))
         self._live = is_live
         self._place: _Place = LiveView(loop, view, controls, fd=fd) if is_live else _Lines(loop, fd)
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.ext.drive.screen import ConversationView, wants_colour
+from cli.ext.drive.screen import ConversationView
 from cli.ext.drive.typed_commands import HELP, CommandError, RegisteredNames, frame_for
 from cli.ext.script_target import check_conversation, project_at, script_target
 from cli.os_errors import UnableError
+from cli.terminal import wants_style
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.messages import answer_to
 from supervisor.harness.recorded_process import HandshakePhase
@@ -79,7 +80,7 @@ class _Session:
         self._number = 0
         self._process: RecordedProcess | None = None
         by_hand = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty() and not request.as_json
-        self._view = ConversationView(as_json=request.as_json, colour=wants_colour())
+        self._view = ConversationView(as_json=request.as_json, colour=wants_style())
         self._by_hand = by_hand
         self._is_asking = False
         self._prompt_timer: Timer | None = None

@@ -99,8 +99,8 @@ def _show(host: int, outcome: ReloadOutcome, *, as_json: bool) -> None:
 
 def _host_of(name: str | None, pid: int | None) -> ControlClient:
     """The host with this pid; else the only host with the extension; else the only host, which may discover it now."""
-    from cli.hosts.find import connect, only_host_with
+    from cli.hosts.find import connect, host_with
 
     if name is None or pid is not None:
         return connect(pid)
-    return only_host_with(name)[0] or connect(None)
+    return host_with(name, None)[0] or connect(None)

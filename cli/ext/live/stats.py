@@ -9,7 +9,7 @@ import msgspec
 
 from cli import number_format
 from cli.choices import CommandLineError
-from cli.hosts.find import NONE_RUNS, connect_with, only_host_with
+from cli.hosts.find import NONE_RUNS, host_with
 from cli.json_line import print_json
 from supervisor.control.client import HostError
 from wire import control
@@ -27,7 +27,7 @@ BAR_WIDTH = 40
 def run_stats(name: str, pid: int | None, *, as_json: bool) -> int:
     """Prints all figures of one extension; returns the exit status. Raises `HostError`, and `CommandLineError` for an
     unknown name."""
-    with host_of(name, pid) as client:
+    with _host_of(name, pid) as client:
         found = client.ask(control.GetStats(client.next_id()), control.StatsReply).stats
     extension = found.extensions.get(name)
     if extension is None:
@@ -43,7 +43,7 @@ def run_stats(name: str, pid: int | None, *, as_json: bool) -> int:
 def run_restart(name: str, pid: int | None, *, as_json: bool) -> int:
     """Returns the exit status when the host has begun the restart. Raises `HostError`, and `CommandLineError` for an
     unknown name."""
-    with host_of(name, pid) as client:
+    with _host_of(name, pid) as client:
         client.ask(control.RestartExtension(client.next_id(), name), control.Ok)
         if as_json:
             print_json({"host": client.pid, "restarted": name})
@@ -52,12 +52,10 @@ def run_restart(name: str, pid: int | None, *, as_json: bool) -> int:
     return 0
 
 
-def host_of(name: str, pid: int | None) -> ControlClient:
+def _host_of(name: str, pid: int | None) -> ControlClient:
     """Connects to the host with this pid; without a pid to the only host with this extension. Raises `HostError`, and
     `CommandLineError` for an unknown name or if several hosts have the extension."""
-    if pid is not None:
-        return connect_with(pid, name)
-    chosen, found = only_host_with(name)
+    chosen, found = host_with(name, pid)
     if chosen is not None:
         return chosen
     if not found:

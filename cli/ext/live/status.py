@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from cli.choices import CommandLineError
-from cli.hosts.find import connect_with, only_host_with
+from cli.hosts.find import host_with
 from cli.hosts.status_lines import LABEL, USABLE, status_lines, with_log
 from cli.json_line import print_json
 from cli.logs.timed_lines import as_record, last_timed_lines, with_time
@@ -23,7 +23,6 @@ from wire.suggest import no_such
 from wire.text import one_line, printable
 
 if TYPE_CHECKING:
-    from supervisor.control.client import ControlClient
     from supervisor.install.installed import Installed
 
 LINES = 24
@@ -35,8 +34,9 @@ LOG_LINES_IN_JSON = 20
 def run_status(name: str, pid: int | None, *, as_json: bool) -> int:
     """Prints one screen about the extension. Returns 0 if it works in a host or soon will, 1 if it does not. Raises
     `HostError`, and `CommandLineError` for an unknown name or if several hosts have the extension."""
-    client, unanswering = _host_with(name, pid)
+    client, found = host_with(name, pid)
     if client is None:
+        unanswering = [host.pid for host in found if host.info is None]
         return _print_not_running(name, unanswering, as_json=as_json)
     with client:
         reply = client.ask(control.GetStatus(client.next_id(), name), control.StatusReply)
@@ -47,15 +47,6 @@ def run_status(name: str, pid: int | None, *, as_json: bool) -> int:
     else:
         _print(status_lines(reply, time.time()), log)
     return 0 if reply.status.state in USABLE else 1
-
-
-def _host_with(name: str, pid: int | None) -> tuple[ControlClient | None, list[int]]:
-    """The host with this extension, None if no host has it, and the hosts that do not answer. Raises `CommandLineError`
-    if the host `pid` has it not."""
-    if pid is None:
-        client, found = only_host_with(name)
-        return client, [host.pid for host in found if host.info is None]
-    return connect_with(pid, name), []
 
 
 # --- an extension that no host has -----------------------------------------------------------------------------
@@ -97,7 +88,7 @@ def _installed(name: str) -> Installed | None:
 
     every = installed(folders_at(None), (Scope.PROJECT, Scope.GLOBAL))
     for extension in every:
-        if name in extension.names:
+        if name in (extension.name, extension.folder.name):
             return extension
     logs = zot_home() / "logs"
     if os.sep not in name and (logs / f"ext-{name}.log").exists():

@@ -13,6 +13,7 @@ from wire.batch.outcome import TaskStatus, Usage
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from agent.batch.journal.results import BatchResults
     from wire.events import Cost
 
 
@@ -155,7 +156,9 @@ class BatchFigures(msgspec.Struct, kw_only=True):
     """All that the page of a batch shows."""
 
     name: str
-    """Of the folder."""
+    """Of the folder, or the folders."""
+    results: BatchResults
+    """Where the attempts of the tasks are, by their numbers."""
     phase: Phase
     closed: str = ""
     """Why the last batch process has ended: a word of `wire.batch.journal_lines.Closed`."""

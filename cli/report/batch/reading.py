@@ -12,8 +12,8 @@ from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.glance import FinishedGlance, OutcomeGlance
 from agent.batch.journal.own_files import open_own
 from agent.batch.journal.reader import JournalReader
+from agent.batch.journal.results import BatchResults, Shard, definitions
 from agent.batch.journal.state import BatchState
-from agent.batch.reserve import rule_in
 from cli.number_format import plural
 from cli.report.batch.figures import (
     REASON_CHARACTERS,
@@ -45,12 +45,16 @@ from wire.text import printable
 Number = TypeVar("Number", int, float)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from agent.batch.journal.folder import RunFolder
+    from agent.batch.journal.results import Prefer
     from wire.batch.outcome import Outcome
 
 
+PHASES = (Phase.RUNNING, Phase.KILLED, Phase.ENDED, Phase.NOT_BEGUN)
+"""Of several folders the first of these is the phase of the batch."""
 SANE = 10**15
 """The highest number that is believed. Sums of higher ones could be infinite, and a page could not be computed."""
 
@@ -77,44 +81,52 @@ _seen_line: msgspec.json.Decoder[_SeenLine] = msgspec.json.Decoder(_SeenLine)
 _finished = msgspec.json.Decoder(Finished)
 
 
-def read_batch(folder: RunFolder, now: float) -> BatchFigures:
-    """The figures of the batch. `now` is the unix time, for a batch that still runs. Raises `InputError`."""
-    notes: list[str] = []
+def read_batch(folders: Sequence[RunFolder], now: float, prefer: Prefer | None = None) -> BatchFigures:
+    """The figures of the batch in these folders. `now` is the unix time, for a batch that still runs; `prefer` is as
+    for `BatchResults`. Raises `InputError`."""
+    fold = _Fold(now)
+    for folder in folders:
+        try:
+            fold.read(folder)
+        except (FolderError, JournalError) as error:
+            raise InputError(printable(str(error))) from None
+        except OSError as error:
+            raise InputError(f"{printable(str(folder.journal))}: cannot be read: {error.strerror}") from None
     try:
-        is_running, _ = folder.running()
-        batch = folder.read_batch()
-        fold = _Fold(_listed(folder, notes))
-        torn = fold.read(folder.journal)
-    except (FolderError, JournalError) as error:
+        results = BatchResults(fold.shards, prefer)
+        spent = results.spent()
+    except FolderError as error:
         raise InputError(printable(str(error))) from None
-    except OSError as error:
-        raise InputError(f"{printable(str(folder.journal))}: cannot be read: {error.strerror}") from None
-    state = fold.state
-    phase = _phase(state, is_running=is_running)
-    if torn and phase is not Phase.RUNNING:
-        notes.append(torn)
-    if phase is Phase.RUNNING:
-        fold.workload.until(now)
-    began = fold.workload.starts[0][1] if fold.workload.starts else None
+    tasks = fold.finished_tasks(results)
+    states = [shard.state for shard in fold.shards]
+    phase = min(fold.phases, key=PHASES.index)
+    closed = [state.closed.reason for state in states if state.closed is not None]
+    last = max((state.opened for state in states if state.opened is not None), key=lambda line: line.t, default=None)
+    models = Counter(one.model for task in tasks for one in task.attempts if one.is_final and one.model)
     return BatchFigures(
-        name=os.path.basename(os.path.abspath(folder.path)),
+        name=", ".join(map(_name, folders)),
+        results=results,
         phase=phase,
-        closed=state.closed.reason if state.closed is not None else "",
-        version=state.opened.version if state.opened is not None else batch.version if batch is not None else "",
-        starts=state.starts,
-        jobs=state.opened.jobs if state.opened is not None else 0,
-        began=began,
-        tasks=fold.finished_tasks(is_running=phase is Phase.RUNNING),
-        attempts=state.attempts,
-        known_cost_usd=_sane(state.known_cost_usd),
-        unknown_costs=state.unknown_costs,
-        reserved_usd=_sane(state.reserve.usd(rule_in({} if batch is None else batch.settings))),
-        usage=state.usage if _is_sane(state.usage) else Usage(),
+        closed=next((reason for reason in closed if reason != "done"), "done" if closed else ""),
+        version=last.version if last is not None else fold.version,
+        starts=sum(state.starts for state in states),
+        jobs=last.jobs if last is not None else 0,
+        began=min((at for _, at, _ in fold.workload.starts), default=None),
+        tasks=tasks,
+        attempts=sum(state.attempts for state in states),
+        known_cost_usd=_sane(spent.known_usd),
+        unknown_costs=sum(state.unknown_costs for state in states),
+        reserved_usd=_sane(spent.reserved_usd),
+        usage=spent.usage if _is_sane(spent.usage) else Usage(),
         workload=fold.workload,
         extensions=sorted(fold.extensions.values(), key=lambda use: (-use.cpu_s, -use.calls, use.name)),
-        models=[model for model, _ in fold.models.most_common()],
-        notes=notes,
+        models=[model for model, _ in models.most_common()],
+        notes=fold.notes,
     )
+
+
+def _name(folder: RunFolder) -> str:
+    return os.path.basename(os.path.abspath(folder.path))
 
 
 def _phase(state: BatchState, *, is_running: bool) -> Phase:
@@ -125,49 +137,69 @@ def _phase(state: BatchState, *, is_running: bool) -> Phase:
     return Phase.KILLED if state.starts else Phase.NOT_BEGUN
 
 
-def _listed(folder: RunFolder, notes: list[str]) -> list[str]:
-    """Ids of the tasks file."""
-    found: list[str] = []
-    try:
-        found.extend(task.id for task in folder.read_tasks())
-    except FolderError as error:
-        notes.append(f"Tasks that were not begun may be missing here: {printable(str(error))}")
-    return found
-
-
 class _Fold:
-    """What the lines of the journal amount to."""
+    """What the lines of the journals amount to."""
 
-    def __init__(self, listed: list[str]) -> None:
-        self.state = BatchState()
+    def __init__(self, now: float) -> None:
+        self.shards: list[Shard] = []
+        self.phases: list[Phase] = []
+        self.version = ""
+        """Of `batch.json`, for a batch that has not begun."""
         self.workload = Workload()
         self.extensions: dict[str, ExtensionUse] = {}
-        self.models: Counter[str] = Counter()
-        self._tasks = {task: TaskFigures(task) for task in listed}
+        self.notes: list[str] = []
+        self._now = now
+        self._tasks: dict[str, TaskFigures] = {}
+        self._before: Counter[str] = Counter()
+        """Attempts of each task in the folders that were read before."""
 
-    def read(self, journal: Path) -> str:
-        """Takes all lines. Returns what is wrong with the end of the journal, if anything is. Raises `JournalError`,
-        `FolderError` and `OSError`."""
+    def read(self, folder: RunFolder) -> None:
+        """Takes all lines of a folder. Raises `JournalError`, `FolderError` and `OSError`."""
+        is_running, _ = folder.running()
+        if (batch := folder.read_batch()) is not None:
+            self.version = batch.version
+        shard = Shard(folder, BatchState(), self._listed(folder))
         try:
-            fd = open_own(journal)
+            fd = open_own(folder.journal)
         except FileNotFoundError:
-            return ""
+            torn = None
+        else:
+            try:
+                reader = JournalReader[_SeenLine](folder.journal, fd, _seen_line)
+                for line, offset in reader:
+                    self.workload.take(line)
+                    shard.state.take(line, offset)
+                    if isinstance(line, _SeenFinished):
+                        self._finished(line, offset)
+            finally:
+                os.close(fd)
+            torn = reader.torn
+        self.shards.append(shard)
+        self.phases.append(phase := _phase(shard.state, is_running=is_running))
+        for id_, history in shard.state.tasks.items():
+            if history.is_interrupted:
+                task = self._task(id_)
+                task.state = State.RUNNING if phase is Phase.RUNNING else State.INTERRUPTED
+                task.running = self._before[id_] + history.running
+            self._before[id_] += history.attempts
+        if phase is Phase.RUNNING:
+            self.workload.until(self._now)
+        elif torn is not None:
+            self.notes.append(
+                f"The journal of {printable(_name(folder))} has a torn end: {plural(torn.size, 'byte')} from line "
+                f"{torn.line} on ({torn.reason}). The batch was killed while it wrote them; nobody was told of them, "
+                "and all that was told is shown."
+            )
+
+    def _listed(self, folder: RunFolder) -> dict[str, int]:
+        found: dict[str, int] = {}
         try:
-            reader = JournalReader[_SeenLine](journal, fd, _seen_line)
-            for line, offset in reader:
-                self.workload.take(line)
-                self.state.take(line, offset)
-                if isinstance(line, _SeenFinished):
-                    self._finished(line, offset)
-        finally:
-            os.close(fd)
-        if reader.torn is None:
-            return ""
-        return (
-            f"The journal has a torn end: {plural(reader.torn.size, 'byte')} from line {reader.torn.line} on "
-            f"({reader.torn.reason}). The batch was killed while it wrote them; nobody was told of them, and all that "
-            "was told is shown."
-        )
+            for task in folder.read_tasks():
+                found |= definitions([task])
+                self._tasks.setdefault(task.id, TaskFigures(task.id)).is_listed = True
+        except FolderError as error:
+            self.notes.append(f"Tasks that were not begun may be missing here: {printable(str(error))}")
+        return found
 
     def _task(self, task: str) -> TaskFigures:
         held = self._tasks.get(task)
@@ -184,11 +216,9 @@ class _Fold:
             if use is None:
                 use = self.extensions[name] = ExtensionUse(name)
             use.add(cost)
-        if self.state.tasks[line.task].offset == offset and outcome.model:
-            self.models[outcome.model] += 1
         self._task(line.task).attempts.append(
             Attempt(
-                number=line.attempt,
+                number=self._before[line.task] + line.attempt,
                 status=outcome.status,
                 reason=outcome.reason[:REASON_CHARACTERS],
                 offset=offset,
@@ -203,18 +233,16 @@ class _Fold:
             )
         )
 
-    def finished_tasks(self, *, is_running: bool) -> list[TaskFigures]:
+    def finished_tasks(self, results: BatchResults) -> list[TaskFigures]:
         """All tasks, with their states."""
-        for id_, history in self.state.tasks.items():
-            task = self._task(id_)
+        for id_ in results.done:
+            task, history = self._task(id_), results.history(id_)
+            assert history.status is not None
+            task.state, task.running = history.status, 0
             for attempt in task.attempts:
-                attempt.is_final = attempt.offset == history.offset
-            if history.status is not None:
-                task.state = history.status
-            elif history.running:
-                task.state = State.RUNNING if is_running else State.INTERRUPTED
-                task.running = history.running
-        return list(self._tasks.values())
+                folder, _ = results.locate(id_, attempt.number)
+                attempt.is_final = attempt.offset == history.offset and folder is results.folder_of(id_)
+        return sorted(self._tasks.values(), key=lambda task: not task.is_listed)
 
 
 def outcome_at(journal: Path, offset: int) -> Outcome | None:

@@ -15,7 +15,8 @@ import msgspec
 from cli.report.reading.event_stream import EVENT_TYPES, EventReader
 from cli.report.reading.recording import InputError, RecordedRun
 from cli.report.reading.stats_file import StatsReader
-from supervisor.monitoring.rotated_file import parts
+from supervisor.home.files import parts
+from supervisor.monitoring.rotated_file import PARTS
 from wire.lenient_json import UNREADABLE, reason, repaired
 from wire.text import printable
 
@@ -50,7 +51,7 @@ def read_recording(path: str) -> RecordedRun:
                 raise InputError(f"{shown} is empty: nothing was recorded. {_HOW}")
             files = [(shown, file)]
             if is_regular and _is_stats(file):
-                older = [part for part in parts(Path(path))[1:] if part.is_file()]
+                older = [part for part in parts(Path(path), PARTS)[1:] if part.is_file()]
                 for part in older:
                     files.insert(0, (printable(str(part)), stack.enter_context(open(part, "rb", buffering=BUFFER))))
             return _read(files)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from cli.os_errors import discard_output
 from cli.run.request import Form
-from cli.run.stdin import is_terminal
+from cli.terminal import is_terminal
 from wire.exit_codes import Status
 from wire.text import printable
 

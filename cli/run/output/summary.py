@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from cli.number_format import dollars
+from cli.number_format import bytes_text, dollars, elapsed, milliseconds
 from wire import events
 from wire.text import counted, one_line, printable, valid_text
 
@@ -20,12 +20,13 @@ EXTENSIONS = 100
 """Most rows of the table of extensions."""
 TOLD = frozenset({"exited", "restarted", "failed", "blocked", "no_verdict", "limit", "late", "warning"})
 """Kinds of notices that a reader of a job wants to know of."""
+HEADINGS = ("extension", "CPU ms", "peak RSS", "calls", "errors", "timeouts", "blocked", "restarts", "p50 ms", "p99 ms")
+
 CELL_LENGTH = 300
 """Characters of a cell of a table."""
 _SPECIAL = re.compile(r"[!-'*+/<-@\[-`{-~]")
 """ASCII punctuation that has a meaning somewhere in Markdown or HTML; of the rest none has inside a cell."""
 _FENCES = re.compile(r"`{3,}")
-HEADINGS = ("extension", "CPU ms", "peak RSS", "calls", "errors", "timeouts", "blocked", "restarts", "p50 ms", "p99 ms")
 
 
 class Seen:
@@ -70,7 +71,7 @@ def _head(result: events.Result, seen: Seen, *, is_kept: bool) -> str:
         ("steps", str(result.steps)),
         ("tokens", f"{usage.input:,} in{cached}, {usage.output:,} out"),
         ("cost", "unknown" if result.cost_usd is None else f"{dollars(result.cost_usd)} at list price"),
-        ("duration", f"{result.duration_ms / 1000:.1f} s"),
+        ("duration", elapsed(result.duration_ms / 1000)),
         ("session", code(result.session)),
     ]
     if is_kept and re.fullmatch(r"[\w.-]+", result.session):
@@ -114,19 +115,15 @@ def _costs(name: str, used: events.Cost) -> Sequence[str]:
     return (
         code(name),
         f"{used.cpu_ms:,}",
-        f"{used.rss_peak_bytes / 2**20:.1f} MiB",
+        bytes_text(used.rss_peak_bytes),
         f"{used.calls:,}",
         str(used.errors),
         str(used.timeouts),
         str(used.blocks),
         str(used.restarts),
-        _milliseconds(used.p50_ms),
-        _milliseconds(used.p99_ms),
+        milliseconds(used.p50_ms),
+        milliseconds(used.p99_ms),
     )
-
-
-def _milliseconds(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
 
 
 def _notices(seen: Seen) -> str:
@@ -137,7 +134,7 @@ def _notices(seen: Seen) -> str:
     return f"**Notices**\n\n{table(('extension', 'what', 'message'), rows)}{rest}\n"
 
 
-# --- texts of unknown origin, so that they change nothing around them ----------------------------------------------
+# --- Markdown of texts of unknown origin, which change nothing around them ----------------------------------
 
 
 def cell(text: str, length: int = CELL_LENGTH) -> str:

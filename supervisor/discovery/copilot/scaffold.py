@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Literal
 
 from supervisor.home.copilot_folders import OF_ZOT, PROGRAM, copilot_folder_of
+from supervisor.home.files import write_all
 from supervisor.home.staging_names import is_staging
 from supervisor.home.zot_home import private_folder
 
@@ -146,8 +147,7 @@ def _write(at: int, text: bytes, undo: ExitStack) -> None:
     fd = os.open(PROGRAM, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=at)
     undo.callback(_unlink, at)
     try:
-        while text:
-            text = text[os.write(fd, text) :]
+        write_all(fd, text)
     finally:
         os.close(fd)
 

@@ -16,14 +16,14 @@ import hashlib
 import os
 import re
 import stat
-from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from supervisor.discovery.content_hash import Content, ContentError, digest_state, hash_states, link_state
-from supervisor.discovery.seal import HISTORY, stamp_of
-from supervisor.discovery.steps import STEP_BYTES, Allowance
+from supervisor.discovery.content.covered_files import Content, ContentError, Covered, digest_state, link_state
+from supervisor.discovery.content.seal import HISTORY
+from supervisor.discovery.steps import Allowance
+from supervisor.home.files import read_start
 from wire.data_files import paths_in
 from wire.dialects.shell_words import texts_for_shells, with_known_folders, words_for_sure
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from supervisor.discovery.found import Found
-    from supervisor.discovery.seal import Stamp
     from supervisor.discovery.steps import Steps
 
 RUN_IN_FOLDERS = (
@@ -60,7 +59,6 @@ WORDS_LIMIT = 2000
 """Most parts of words that are looked up as paths."""
 FOLDERS_LIMIT = 8
 """Most folders in which each of them is looked up."""
-CHANGES = "changes while it is read; try again when nothing writes to it"
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+")
 _BETWEEN = re.compile(r"""[\s:;,="'()<>|&{}`\\]+""")
 
@@ -80,8 +78,7 @@ def hashing_entry(found: Found, allowance: Allowance | None = None) -> Steps[Con
         "env_policy": server.env_policy,
     }
     for name, value in written.items():
-        text = msgspec.json.encode(value, order="sorted")
-        files.states.append((name, b"field " + hashlib.sha256(text).hexdigest().encode()))
+        files.add_word(name, value)
     if server.cwd is not None:
         yield from files.look_in(str(found.folder))
     texts = texts_for_shells(found.command)
@@ -143,22 +140,20 @@ def _parts(word: str) -> Iterator[str]:
             yield part
 
 
-class _Files:
+class _Files(Covered):
     """The files of a project that have been covered."""
 
     def __init__(self, project: str, allowance: Allowance) -> None:
-        self.states: list[tuple[str, bytes]] = []
+        super().__init__(allowance)
         self._project = os.path.abspath(project)
         self._real = os.path.realpath(project)
-        self._allowance = allowance
-        self._sizes: dict[str, int] = {}
-        self._stamps: list[tuple[str, Stamp]] = []
         self._seen: set[tuple[str, str]] = set()
         self._looked_for: set[tuple[str, str]] = set()
 
-    def content(self) -> Content:
-        states = tuple(sorted(self.states))
-        return Content(hash_states(states), dict(sorted(self._sizes.items())), states, tuple(self._stamps))
+    def add_word(self, name: str, value: Any) -> None:
+        """Covers a member of the entry."""
+        text = msgspec.json.encode(value, order="sorted")
+        self._states.append((name, b"field " + hashlib.sha256(text).hexdigest().encode()))
 
     def look_for(self, path: str) -> Steps[None]:
         """Covers what a path names, with its ending or without."""
@@ -199,15 +194,8 @@ class _Files:
                     yield from self._file(entry.path)
                 elif entry.is_symlink():
                     shown = _within(entry.path, self._project)
-                    self.states.append((f"./{shown} ->", link_state(os.readlink(entry.path))))
+                    self._states.append((f"./{shown} ->", link_state(os.readlink(entry.path))))
             yield
-
-    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
-        try:
-            with os.scandir(folder) as entries:
-                return sorted(islice(entries, self._allowance.files + 1), key=lambda entry: entry.name)
-        except OSError as error:
-            raise ContentError(f"{folder} cannot be read: {error.strerror}; make it readable or remove it") from None
 
     def look_where_it_starts(self, folder: str, words: Sequence[str]) -> Steps[None]:
         """Covers what the launchers among the words read in the folder in which they start."""
@@ -232,38 +220,13 @@ class _Files:
         if not shown or (shown, real) in self._seen:
             return
         self._seen.add((shown, real))
-        self._allowance.used_files += 1
-        if self._allowance.used_files > self._allowance.files:
-            raise ContentError(f"more than {self._allowance.files:,} files would be read before each start")
+        self._count(shown)
         if os.path.normpath(os.path.join(self._real, shown)) != real:
-            self.states.append((f"./{shown} ->", link_state(os.path.relpath(real, self._real))))
+            self._states.append((f"./{shown} ->", link_state(os.path.relpath(real, self._real))))
         if really_inside:
-            self.states.append((f"./{shown}", (yield from self._state(real, f"./{shown}"))))
-
-    def _state(self, path: str, shown: str) -> Steps[bytes]:
-        digest = hashlib.sha256()
-        try:
-            fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                found = os.fstat(fd)
-                if not stat.S_ISREG(found.st_mode):
-                    raise ContentError(f"{path} {CHANGES}")
-                self._allowance.used_bytes += found.st_size
-                if self._allowance.used_bytes > self._allowance.bytes:
-                    most = f"{self._allowance.bytes / 2**20:g} MB"
-                    raise ContentError(f"more than {most} would be read before each start, with {path}")
-                while chunk := os.read(fd, STEP_BYTES):
-                    digest.update(chunk)
-                    yield
-                if stamp_of(os.fstat(fd)) != stamp_of(found):
-                    raise ContentError(f"{path} {CHANGES}")
-            finally:
-                os.close(fd)
-        except OSError as error:
-            raise ContentError(f"{path} cannot be read: {error.strerror}; make it readable or remove it") from None
-        self._sizes[shown] = found.st_size
-        self._stamps.append((path, stamp_of(found)))
-        return digest_state(digest.hexdigest(), found.st_mode)
+            digest, found = yield from self._read(real)
+            self._files[f"./{shown}"] = found.st_size
+            self._states.append((f"./{shown}", digest_state(digest, found.st_mode)))
 
 
 def _is_program(entry: os.DirEntry[str]) -> bool:
@@ -274,11 +237,7 @@ def _is_program(entry: os.DirEntry[str]) -> bool:
             return False
         if found.st_mode & 0o111 or entry.name in RUN_IN_FOLDERS or entry.name.endswith(SCRIPTS):
             return True
-        fd = os.open(entry.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            return os.read(fd, 2) == b"#!"
-        finally:
-            os.close(fd)
+        return read_start(entry.path, 2) == b"#!"
     except OSError:
         return False
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.batch.batch import Batch, BatchError
-from agent.batch.opening.redo import RedoError
+from agent.batch.opening.resume import RedoError
 from agent.batch.request import RunState
 from agent.batch.schedule import Halt, after_signal
 from tests.support.batch_place import BatchPlace, tasks

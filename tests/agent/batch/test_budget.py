@@ -8,8 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.batch.budget import Spent, add, used_up
+from agent.batch.budget import used_up
 from agent.batch.request import BatchRequest
+from agent.batch.reserve import Spent, add
 from agent.options import RunRequest
 from wire.batch.outcome import Usage
 

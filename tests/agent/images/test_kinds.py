@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.images.kinds import image_type, is_whole, pixels
+from agent.images.kinds import is_whole, pixels
 from tests.support.pictures import gif, jpeg, png, webp
+from wire.image_types import image_type
 
 WHOLE = {
     "png": ("image/png", png(7, 5)),

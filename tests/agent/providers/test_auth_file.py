@@ -142,7 +142,7 @@ def test_a_full_disk_leaves_the_old_file(full, monkeypatch):
     def fails(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("supervisor.home.small_file.os.fsync", fails)
+    monkeypatch.setattr("supervisor.home.files.os.fsync", fails)
     with pytest.raises(AuthFileError, match="cannot be written: No space left on device; it is as it was"):
         store_key(full, "ollama", "k")
     assert content(full) == FULL

@@ -1,4 +1,4 @@
-"""Slash commands and panels of extensions, asked for by a client of rpc."""
+"""Slash commands of extensions, asked for by a client of rpc."""
 
 from __future__ import annotations
 
@@ -63,22 +63,3 @@ def test_what_a_command_shows_after_the_end_of_stdin_is_not_lost(tmp_path):
     made = (str(extension(tmp_path, "commands")),)
     served = serve(tmp_path, ScriptedModel(), script, extensions=made, extension_wait=30.0, drain_s=30.0)
     assert [line["type"] for line in served.lines[-2:]] == ["response", "ext_display"]
-
-
-def test_a_panel_is_opened_used_and_closed(tmp_path):
-    panel = {"extension": "commands", "panel_id": "p"}
-
-    def script(client):
-        client.ask("ping")
-        client.until("extension", event="started")
-        client.send("run_command", name="open_panel")
-        opened = client.until("panel_open", **panel)
-        assert (opened["title"], opened["lines"]) == ("Panel", ["one"])
-        assert client.ask("panel_resize", width=80, height=24, **panel)["success"]
-        client.send("panel_key", key="up", **panel)
-        assert client.until("panel_render")["lines"] == ["up"]
-        client.send("panel_close", **panel)
-        client.until("panel_close", **panel)
-        assert not client.ask("panel_key", key="up", **panel)["success"]
-
-    serve(tmp_path, ScriptedModel(), script, extensions=(str(extension(tmp_path, "commands")),), extension_wait=30.0)

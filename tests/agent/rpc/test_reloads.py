@@ -87,16 +87,6 @@ def test_one_extension_is_read_anew(tmp_path, one):
     served(tmp_path, script, one, two)
 
 
-def test_all_extensions_are_read_anew(tmp_path, one):
-    def script(client):
-        started(client, 2)
-        one.write("new")
-        assert client.ask("reload_ext")["data"] == of("one", "two")
-        assert commands(client)[0] == "new"
-
-    served(tmp_path, script, one, Extension(tmp_path, "two"))
-
-
 def test_a_version_that_does_not_start_is_told_and_the_old_one_goes_on(tmp_path, one):
     def script(client):
         started(client)
@@ -106,28 +96,6 @@ def test_a_version_that_does_not_start_is_told_and_the_old_one_goes_on(tmp_path,
         assert data == {"stopped": [], "loaded": [], "ready": ["one"]}
         assert (error["name"], "exit 3" in error["reason"]) == ("one", True), error
         assert client.ask("run_command", name="old")["data"]["text"] == "old"
-
-    served(tmp_path, script, one)
-
-
-def test_a_manifest_that_cannot_be_read_is_told(tmp_path, one):
-    def script(client):
-        started(client)
-        (one.folder / "extension.json").write_text("{")
-        (error,) = client.ask("reload_ext", name="one")["data"]["errors"]
-        assert "extension.json" in error["reason"]
-        assert commands(client) == ["old"]
-
-    served(tmp_path, script, one)
-
-
-def test_an_unknown_name_is_refused_with_a_near_one(tmp_path, one):
-    def script(client):
-        started(client)
-        answer = client.ask("reload_ext", name="onee")
-        assert answer["error"] == "no such extension: 'onee'; did you mean 'one'?"
-        assert not client.ask("reload_ext", name="")["success"]
-        assert client.ask("reload_ext", name=5)["error"] == "name: expected str | null, got int"
 
     served(tmp_path, script, one)
 

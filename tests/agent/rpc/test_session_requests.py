@@ -83,14 +83,6 @@ def test_sessions_are_listed_by_folder(session, tmp_path):
     run(tmp_path, script)
 
 
-def test_without_sessions_the_lists_are_empty(tmp_path):
-    def script(client):
-        assert ask(client, "list_sessions", all=True) == {"sessions": []}
-        assert ask(client, "tree") == {"branches": []}
-
-    run(tmp_path, script)
-
-
 @pytest.mark.parametrize("how", ["id", "prefix", "name", "path", "relative path"])
 def test_a_session_goes_on_and_what_follows_is_written_to_its_file(session, tmp_path, how):
     path = session()

@@ -15,11 +15,9 @@ from wire.batch.outcome import CommandEnd, TaskStatus, Usage
 __all__ = ["zot"]
 
 for module in (
-    *BatchGroup.modules,
+    *(name for _title, names in BatchGroup.modules for name in names),
     "cli.batch.command",
-    "agent.batch.journal.merge",
     "agent.batch.journal.formats.choice",
-    "agent.batch.journal.formats.sqlite_export",
     "cli.run.run_view",
 ):
     import_module(module)  # once, and not in each fork

@@ -12,7 +12,7 @@ from agent.batch.opening.settings import flags_of, request_of
 from agent.batch.tasks.select import Selection
 from cli.app import app
 from cli.batch.asked import asked_from
-from cli.batch.output.show import Show
+from cli.batch.output.stderr import Show
 from cli.choices import CommandLineError
 from tests.support.forked import run
 
@@ -143,7 +143,7 @@ def test_what_a_shell_offers(zot, runs):
         env = {"_ZOT_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
         return zot.run(env=env).text.split()
 
-    assert {"status", "retry", "merge", "t.jsonl", "runs/"} <= set(offered("zot batch "))
+    assert {"status", "retry", "t.jsonl", "runs/"} <= set(offered("zot batch "))
     assert "notes.md" not in offered("zot batch ")
     assert offered("zot batch status r") == ["runs"]
     assert set(offered("zot batch logs runs t")) == {"two", "three"}

@@ -7,9 +7,8 @@ import os
 
 import pytest
 
-from cli.batch.output.outputs import Outputs
-from cli.batch.output.show import Show
-from cli.batch.output.stream import RecordStream
+from cli.batch.output.outputs import Outputs, RecordStream
+from cli.batch.output.stderr import Show
 from supervisor.loop.loop import Loop
 from tests.support.fake_batch import FakeBatch
 from wire.batch.records import TaskStart

@@ -29,8 +29,6 @@ READS = {
     ("logs", "one"): (*ROOT[:2], EVENTS, "runs/one", "runs"),
     ("logs", "one", "--stderr"): (STDERR,),
     ("retry",): BEGINS,
-    ("export", "--sqlite", "x.db"): ROOT,
-    ("merge", "-o", "new"): (*ROOT, "journal.lock", EVENTS, STDERR),
 }
 """The files that each command opens."""
 FOLDERS = ("runs", "runs/one", "diffs", "workspaces")

@@ -32,11 +32,6 @@ def test_examples_have_a_line_each_with_what_they_are_for():
     assert text.body == ("Do it.",)
 
 
-def test_examples_in_one_sentence_are_taken_apart():
-    text = parse("Do it.\n\nExample: [bold]zot ps[/bold], or\n[bold]zot ps --json | jq .pid[/bold]")
-    assert text.examples.rows == (("zot ps", ""), ("zot ps --json | jq .pid", ""))
-
-
 def test_a_sentence_of_exit_statuses_is_a_row_for_each_number():
     text = parse("Do it.\n\nExit status: 0, also if there is nothing; 1 failed, or full; 2 usage, 130 interrupted.")
     assert text.exit_status.rows == (

@@ -11,7 +11,7 @@ import typer
 
 from cli.app import app
 from cli.help.help_text import parse
-from cli.help.page import page_width, render, wants_style
+from cli.help.page import render
 
 ROOT = typer.main.get_command(app)
 
@@ -94,7 +94,7 @@ def test_the_parser_takes_each_example(example):
             name, command, rest = context.command.resolve_command(context, [*context._protected_args, *context.args])
             context = command.make_context(name, rest, parent=context)
         if context.command is ROOT:
-            assert any(context.params[mode] for mode in ("print_", "json", "rpc")), example
+            assert any(context.params[mode] for mode in ("print", "json", "rpc")), example
 
 
 def test_a_flag_shows_its_default_as_a_sentence_and_an_argument_no_braces():
@@ -106,22 +106,3 @@ def test_a_flag_shows_its_default_as_a_sentence_and_an_argument_no_braces():
 
 def test_titles_and_names_are_bold_only_if_asked_for():
     assert "\x1b[1mOptions:\x1b[0m" in render(CONTEXTS["zot ps"], width=80, bold=True)
-
-
-@pytest.mark.parametrize(
-    ("columns", "width"), [("", 80), ("72", 72), ("500", 100), ("3", 40), ("wide", 80), ("0", 80), ("-5", 80)]
-)
-def test_the_width_is_that_of_columns_within_bounds(columns, width):
-    assert page_width({"COLUMNS": columns}, is_terminal=False) == width
-
-
-@pytest.mark.parametrize(
-    ("env", "styled"),
-    [({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False), ({"NO_COLOR": "1"}, False)],
-)
-def test_style_is_off_with_no_color(monkeypatch, env, styled):
-    for name in ("FORCE_COLOR", "NO_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in env.items():
-        monkeypatch.setenv(name, value)
-    assert wants_style() is styled

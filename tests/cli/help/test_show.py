@@ -28,11 +28,11 @@ def test_help_of_a_command_is_what_its_flag_prints(zot, words):
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
-        (["help", "tpo"], "no such command of zot: 'tpo'; did you mean 'top'"),
-        (["help", "ext", "lgos"], "no such command of zot ext: 'lgos'; did you mean 'logs'"),
+        (["help", "tpo"], "no such command: 'tpo'; did you mean 'top'? (see zot --help)"),
+        (["help", "ext", "lgos"], "no such command: 'lgos'; did you mean 'logs'? (see zot ext --help)"),
         (["help", "top", "logs"], "zot top has no commands of its own; see zot help top"),
         (["ext", "docter"], "no such command: 'docter'; did you mean 'doctor'?"),
-        (["ext", "qqqqq"], "no such command: 'qqqqq'; there are new, test, "),
+        (["ext", "qqqqq"], "no such command: 'qqqqq'; there are call, "),
     ],
 )
 def test_a_command_that_there_is_not_is_told_with_the_nearest(zot, args, complaint):

@@ -91,7 +91,7 @@ def by_us(arguments: list[str]) -> tuple[Any, ...] | None:
     return plain and (plain.request, plain.words, plain.literal, plain.asked, plain.no_stdin)
 
 
-EXCLUDED = ("print_", "rpc", "no_auto_compact", "no_session", "save_session")
+EXCLUDED = ("print", "rpc", "no_auto_compact", "no_session", "save_session")
 """Switches that exclude one that is given."""
 flag_with_value = st.tuples(st.sampled_from(sorted(FLAGS)), st.sampled_from(VALUES))
 part = st.one_of(

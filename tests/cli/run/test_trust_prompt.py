@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cli.run import trust_prompt
 from cli.run.trust_prompt import LINE, card, cut
-from supervisor.discovery.content_hash import Content
+from supervisor.discovery.content.covered_files import Content
 from supervisor.discovery.found import Found, Scope
 from supervisor.discovery.trust_rules import TrustJudgement, TrustState
 from supervisor.home.config import Config

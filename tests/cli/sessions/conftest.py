@@ -11,7 +11,7 @@ from cli.sessions import SessionGroup
 from tests.support.session_files import ID, short_session, write_session
 
 for module in (
-    *SessionGroup.modules,
+    *(name for _title, names in SessionGroup.modules for name in names),
     "cli.sessions.conversation",
     "agent.sessions.export.html",
     "markdown_it",

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from agent.sessions.find import find
+from agent.sessions.reading.tree import tree
 from agent.sessions.store import describe, list_sessions
-from agent.sessions.tree import tree
-from cli.sessions.tree import ASCII_LINES, drawn
+from cli.sessions.list import ASCII_LINES, drawn
 from tests.support.forked import run
 from tests.support.session_files import ID, short_session
 from wire.rpc.sessions import Branch, Session

@@ -10,8 +10,9 @@ import pytest
 
 from agent.sessions.rows import Meta, message_line, meta_line, usage_line
 from agent.sessions.store import list_sessions
+from cli.columns import cut
 from cli.sessions.list import table
-from cli.sessions.listing import cut, when
+from cli.sessions.listing import when
 from tests.cli.sessions.conftest import ELSEWHERE, OTHER
 from tests.support.forked import run
 from tests.support.session_files import ID, say, write_session

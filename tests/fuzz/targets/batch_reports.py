@@ -34,7 +34,7 @@ def reports(folder: Path) -> Iterator[Callable[[bytes], None]]:
         for text in (data, sealed(data)):
             run.journal.write_bytes(text)
             try:
-                batch = read_batch(run, 1e9)
+                batch = read_batch([run], 1e9)
             except InputError:
                 continue
             assert batch.phase is not Phase.RUNNING

@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from agent.batch.journal import torn, writer
-from agent.batch.journal.errors import FolderError, JournalError
+from agent.batch.journal.errors import JournalError
 from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.formats.choice import FORMATS
-from agent.batch.journal.formats.sqlite_export import write_sqlite
 from agent.batch.journal.reader import read_journal
-from agent.batch.journal.results import BatchResults
+from agent.batch.journal.results import BatchResults, read_shard
 from agent.batch.journal.writer import Journal
 from supervisor.loop.loop import Loop
 from tests.fuzz.target import Target
@@ -81,12 +80,8 @@ def _open(folder: Path) -> Iterator[Callable[[bytes], None]]:
             assert kept
             assert read_journal(run.journal).state.statuses() == before
             try:
-                write_sqlite(BatchResults(run), folder / "out.db")
-            except (JournalError, FolderError):
-                pass
-            try:
                 for form in FORMATS.values():
-                    b"".join(form(BatchResults(run)))
+                    b"".join(form(BatchResults([read_shard(run)])))
             except JournalError:
                 continue
 

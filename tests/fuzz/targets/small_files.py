@@ -13,7 +13,7 @@ from agent.options import RunRequest
 from agent.request_checks import UsageError
 from cli.duration import limit_from
 from supervisor.cleanup.host_record import HostRecord, open_record
-from supervisor.discovery.content_hash import ContentError
+from supervisor.discovery.content.covered_files import ContentError
 from supervisor.discovery.discover import McpFiles, discover, read_manifest
 from supervisor.discovery.found import Found, Scope
 from supervisor.discovery.mcp.entry_hash import hashing_entry
@@ -29,7 +29,7 @@ from tests.fuzz import seeds
 from tests.fuzz.prompt import without_fsync
 from tests.fuzz.target import Target
 from wire.manifest import Manifest, ManifestError, parse_manifest
-from wire.manifest_faults import all_faults
+from wire.settings.manifest_faults import all_faults
 from wire.settings.mcp_file import McpFileError, parse_mcp
 from wire.settings.mcp_switch import switched
 

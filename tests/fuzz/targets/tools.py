@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.tools import arguments, bash
 from agent.tools.outcome import ToolError
-from supervisor.registry.arguments import fault_at_once
-from supervisor.registry.call_arguments import unfit
+from supervisor.registry.call_arguments import fault_at_once, unfit
 from supervisor.registry.registration import RefusedError, judge_tool
 from tests.fuzz import seeds
 from tests.fuzz.stage import Stage, pretended_children

@@ -8,7 +8,8 @@ import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from supervisor.discovery.content_hash import ContentError, hash_content
+from supervisor.discovery.content.content_hash import hash_content
+from supervisor.discovery.content.covered_files import ContentError
 from supervisor.discovery.discover import discover
 from supervisor.discovery.found import Scope
 from supervisor.home.delete_tree import delete

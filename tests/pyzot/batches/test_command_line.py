@@ -2,50 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 from pathlib import Path
 
 import pytest
 
-from cli.batch.command import batch
-from pyzot.batches import command_line
-from pyzot.batches.command_line import FLAGS, UNWRITTEN, command
-
-NOT_OPTIONS = {
-    "json": "the batch is read as JSON",
-    "no-events": "by on_event",
-    "no-progress": "by on_stderr",
-    "quiet": "by on_stderr",
-    "output": "the folder is an argument",
-    "resume": "a program goes on with a folder by naming it",
-    "api-key": "an option, but given in the environment",
-    "template": "a program makes its prompts itself",
-    **dict.fromkeys(["slice", "filter", "shuffle", "seed", "limit", "shard"], "a program selects its tasks itself"),
-}
-"""Flags of `zot batch` that are no flags here, and why."""
-
-
-def flags():
-    """The long names of the flags, without the dashes."""
-    for name, parameter in inspect.signature(batch, eval_str=True).parameters.items():
-        if name not in ("ctx", "tasks"):
-            option = parameter.annotation.__metadata__[0]
-            words = [str(word) for word in (option.default, *(option.param_decls or ()))]
-            declared = [word.lstrip("-") for word in words if word.startswith("--")]
-            yield declared[0] if declared else name.replace("_", "-")
-
-
-def test_each_flag_of_a_batch_is_an_option():
-    found = set(flags())
-    assert {name.replace("_", "-") for name in FLAGS} == found - NOT_OPTIONS.keys()
-    assert found >= NOT_OPTIONS.keys()
-
-
-def test_each_option_is_typed():
-    tree = ast.parse(Path(command_line.__file__).read_text())
-    (options,) = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == "BatchOptions"]
-    assert {line.target.id for line in options.body if isinstance(line, ast.AnnAssign)} == {*FLAGS, *UNWRITTEN}
+from pyzot.batches.command_line import command
 
 
 def test_options_are_written_as_flags():

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from supervisor.calls.verdict import Judgement
+from supervisor.calls.guard_chain import Judgement
 from supervisor.loop.future import Failure
 from tests.support.control_peer import FakeAnswer, Peer, Serving
-from wire import control, frames, stats
+from wire import control, frames
 
 
 def test_info_says_which_host_it_is(serving, client):
@@ -31,37 +31,11 @@ def test_stats_are_sampled_anew_only_when_they_are_old(serving, client):
     assert serving.served.samples == 2
 
 
-def test_every_reply_is_what_the_definitions_say(client):
-    client.say(
-        {"type": "info", "id": "1"},
-        {"type": "get_stats", "id": "2"},
-        {"type": "registered", "id": "3"},
-        {"type": "watch", "id": "4", "stats_s": 100},
-        {"type": "restart", "id": "5", "name": "nobody"},
-    )
-    got = [control.decode_reply(json.dumps(reply).encode()) for reply in client.replies(6)]
-    kinds = [control.HostInfoReply, control.StatsReply, control.Registrations, control.Ok, stats.Stats]
-    assert [type(reply) for reply in got] == [*kinds, control.ErrorReply]
-
-
-def test_registered_lists_tools_and_commands(client):
-    assert client.ask(type="registered", id="r") == {
-        "type": "registrations",
-        "id": "r",
-        "tools": [
-            {
-                "name": "echo",
-                "description": "Does it.",
-                "schema": {"type": "object"},
-                "extension": "alpha",
-                "read_only": True,
-                "idempotent": False,
-            },
-        ],
-        "commands": [{"name": "hello", "description": "Greets.", "extension": "beta"}],
-        "is_complete": True,
-        "instructions": "\nThe extension alpha says of its tools:\nknock first\n",
-    }
+def test_registered_says_what_may_be_repeated_and_what_extensions_say_of_their_tools(client):
+    reply = client.ask(type="registered", id="r")
+    assert [(tool["name"], tool["read_only"], tool["idempotent"]) for tool in reply["tools"]] == [("echo", True, False)]
+    assert (reply["type"], reply["id"], reply["is_complete"]) == ("registrations", "r", True)
+    assert reply["instructions"] == "\nThe extension alpha says of its tools:\nknock first\n"
 
 
 def test_calls_are_answered_in_any_order_each_with_its_own_id(serving, client):
@@ -106,13 +80,18 @@ def test_a_command_is_answered_with_what_it_displays(serving, client):
         (Judgement(blocked_by="guard", reason="no"), {"block": True, "reason": "no", "blocked_by": "guard"}),
         (Judgement(args=b'{"path": "b"}'), {"modified_args": {"path": "b"}}),
         (Judgement(text="***"), {"replace_text": "***"}),
+        (
+            Judgement(result=frames.ModifiedResult([frames.ContentBlock("text", text="LOUD")])),
+            {"modified_result": {"content": [{"type": "text", "text": "LOUD"}]}},
+        ),
     ],
 )
 def test_a_verdict_is_answered_with_its_judgement(serving, client, judgement, reply):
-    client.say({"type": "event_intercept", "id": "v", "event": "tool_call", "tool_name": "read", "tool_args": {"a": 1}})
+    asked = {"event": "user_prompt", "tool_name": "read", "tool_args": {"a": 1}, "files": ["a.txt"], "sender": "x"}
+    client.say({"type": "event_intercept", "id": "v", **asked})
     serving.until(lambda: serving.served.asked)
     (_, event) = serving.served.asked[0].what
-    assert (event.event, event.tool_name, json.loads(bytes(event.tool_args))) == ("tool_call", "read", {"a": 1})
+    assert json.loads(frames.encode(event)) == {"type": "event", **asked}
     serving.served.asked[0].done(judgement)
     assert client.replies(1) == [{"type": "event_intercept_response", "id": "v", **reply}]
 
@@ -126,8 +105,6 @@ def test_an_event_is_passed_on_without_an_answer(serving, client):
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        ({"type": "restart", "name": "alhpa"}, "no such extension: 'alhpa'; did you mean 'alpha'?"),
-        ({"type": "get_status", "name": "alhpa"}, "no such extension: 'alhpa'; did you mean 'alpha'?"),
         ({"type": "restart", "name": "zzz"}, "no such extension: 'zzz'; there are alpha, beta"),
         ({"type": "tool_call", "name": "ecko", "args": {}}, "no such tool: 'ecko'; did you mean 'echo'?"),
         ({"type": "command_invoked", "name": "x"}, "no such command: 'x'; there is hello"),
@@ -179,12 +156,6 @@ def test_a_reload_is_answered_when_it_has_ended(serving: Serving, client: Peer):
         {"type": "reloaded", "id": "2", "outcomes": []},
         {"type": "reloaded", "id": "1", "outcomes": [outcome]},
     ]
-
-
-def test_a_reload_of_an_unknown_name_is_an_error(client: Peer):
-    reply = client.ask(type="reload", id="3", name="bteta")
-    assert (reply["type"], reply["id"]) == ("error", "3")
-    assert reply["message"] == "no such extension: 'bteta'; did you mean 'beta'?"
 
 
 def test_a_reload_goes_on_when_its_client_leaves(serving: Serving, client: Peer):

@@ -8,7 +8,7 @@ import stat
 
 import pytest
 
-from supervisor.discovery.content_hash import hash_content
+from supervisor.discovery.content.content_hash import hash_content
 from supervisor.discovery.found import Scope
 from supervisor.discovery.trust_rules import TrustState
 from supervisor.discovery.trust_store import TrustError

@@ -142,7 +142,7 @@ def test_git_of_another_repository_is_not_disturbed(here, tmp_path, monkeypatch)
 
 def a_fifo(folder):
     os.mkfifo(folder / "pipe")
-    return "pipe: is a FIFO"
+    return "pipe: is a named pipe"
 
 
 def a_socket(folder):

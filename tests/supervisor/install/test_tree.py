@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.discovery.content_hash import hash_content
+from supervisor.discovery.content.content_hash import hash_content
 from supervisor.install.tree import content_hash, files
 
 if TYPE_CHECKING:

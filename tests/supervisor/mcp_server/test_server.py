@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.calls.verdict import UNTOUCHED
+from supervisor.calls.guard_chain import UNTOUCHED
 from supervisor.loop.loop import Loop
-from supervisor.mcp_server.messages import Code
-from supervisor.mcp_server.offer import Offer
-from supervisor.mcp_server.server import DRAIN_S, GAIN_S, LOSS_S, OUTBOX_LIMIT, STUCK_S, McpServer, Phase
-from supervisor.mcp_server.session import Session
+from supervisor.mcp_server.server import DRAIN_S, GAIN_S, LOSS_S, OUTBOX_LIMIT, STUCK_S, McpServer, ServingPhase
 from wire import frames
 from wire.control import CommandInfo, ToolInfo
+from wire.dialects.jsonrpc import INVALID_PARAMS
+from wire.mcp_server.offer import Offer
+from wire.mcp_server.session import ServedSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -107,7 +107,7 @@ class Served:
         self.source = Source(self.loop)
         self.pipes = Pipes()
         self.ends: list[tuple[str, bool]] = []
-        session = Session("1", lambda: "", lambda: True)
+        session = ServedSession("1", lambda: "", lambda: True)
         self.server = McpServer(self.loop, session, self.source, lambda *end: self.ends.append(end))
         self.server.attach(self.pipes, self.pipes)
         self.source.on_change()
@@ -154,7 +154,7 @@ def test_calls_run_side_by_side_and_are_answered_in_the_order_of_their_ends(serv
 def test_an_unknown_tool_is_an_error_of_the_protocol(served: Served):
     served.send("tools/call", {"name": "nope"})
     (line,) = served.said()
-    assert line["error"] == {"code": Code.INVALID_PARAMS, "message": "no such tool: nope"}
+    assert line["error"] == {"code": INVALID_PARAMS, "message": "no such tool: nope"}
 
 
 def test_new_tools_are_told_together(served: Served):
@@ -242,7 +242,7 @@ def test_an_idle_client_that_closes_its_side_ends_the_server_at_once(served: Ser
     served.server.on_end_of_input()
     assert served.ends == [("stdin has ended", False)]
     served.server.end("stopping")
-    assert served.server.phase is Phase.ENDED
+    assert served.server.phase is ServingPhase.ENDED
     served.send("ping")
     assert served.said() == []
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from supervisor.home.files import parts
 from supervisor.loop.loop import Loop
 from supervisor.loop.timestamp import Timestamp
 from supervisor.monitoring import rotated_file, stats_file
-from supervisor.monitoring.rotated_file import PARTS, parts
+from supervisor.monitoring.rotated_file import PARTS
 from supervisor.monitoring.stats_error import StatsFileError
 from supervisor.monitoring.stats_file import FULL_S, MARKS_LIMIT, YOUNG_S, StatsFile
 from tests.support.recorded_stats import extension_stats, sample
@@ -35,8 +36,7 @@ class Recorded:
         try:
             self.file = StatsFile(
                 self.loop,
-                lambda: sample(self.at, {}, pid=pid).host,
-                lambda: dict(self.extensions),
+                lambda: sample(self.at, dict(self.extensions), pid=pid),
                 stats_file=path,
                 interval_s=INTERVAL_S,
                 metrics_file=None,
@@ -168,14 +168,14 @@ def test_parts_are_bounded_and_each_begins_with_all_figures(
     recorded.file.run(run)
     for number in range(1, 300):
         recorded.sample(number * 10.5, cpu_s=float(number), calls=number)
-    assert sorted(found.name for found in path.parent.iterdir()) == sorted(part.name for part in parts(path))
-    assert len(parts(path)) == PARTS
-    for part in parts(path):
+    assert sorted(found.name for found in path.parent.iterdir()) == sorted(part.name for part in parts(path, PARTS))
+    assert len(parts(path, PARTS)) == PARTS
+    for part in parts(path, PARTS):
         assert part.stat().st_size <= 3000
         assert kinds(part)[:2] == ["Stats", "Run"], "a reader can begin here, and knows the model"
     calls = [
         line.extensions["a"]["calls"]
-        for part in reversed(parts(path))
+        for part in reversed(parts(path, PARTS))
         for line in lines(part)
         if isinstance(line, stats.Change)
     ]

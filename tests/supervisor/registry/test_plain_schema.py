@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.registry.fault_text import invalid_args
 from supervisor.registry.plain_schema import count_values, plain_faults, plain_parts
-from supervisor.registry.schema_rules import TYPES
+from supervisor.registry.schema_rules import TYPES, invalid_args
 from tests.support.any_message import JSON
 
 if TYPE_CHECKING:

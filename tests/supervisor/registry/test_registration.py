@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
-from supervisor.registry.arguments import fault_at_once
+from supervisor.registry.call_arguments import fault_at_once
 from supervisor.registry.checker_main import check
 from supervisor.registry.registration import (
     DESCRIPTION_LIMIT,

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from agent.batch.journal.results import BatchResults
 from agent.batch.journal.writer import Journal
-from agent.batch.throttle.throttle import Throttle
+from agent.batch.throttle import Throttle
 from cli.batch.folder.status import facts, lines
 from supervisor.loop.loop import Loop
 from tests.support.batch_journal import open_journal, outcome, run_folder, tasks

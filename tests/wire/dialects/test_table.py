@@ -9,7 +9,7 @@ import pytest
 from wire.dialects import table
 from wire.dialects.base import HOOK_POINTS, Session, Setup
 from wire.manifest import ManifestError, parse_manifest
-from wire.manifest_faults import all_faults
+from wire.settings.manifest_faults import all_faults
 
 
 def test_a_dialect_brings_its_defaults_where_the_manifest_has_none():

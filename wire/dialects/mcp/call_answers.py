@@ -6,23 +6,27 @@ the message and then its result.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
 from wire import frames
-from wire.dialects.long_lines import SHORT
+from wire.dialects.long_lines import SHORT, STRINGS_LIMIT, count_strings
 from wire.dialects.mcp import prompts, results
-from wire.dialects.mcp.limits import TooLongError, call_result, value_of_page
+from wire.dialects.mcp.limits import TooLongError, value_of_page
+from wire.dialects.mcp.protocol import CALL_TOOL, GET_PROMPT
 from wire.lenient_json import UNREADABLE, reason
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wire.dialects.jsonrpc import Incoming
     from wire.dialects.mcp.results import NextRound
     from wire.framing import Line
 
 _value = msgspec.json.Decoder().decode
+F = TypeVar("F", frames.ToolResult, frames.CommandResponse)
 ERROR_LIMIT = 256 * 1024
 """Bytes of an error."""
 
@@ -72,30 +76,113 @@ def value_of(text: bytes) -> Any:
 
 
 def tool_result(call_id: str, message: Incoming) -> frames.ToolResult | frames.Malformed | NextRound:
-    """What the answer to a `tools/call` says."""
-    if failure := message.failure:
-        return results.error_result(call_id, value_of(failure))
-    if message.result is UNSET:
-        return frames.Malformed("the answer to tools/call has no result", "tools/call", call_id)
-    try:
-        result = call_result(message.result)
-    except TooLongError as error:
-        return frames.Malformed(str(error), "tools/call", call_id)
-    except UNREADABLE as error:
-        return frames.Malformed(f"bad result of tools/call: {reason(error)}", "tools/call", call_id)
-    return results.next_round(result) or results.tool_result(call_id, result)
+    """The result in an answer to `tools/call`."""
+    return _read(CALL_TOOL, call_id, message, results.error_result, _call_result, results.tool_result)
 
 
 def command_response(call_id: str, message: Incoming) -> frames.CommandResponse | frames.Malformed | NextRound:
-    """What the answer to a `prompts/get` says."""
+    """The response in an answer to `prompts/get`."""
+    return _read(GET_PROMPT, call_id, message, prompts.error_response, _prompt_result, prompts.response)
+
+
+def _read(
+    method: str,
+    call_id: str,
+    message: Incoming,
+    refused: Callable[[str, Any], F],
+    decoded: Callable[[Raw], Any],
+    answered: Callable[[str, Any], F | frames.Malformed],
+) -> F | frames.Malformed | NextRound:
     if failure := message.failure:
-        return prompts.error_response(call_id, value_of(failure))
+        return refused(call_id, value_of(failure))
     if message.result is UNSET:
-        return frames.Malformed("the answer to prompts/get has no result", "prompts/get", call_id)
+        return frames.Malformed(f"the answer to {method} has no result", method, call_id)
     try:
-        result = value_of_page("a prompt", message.result)
+        result = decoded(message.result)
     except TooLongError as error:
-        return frames.Malformed(str(error), "prompts/get", call_id)
+        return frames.Malformed(str(error), method, call_id)
     except UNREADABLE as error:
-        return frames.Malformed(f"bad result of prompts/get: {reason(error)}", "prompts/get", call_id)
-    return results.next_round(result) or prompts.response(call_id, result)
+        return frames.Malformed(f"bad result of {method}: {reason(error)}", method, call_id)
+    return results.next_round(result) or answered(call_id, result)
+
+
+def _prompt_result(text: Raw) -> Any:
+    return value_of_page("a prompt", text)
+
+
+# --- long results -------------------------------------------------------------------------------------------
+
+
+class _Resource(msgspec.Struct, omit_defaults=True):
+    uri: str | None = None
+    mimeType: str | None = None  # noqa: N815
+    text: str | None = None
+    blob: str | UnsetType = UNSET
+
+
+class _Block(msgspec.Struct, omit_defaults=True):
+    """The members of all kinds of content that reach the model."""
+
+    type: str
+    text: str | None = None
+    data: str | None = None
+    mimeType: str | None = None  # noqa: N815
+    resource: _Resource | None = None
+    uri: str | None = None
+    name: str | None = None
+
+
+class _Result(msgspec.Struct):
+    content: Raw | UnsetType = UNSET
+    structuredContent: Raw | UnsetType = UNSET  # noqa: N815
+    isError: Raw | UnsetType = UNSET  # noqa: N815
+    resultType: Raw | UnsetType = UNSET  # noqa: N815
+    requestState: Raw | UnsetType = UNSET  # noqa: N815
+    inputRequests: Raw | UnsetType = UNSET  # noqa: N815
+
+
+_result = msgspec.json.Decoder(_Result).decode
+_blocks = msgspec.json.Decoder(list[_Block]).decode
+
+
+def _call_result(text: Raw) -> Any:
+    """The value of the result of a `tools/call`. `structuredContent` stays JSON text. Of long content only the known
+    members are read. Raises `TooLongError` and `wire.lenient_json.UNREADABLE`."""
+    if bytes(memoryview(text)[:1]) != b"{":
+        return _value_of_short("the result", text)
+    read = _result(text)
+    members = {
+        name: _value_of_short(name, value)
+        for name, value in (
+            ("isError", read.isError),
+            ("resultType", read.resultType),
+            ("requestState", read.requestState),
+            ("inputRequests", read.inputRequests),
+        )
+        if value is not UNSET
+    }
+    if read.structuredContent is not UNSET and bytes(memoryview(read.structuredContent)[:4]) != b"null":
+        members["structuredContent"] = read.structuredContent
+    if read.content is not UNSET:
+        members["content"] = _content(memoryview(read.content))
+    return members
+
+
+def _value_of_short(name: str, text: Raw) -> Any:
+    """The value of a member, which may be a string of any length, and anything else of `SHORT` bytes. Raises
+    `TooLongError` and `wire.lenient_json.UNREADABLE`."""
+    written = memoryview(text)
+    if len(written) > SHORT and bytes(written[:1]) != b'"':
+        raise TooLongError(f"{name} of {len(written)} bytes is over the limit of {SHORT} bytes")
+    return _value(written)
+
+
+def _content(text: memoryview) -> Any:
+    if len(text) <= SHORT:
+        return _value(text)
+    written = bytes(text)
+    if (count := count_strings(written)) > STRINGS_LIMIT:
+        raise TooLongError(
+            f"content of {len(written)} bytes has about {count} strings, at most {STRINGS_LIMIT} are read"
+        )
+    return msgspec.to_builtins(_blocks(written))

@@ -11,6 +11,7 @@ from wire.dialects.base import Instructions, Unusable
 from wire.dialects.mcp import versions
 from wire.dialects.mcp.call_answers import value_of
 from wire.dialects.mcp.limits import TooLongError, opening_result
+from wire.dialects.mcp.protocol import MODERN
 from wire.dialects.mcp.requests import Kind, Request
 from wire.dialects.mcp.versions import Discover, Refused, Server
 from wire.lenient_json import UNREADABLE, reason
@@ -18,7 +19,7 @@ from wire.lenient_json import UNREADABLE, reason
 if TYPE_CHECKING:
     from wire.dialects.base import Message, Received, Setup
     from wire.dialects.jsonrpc import Incoming
-    from wire.dialects.mcp.requests import Requests
+from wire.dialects.mcp.requests import Requests
 
 CAPABILITIES = ["cancel", "ping"]
 """What every MCP server can, in the words of zot's hello."""
@@ -29,7 +30,7 @@ _ERA = "mcp_era"
 _HAD_INSTRUCTIONS = "mcp_instructions"
 
 
-class Phase(Enum):
+class HandshakePhase(Enum):
     """Where a session is. It goes through these in order; any but the last two may be followed by `UNUSABLE`."""
 
     OPENING = "opening"
@@ -58,16 +59,16 @@ class Handshake:
         self.due_at: float | None = None
         """When `on_time` is to be called; None if never."""
         # Kept again once the server has answered: one that does not is opened in the other era the next time.
-        self._was_modern = self._kept.pop(_ERA, None) == versions.MODERN
-        self.phase = Phase.DISCOVERING if self._was_modern else Phase.OPENING
+        self._was_modern = self._kept.pop(_ERA, None) == MODERN
+        self.phase = HandshakePhase.DISCOVERING if self._was_modern else HandshakePhase.OPENING
 
     @property
     def is_over(self) -> bool:
-        return self.phase in (Phase.ACCEPTED, Phase.OPEN)
+        return self.phase in (HandshakePhase.ACCEPTED, HandshakePhase.OPEN)
 
     @property
     def _method(self) -> str:
-        kind = Kind.OPENING if self.phase is Phase.OPENING else Kind.DISCOVER
+        kind = Kind.OPENING if self.phase is HandshakePhase.OPENING else Kind.DISCOVER
         return kind.value
 
     @property
@@ -76,13 +77,13 @@ class Handshake:
 
     def opening(self) -> bytes:
         """The first request."""
-        if self.phase is Phase.DISCOVERING:
+        if self.phase is HandshakePhase.DISCOVERING:
             return self._discover()
         return self._requests.send(Request(Kind.OPENING), versions.initialize_params(self._setup.host_version))
 
     def _discover(self) -> bytes:
         self._requests.meta = versions.meta(self._setup.host_version)
-        self.phase = Phase.DISCOVERING
+        self.phase = HandshakePhase.DISCOVERING
         return self._requests.send(Request(Kind.DISCOVER))
 
     def answered(self, message: Incoming) -> Received:
@@ -95,7 +96,7 @@ class Handshake:
             return self._refuse(Refused(str(error)))
         except UNREADABLE as error:
             return self._refuse(Refused(f"bad answer to {self._method}: {reason(error)}", may_pass=True))
-        if self.phase is Phase.OPENING:
+        if self.phase is HandshakePhase.OPENING:
             judged = versions.judge_refusal(value) if failure else versions.judge_initialize(value)
         elif failure:
             judged = versions.not_opened(Kind.DISCOVER.value, value)
@@ -105,7 +106,7 @@ class Handshake:
             return (), self._discover()
         if isinstance(judged, Refused):
             return self._refuse(judged)
-        self.version = versions.MODERN if self.phase is Phase.DISCOVERING else value["protocolVersion"]
+        self.version = MODERN if self.phase is HandshakePhase.DISCOVERING else value["protocolVersion"]
         return self._accept(judged), b""
 
     def failed(self, why: str, now: float) -> None:
@@ -121,14 +122,14 @@ class Handshake:
         return self._refuse(Refused(self._fault, may_pass=True))
 
     def _refuse(self, refused: Refused) -> Received:
-        self.phase = Phase.UNUSABLE
+        self.phase = HandshakePhase.UNUSABLE
         return (Unusable(refused.reason, refused.may_pass or self._was_modern),), b""
 
     def _accept(self, server: Server) -> list[Message]:
-        if self.phase is Phase.DISCOVERING:
-            self._kept[_ERA] = versions.MODERN
+        if self.phase is HandshakePhase.DISCOVERING:
+            self._kept[_ERA] = MODERN
             self._requests.meta = versions.meta(self._setup.host_version, has_logging=server.has_logging)
-        self.phase = Phase.ACCEPTED
+        self.phase = HandshakePhase.ACCEPTED
         self._server = server
         messages: list[Message] = [frames.Hello(server.name or self._setup.name, server.version, CAPABILITIES)]
         instructions = "" if self._setup.options.get("instructions") is False else server.instructions
@@ -141,7 +142,7 @@ class Handshake:
         """What is said before the requests for the lists, once the host has accepted the hello."""
         server = self._server
         assert server is not None
-        self.phase = Phase.OPEN
+        self.phase = HandshakePhase.OPEN
         if not self._requests.meta:
             return jsonrpc.notification("notifications/initialized"), server
         if not server.tells_changes:

@@ -8,14 +8,14 @@ from typing import Any
 from wire import frames
 from wire.dialects.base import UnsendableError, Warned
 from wire.dialects.json_values import kind_of, objects, string, text_of
+from wire.dialects.mcp.protocol import GET_PROMPT
 from wire.dialects.mcp.results import error_text, in_words, unfinished
 from wire.dialects.mcp.tools import NAME_SHOWN, public_name
-from wire.text import one_line
+from wire.text import noun_for, one_line
 
 ARGUMENTS_LIMIT = 256 * 1024
 """Characters behind a slash command. Shell words are read one character at a time."""
 ROLES = {"user": "User", "assistant": "Assistant"}
-_KIND = "prompts/get"
 
 
 def registration(server: str, prompt: Any) -> tuple[str, frames.RegisterCommand] | Warned:
@@ -78,7 +78,7 @@ def arguments(prompt: Any, text: str) -> dict[str, str]:
     if missing := [name for name, required in declared.items() if required and name not in given]:
         listed = ", ".join(repr(one_line(name, NAME_SHOWN)) for name in missing)
         raise _misused(
-            prompt, f"the argument{'s' * (len(missing) > 1)} {listed} {'are' if missing[1:] else 'is'} missing"
+            prompt, f"the {noun_for(len(missing), 'argument')} {listed} {'are' if missing[1:] else 'is'} missing"
         )
     return {name: given[name] for name in declared if name in given}
 
@@ -93,14 +93,14 @@ def response(call_id: str, result: Any) -> frames.CommandResponse | frames.Malfo
     """The `result` of a `prompts/get`: its messages as the text of a prompt. Each has its role before it if they are
     not all the user's. Never raises."""
     if not isinstance(result, dict):
-        return frames.Malformed(f"the result of {_KIND} is {kind_of(result)}, not an object", _KIND, call_id)
-    if isinstance(fault := unfinished(result, _KIND, call_id), frames.Malformed):
+        return frames.Malformed(f"the result of {GET_PROMPT} is {kind_of(result)}, not an object", GET_PROMPT, call_id)
+    if isinstance(fault := unfinished(result, GET_PROMPT, call_id), frames.Malformed):
         return fault
     if fault:
         return frames.CommandResponse(call_id, error=fault)
     messages = result.get("messages")
     if not isinstance(messages, list):
-        return frames.Malformed(f"the messages of a prompt are {kind_of(messages)}, not a list", _KIND, call_id)
+        return frames.Malformed(f"the messages of a prompt are {kind_of(messages)}, not a list", GET_PROMPT, call_id)
     spoken = [(role, text) for role, text in map(_spoken, messages) if text]
     if not spoken:
         return frames.CommandResponse(call_id, error="the server's prompt has no text")

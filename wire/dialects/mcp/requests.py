@@ -9,6 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from wire.dialects import jsonrpc
+from wire.dialects.mcp import protocol
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -17,15 +18,15 @@ if TYPE_CHECKING:
 class Kind(Enum):
     """What a request is. The value is its method."""
 
-    OPENING = "initialize"
-    DISCOVER = "server/discover"
-    TOOLS = "tools/list"
-    PROMPTS = "prompts/list"
-    LEVEL = "logging/setLevel"
-    LISTEN = "subscriptions/listen"
-    PING = "ping"
-    CALL = "tools/call"
-    COMMAND = "prompts/get"
+    OPENING = protocol.INITIALIZE
+    DISCOVER = protocol.DISCOVER
+    TOOLS = protocol.LIST_TOOLS
+    PROMPTS = protocol.LIST_PROMPTS
+    LEVEL = protocol.SET_LEVEL
+    LISTEN = protocol.LISTEN
+    PING = protocol.PING
+    CALL = protocol.CALL_TOOL
+    COMMAND = protocol.GET_PROMPT
 
 
 class Request:

@@ -12,13 +12,13 @@ import msgspec
 
 from wire import frames
 from wire.dialects.json_values import as_json, kind_of, string, text_of
+from wire.dialects.mcp.protocol import CALL_TOOL, INPUT_REQUIRED
 from wire.frames import BLOCKS_LIMIT, ContentBlock
 from wire.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-INPUT_REQUIRED = "input_required"
 WORD_LIMIT = 80
 """Characters of a type or a name of the server's in our words."""
 URI_LIMIT = 2_000
@@ -28,7 +28,6 @@ DATA_LIMIT = 2_000
 QUESTION_LIMIT = 500
 """Characters of a question to the user."""
 QUESTIONS_NAMED = 5
-_KIND = "tools/call"
 
 
 class NextRound(msgspec.Struct, frozen=True):
@@ -49,8 +48,8 @@ def tool_result(call_id: str, result: Any) -> frames.ToolResult | frames.Malform
     """The `result` of a `tools/call`. What of it is not as it should be is named in a text; the rest is kept.
     `Malformed` if it is no result of a tool at all. Never raises."""
     if not isinstance(result, dict):
-        return frames.Malformed(f"the result of tools/call is {kind_of(result)}, not an object", _KIND, call_id)
-    if isinstance(fault := unfinished(result, _KIND, call_id), frames.Malformed):
+        return frames.Malformed(f"the result of tools/call is {kind_of(result)}, not an object", CALL_TOOL, call_id)
+    if isinstance(fault := unfinished(result, CALL_TOOL, call_id), frames.Malformed):
         return fault
     if fault:
         return _error(call_id, fault)

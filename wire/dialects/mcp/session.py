@@ -22,9 +22,9 @@ from wire.dialects import jsonrpc
 from wire.dialects.base import NoHostCalls, Remarked, UnsendableError
 from wire.dialects.jsonrpc import encode, number_of
 from wire.dialects.long_lines import SHORT
-from wire.dialects.mcp import unasked
+from wire.dialects.mcp import protocol, server_messages
 from wire.dialects.mcp.call_answers import command_response, plain_answer, tool_result, value_of
-from wire.dialects.mcp.handshake import Handshake, Phase
+from wire.dialects.mcp.handshake import Handshake, HandshakePhase
 from wire.dialects.mcp.limits import limit_of
 from wire.dialects.mcp.lists.server_lists import Lists
 from wire.dialects.mcp.requests import Kind, Request, Requests
@@ -56,7 +56,7 @@ _HEADERS = (
 _SILENT = "it has not answered initialize"
 _CALLS = frozenset({Kind.CALL, Kind.COMMAND})
 _OPENINGS = frozenset({Kind.OPENING, Kind.DISCOVER})
-_CHANGES = {"notifications/tools/list_changed": Kind.TOOLS, "notifications/prompts/list_changed": Kind.PROMPTS}
+_CHANGES = {protocol.TOOLS_CHANGED: Kind.TOOLS, protocol.PROMPTS_CHANGED: Kind.PROMPTS}
 _NOTHING: Received = ((), b"")
 
 
@@ -109,12 +109,12 @@ class McpSession(NoHostCalls):
         return messages, b"".join(replies)
 
     def _take(self, message: Incoming, now: float) -> Received:
-        if self._handshake.phase is Phase.UNUSABLE:
+        if self._handshake.phase is HandshakePhase.UNUSABLE:
             return _NOTHING
         if message.method is not None:
             written = message.written_id
             if written:
-                return unasked.reply_to(message.method, written)
+                return server_messages.reply_to(message.method, written)
             return self._on_notification(message.method, message, now), b""
         if message.result is UNSET and message.error is UNSET:
             return self._on_neither(message, now)
@@ -166,12 +166,12 @@ class McpSession(NoHostCalls):
         return (), self._requests.call(request, b'%b,"requestState":%b' % (request.members, state))
 
     def _on_notification(self, method: str, message: Incoming, now: float) -> Sequence[Message]:
-        if method == "notifications/progress":
-            report = unasked.progress(message.params)
+        if method == protocol.PROGRESS:
+            report = server_messages.progress(message.params)
             call_id = None if report is None else self._requests.call_of(report[0])
             return () if report is None or call_id is None else (frames.ToolProgress(call_id, report[1]),)
-        if method == "notifications/message":
-            log = unasked.log(message.params)
+        if method == protocol.LOG_MESSAGE:
+            log = server_messages.log(message.params)
             if log is None:
                 return (Remarked("a log message that cannot be read"),)
             # Before the hello the host takes no frames.
@@ -180,7 +180,7 @@ class McpSession(NoHostCalls):
             self._lists.changed(kind, now)
             self.due_at = self._lists.due_at
             return ()
-        if method in unasked.NOT_NEEDED:
+        if method in server_messages.NOT_NEEDED:
             return ()
         return (Remarked(f"a notification {one_line(method, QUOTED)!r}, which zot does not know; ignored"),)
 
@@ -233,10 +233,10 @@ class McpSession(NoHostCalls):
 
     def _lost(self, why: str, named: Named, kind: str | None, now: float) -> Received:
         """What is lost with a message that could not be read: an answer fails its request, a request is answered."""
-        if self._handshake.phase is Phase.UNUSABLE:
+        if self._handshake.phase is HandshakePhase.UNUSABLE:
             return _NOTHING
         if named.method:
-            found, reply = unasked.reply_to(named.method, named.id) if named.id else ((), b"")
+            found, reply = server_messages.reply_to(named.method, named.id) if named.id else ((), b"")
             return (frames.Malformed(why, named.method), *found), reply
         if named.is_answer:
             number = number_of(named.id) if named.id else self._requests.only(self._awaited)
@@ -276,7 +276,7 @@ class McpSession(NoHostCalls):
         return received
 
     def greet(self, host: HostInfo, extension_dir: str, data_dir: str, now: float) -> bytes:  # noqa: ARG002
-        if self._handshake.phase is not Phase.ACCEPTED:
+        if self._handshake.phase is not HandshakePhase.ACCEPTED:
             return b""
         first, server = self._handshake.greet()
         asked = self._lists.begin(server, now)
@@ -300,7 +300,7 @@ class McpSession(NoHostCalls):
             return b""
         shown = one_line(reason, REASON_LIMIT)
         params = b'{"requestId":%d%b}' % (number, b',"reason":%b' % encode(shown) if shown else b"")
-        return jsonrpc.notification("notifications/cancelled", params)
+        return jsonrpc.notification(protocol.CANCELLED, params)
 
     def ask(self, call_id: str, event: frames.Event) -> bytes:  # noqa: ARG002
         return b""
@@ -313,7 +313,7 @@ class McpSession(NoHostCalls):
 
     def ping(self, ping_id: str) -> bytes:
         """Some servers run tools in the loop that reads: none is pinged while it works."""
-        if self._handshake.phase is not Phase.OPEN or self._requests.calls:
+        if self._handshake.phase is not HandshakePhase.OPEN or self._requests.calls:
             return b""
         self._requests.take(self._ping)
         sent = self._requests.send(Request(Kind.PING, ping_id), method=self._handshake.ping_method)

@@ -1,8 +1,7 @@
 """The two eras of MCP: how a server's first answer is judged, and what each request of an era carries. Pure.
 
-Up to 2025-11-25 a connection opens with `initialize`. Since 2026-07-28 there is no handshake: every request says its
-version, and `server/discover` asks what a server has. A server is never probed: some exit on any other first message
-than `initialize`, and an unanswered probe looks like a slow start.
+A server is never probed: some exit on any other first message than `initialize`, and an unanswered probe looks like a
+slow start.
 """
 
 from __future__ import annotations
@@ -14,16 +13,12 @@ import msgspec
 from wire.dialects.instructions import kept_instructions
 from wire.dialects.json_values import kind_of, string
 from wire.dialects.jsonrpc import encode
+from wire.dialects.mcp.protocol import LEGACY, META_PREFIX, MODERN, UNSUPPORTED_VERSION
 from wire.dialects.mcp.results import error_text
 from wire.text import one_line
 
-LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-"""Versions with a handshake that are spoken, the newest last."""
-MODERN = "2026-07-28"
-UNSUPPORTED_VERSION = -32022
 LOG_LEVEL = "info"
 _SPOKEN = f"zot speaks {', '.join((*LEGACY, MODERN))}"
-_PREFIX = "io.modelcontextprotocol/"
 
 
 class Server(msgspec.Struct, frozen=True):
@@ -59,8 +54,8 @@ def initialize_params(host_version: str) -> bytes:
 
 def meta(host_version: str, *, has_logging: bool = False) -> bytes:
     """The members of `_meta` in a request of the modern era, with a comma behind each."""
-    level = b'"%blogLevel":"%b",' % (_PREFIX.encode(), LOG_LEVEL.encode()) if has_logging else b""
-    prefix = _PREFIX.encode()
+    level = b'"%blogLevel":"%b",' % (META_PREFIX.encode(), LOG_LEVEL.encode()) if has_logging else b""
+    prefix = META_PREFIX.encode()
     return b'"%bprotocolVersion":"%b","%bclientCapabilities":{},"%bclientInfo":%b,%b' % (
         prefix, MODERN.encode(), prefix, prefix, _client(host_version), level,
     )  # fmt: skip
@@ -93,7 +88,7 @@ def judge_discover(result: Any) -> Server | Refused:
     if isinstance(supported, list) and MODERN not in supported:
         return Refused(_other_version(supported))
     said = result.get("_meta")
-    info = said.get(f"{_PREFIX}serverInfo") if isinstance(said, dict) else None
+    info = said.get(f"{META_PREFIX}serverInfo") if isinstance(said, dict) else None
     return _server(result, info if isinstance(info, dict) else result.get("serverInfo"))
 
 

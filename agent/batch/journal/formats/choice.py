@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from agent.batch.journal.formats.csv_table import csv_lines
 from agent.batch.journal.formats.junit import junit_lines
-from agent.batch.journal.formats.markdown import markdown_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +25,6 @@ def _encoded(lines: Callable[[BatchResults], Iterable[str]]) -> Callable[[BatchR
 FORMATS: dict[str, Callable[[BatchResults], Iterator[bytes]]] = {
     "jsonl": jsonl_lines,
     "csv": _encoded(csv_lines),
-    "markdown": _encoded(markdown_lines),
     "junit": _encoded(junit_lines),
 }
 """Each gives lines of UTF-8, their ends included."""

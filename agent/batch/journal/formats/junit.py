@@ -11,7 +11,6 @@ import html
 import re
 from typing import TYPE_CHECKING
 
-from agent.batch.journal.formats.seconds import seconds
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
@@ -26,13 +25,15 @@ FAILURES = frozenset(
         *(TaskStatus.INVALID_ANSWER, TaskStatus.CHECK_FAILED),
     }
 )
+LONGEST_MS = 2**53
+"""Whole numbers up to this one are exact as floats; a larger one in a journal is no time."""
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _LINE_BREAKS = {ord("\r"): "&#13;", ord("\n"): "&#10;", ord("\t"): "&#9;"}
 
 
 def junit_lines(results: BatchResults) -> Iterator[str]:
     """The document, a few lines at once. It reads the journal twice: the suite begins with its sums."""
-    name = attribute(results.folder.path.name or "batch")
+    name = attribute(", ".join(shard.folder.path.name or "batch" for shard in results.shards))
     statuses = results.statuses()
     failures = sum(statuses.get(status.value, 0) for status in FAILURES)
     errors = len(results.done) - failures - statuses.get(TaskStatus.OK.value, 0)
@@ -64,6 +65,11 @@ def _case(one: Outcome, suite: str) -> str:
     if output := "".join(end.output for end in (one.setup, one.check) if end is not None):
         parts.append(f"<system-err>{content(output)}</system-err>")
     return "".join(parts) + "</testcase>\n"
+
+
+def seconds(milliseconds: int) -> float:
+    """Never negative, and never too large for a float."""
+    return max(0, min(milliseconds, LONGEST_MS)) / 1000
 
 
 def content(text: str) -> str:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from agent.batch.journal.errors import JournalError
-from agent.batch.journal.results import READ, BatchResults, write_results
+from agent.batch.journal.results import READ, BatchResults, ended_attempts, read_shard, write_results
 from tests.support.batch_journal import open_journal, outcome, run_folder, tasks
 from wire.batch.outcome import Outcome, TaskStatus
 
@@ -26,7 +26,7 @@ def folder(tmp_path, loop):
 
 
 def test_final_outcomes_are_in_the_order_of_the_tasks(folder):
-    results = BatchResults(folder)
+    results = BatchResults([read_shard(folder)])
     assert (results.done, results.not_run, results.listed) == (["a", "c", "gone"], ["b"], 3)
     assert [(one.id, one.attempt, one.status.value, len(one.text)) for one in results.outcomes()] == [
         ("a", 1, "error", 0),
@@ -36,9 +36,9 @@ def test_final_outcomes_are_in_the_order_of_the_tasks(folder):
     assert [msgspec.json.decode(text, type=Outcome) for text in results.outcome_texts()] == list(results.outcomes())
 
 
-def test_all_attempts_and_the_one_that_counts(folder):
-    counted = [(one.id, one.attempt, counts) for one, counts in BatchResults(folder).attempts()]
-    assert counted == [("c", 1, True), ("a", 1, True), ("gone", 1, True), ("b", 1, False), ("a", 2, False)]
+def test_all_attempts_that_have_ended(folder):
+    ended = [(one.id, one.attempt) for one in ended_attempts(folder)]
+    assert ended == [("c", 1), ("a", 1), ("gone", 1), ("b", 1), ("a", 2)]
 
 
 def test_results_are_written_whole(folder):
@@ -49,7 +49,7 @@ def test_results_are_written_whole(folder):
 
 
 def test_a_result_that_was_changed_meanwhile_is_an_error(folder):
-    results = BatchResults(folder)
+    results = BatchResults([read_shard(folder)])
     folder.journal.write_bytes(folder.journal.read_bytes().replace(b'"error"', b'"erred"'))
     with pytest.raises(JournalError, match="the result of task a cannot be read: its checksum is wrong"):
         list(results.outcomes())
@@ -58,5 +58,5 @@ def test_a_result_that_was_changed_meanwhile_is_an_error(folder):
         list(results.outcomes())
     folder.results_file.write_text("old")
     with pytest.raises(JournalError):
-        write_results(folder, results.state)
+        write_results(folder, results.shards[0].state)
     assert folder.results_file.read_text() == "old"

@@ -12,7 +12,7 @@ import pytest
 
 from agent.batch.pool import model_pool, worker_set
 from agent.batch.pool.model_pool import ModelPool
-from agent.batch.throttle.throttle import Throttle, Wait
+from agent.batch.throttle import Throttle, Wait
 from agent.model.access import find_access
 from agent.model.worker_process import ModelWorker, configure_line, program_starter
 from supervisor.process.child import SpawnError

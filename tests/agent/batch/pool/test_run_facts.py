@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import Raw
 
-from agent.batch.pool.run_facts import RunFacts
+from agent.batch.pool.run_facts import RunClock, RunFacts
 from wire.batch.link import Request
 
 SESSION = b'{"type":"session","id":"s","provider":"anthropic","model":"%s"}'
@@ -44,3 +46,21 @@ def test_a_whole_reply_of_which_the_server_counts_nothing_is_of_unknown_cost_by_
 )
 def test_all_else_is_known(facts: RunFacts) -> None:
     assert (facts.has_unknown_cost, facts.lost.requests) == (False, 0)
+
+
+STEPS = st.lists(st.tuples(st.sampled_from(["pause", "resume"]), st.integers(0, 100)), max_size=20)
+
+
+@given(STEPS)
+def test_only_the_time_outside_of_pauses_counts(steps: list[tuple[str, int]]) -> None:
+    now, counted, is_paused = 10.0, 0.0, False
+    clock = RunClock(now)
+    for what, seconds in steps:
+        getattr(clock, what)(now)
+        is_paused = what == "pause"
+        assert clock.is_paused == is_paused
+        now += seconds
+        counted += 0 if is_paused else seconds
+        assert clock.left_s(1000.0, now) == 1000.0 - counted
+        assert clock.passed_s(now) == now - 10
+        assert clock.paused_s(now) == now - 10 - counted

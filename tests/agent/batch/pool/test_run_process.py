@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import Raw
 
-from agent.batch.pool.launch import by_program
 from agent.batch.pool.memory import RunMemory
+from agent.batch.pool.processes import by_program
 from agent.batch.pool.run_order import RunOrder
-from agent.batch.pool.run_outcome import Attempt, Verdict
+from agent.batch.pool.run_outcome import Attempt, EndReason
 from agent.batch.pool.run_process import RunProcess
 from agent.batch.request import RunState
 from supervisor.cleanup.env_marks import bears_token, environment_of
@@ -136,7 +136,7 @@ def test_a_run_that_exits_without_a_word_has_crashed(place: Place) -> None:
 def test_the_cost_of_a_request_in_flight_is_reserved(place: Place) -> None:
     run = place.run("usage 7 ask 1000")
     assert place.loop.run_until(lambda: len(place.listener.requests) == 2, place.loop.clock() + PATIENCE_S)
-    run.kill(Verdict(TaskStatus.CRASHED, "for the test"))
+    run.kill(EndReason(TaskStatus.CRASHED, "for the test"))
     outcome = place.end()
     assert outcome.cost_usd is None
     assert outcome.known_cost_usd == 0.01
@@ -149,7 +149,7 @@ def test_a_request_that_was_refused_is_not_lost(place: Place) -> None:
     run = place.run("usage 7 ask 1000")
     assert place.loop.run_until(lambda: len(place.listener.requests) == 2, place.loop.clock() + PATIENCE_S)
     run.request_was_free()
-    run.kill(Verdict(TaskStatus.CRASHED, "for the test"))
+    run.kill(EndReason(TaskStatus.CRASHED, "for the test"))
     outcome = place.end()
     assert (outcome.cost_usd, outcome.reserved_usd, outcome.lost) == (0.01, 0.0, None)
 
@@ -159,7 +159,7 @@ def test_a_request_that_was_sent_twice_is_lost_once_if_the_second_is_answered(pl
     assert place.loop.run_until(lambda: len(place.listener.requests) == 2, place.loop.clock() + PATIENCE_S)
     run.request_was_lost()
     run.request_was_free()
-    run.kill(Verdict(TaskStatus.CRASHED, "for the test"))
+    run.kill(EndReason(TaskStatus.CRASHED, "for the test"))
     outcome = place.end()
     assert outcome.lost is not None
     assert (outcome.lost.requests, outcome.cost_usd, outcome.known_cost_usd) == (1, None, 0.01)
@@ -222,7 +222,7 @@ def test_a_run_that_does_not_read_is_behind_until_it_has_caught_up(place: Place)
     os.kill(run.child.pid, signal.SIGCONT)
     run.send(b'{"type":"go"}\n')
     assert place.loop.run_until(lambda: place.listener.pace == [True, False], place.loop.clock() + PATIENCE_S)
-    run.kill(Verdict(TaskStatus.INTERRUPTED, "enough"))
+    run.kill(EndReason(TaskStatus.INTERRUPTED, "enough"))
     place.end()
 
 
@@ -237,7 +237,7 @@ def test_memory_is_what_the_run_has_for_itself(place: Place) -> None:
 
     tick()
     assert place.loop.run_until(lambda: memory.now > 64 * 1024 * 1024, place.loop.clock() + PATIENCE_S)
-    run.kill(Verdict(TaskStatus.OUT_OF_MEMORY, "too much"))
+    run.kill(EndReason(TaskStatus.OUT_OF_MEMORY, "too much"))
     outcome = place.end()
     assert (outcome.status, outcome.reason) == (TaskStatus.OUT_OF_MEMORY, "too much")
     assert outcome.memory_peak_bytes > 64 * 1024 * 1024

@@ -18,7 +18,7 @@ from tests.support.batch_run import BatchRun
 from tests.support.marked_processes import marked_pids
 from tests.support.replay_script import USAGE, Script, ok
 from wire import events
-from wire.batch.link import Abort, Cancel, Phase, Request
+from wire.batch.link import Abort, Cancel, Request, RunPhase
 from wire.batch.outcome import TaskStatus
 from wire.batch.task import Task
 from wire.exit_codes import Status
@@ -33,7 +33,7 @@ def replayed(zot: Zot, script: Script, **fields: object) -> Task:
 
 def test_a_task_that_is_done(zot: Zot) -> None:
     with BatchRun(zot, replayed(zot, Script(zot.cwd).answer("done"))) as run:
-        assert run.take(Phase) == Phase("running")
+        assert run.take(RunPhase) == RunPhase("running")
         outcome, ended = run.end()
     assert outcome.check(Status.OK).result.text == "done"
     assert (ended.status, ended.reason) == (TaskStatus.OK, "")
@@ -74,7 +74,7 @@ def test_setup_and_check_run_before_and_after_the_prompt(zot: Zot) -> None:
     commands = {"setup": "echo $NAME > made; sleep 1000 &", "check": "cat made; exit 3"}
     task = replayed(zot, Script(zot.cwd).answer("done"), env={"NAME": "it"}, **commands)
     with BatchRun(zot, task) as run:
-        assert [run.take(Phase).state for _ in range(4)] == ["setup", "starting", "running", "check"]
+        assert [run.take(RunPhase).state for _ in range(4)] == ["setup", "starting", "running", "check"]
         outcome, ended = run.end()
     outcome.check(Status.OK)
     assert (ended.status, ended.reason) == (TaskStatus.CHECK_FAILED, "check: exit 3: it")

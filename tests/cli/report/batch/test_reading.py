@@ -15,7 +15,7 @@ COST = Cost("exited", 250, 9 << 20, 1, 1, 1, 1, 1, 3, 1, 0, 2, 1, 1, 0, 1.5, 2.5
 
 
 def read(written, now=T0):
-    return read_batch(written.folder, now)
+    return read_batch([written.folder], now)
 
 
 def states(figures):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from cli.choices import OutputFormat
 from cli.run.request import Asked, FlagError, Form, asked_from
 
 
@@ -13,12 +12,12 @@ from cli.run.request import Asked, FlagError, Form, asked_from
     [
         ({}, None),
         ({"output": "a"}, None),
-        ({"print_": True}, Asked(Form.TEXT)),
+        ({"print": True}, Asked(Form.TEXT)),
         ({"json": True, "output": "a", "summary": "b"}, Asked(Form.STREAM, "a", "b")),
         ({"output_format": "text", "output": "a"}, Asked(Form.TEXT, "a")),
-        ({"output_format": OutputFormat.json}, Asked(Form.OBJECT)),
-        ({"output_format": "json", "print_": True, "summary": "b"}, Asked(Form.OBJECT, None, "b")),
-        ({"rpc": True, "output_format": None, "images": ()}, Asked(Form.RPC)),
+        ({"output_format": "json"}, Asked(Form.OBJECT)),
+        ({"output_format": "json", "print": True, "summary": "b"}, Asked(Form.OBJECT, None, "b")),
+        ({"rpc": True, "output_format": None, "image": ()}, Asked(Form.RPC)),
     ],
 )
 def test_the_flags_say_the_form_and_the_files(parameters, asked):
@@ -28,12 +27,12 @@ def test_the_flags_say_the_form_and_the_files(parameters, asked):
 @pytest.mark.parametrize(
     ("parameters", "why"),
     [
-        ({"json": True, "print_": True}, "choose one of --json, --print and --rpc"),
+        ({"json": True, "print": True}, "choose one of --json, --print and --rpc"),
         ({"json": True, "output_format": "text"}, "--output-format and --json exclude each other"),
         ({"rpc": True, "output_format": "json"}, "--output-format has no effect with --rpc"),
         ({"rpc": True, "output": "a"}, "--output has no effect with --rpc"),
         ({"rpc": True, "summary": "a"}, "--summary has no effect with --rpc"),
-        ({"rpc": True, "images": ["a"]}, "--image has no effect with --rpc"),
+        ({"rpc": True, "image": ["a"]}, "--image has no effect with --rpc"),
     ],
 )
 def test_flags_that_exclude_each_other(parameters, why):

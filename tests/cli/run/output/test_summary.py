@@ -67,7 +67,7 @@ Done.
 
 | extension | CPU ms | peak RSS | calls | errors | timeouts | blocked | restarts | p50 ms | p99 ms |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-| <code>guard</code> | 1,234 | 3.0 MiB | 5 | 6 | 7 | 8 | 9 | 0.50 | - |
+| <code>guard</code> | 1,234 | 3 MiB | 5 | 6 | 7 | 8 | 9 | 0.50 | - |
 
 **Notices**
 

@@ -14,7 +14,7 @@ import pytest
 
 from agent.tools.extension_result import parts_of
 from agent.transcript import Image, Text
-from supervisor.registry.arguments import fault_at_once
+from supervisor.registry.call_arguments import fault_at_once
 from supervisor.registry.registration import command_name_fault, judge_tool
 from wire import frames
 from wire.dialects.mcp import prompts, results, tools

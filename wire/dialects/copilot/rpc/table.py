@@ -118,13 +118,13 @@ def _models(value: Any, _params: _Nothing) -> Any:
     return {"list": [_model(model) for model in value]}
 
 
-def _model(model: Any) -> Any:
-    limits = {"max_context_window_tokens": model["context_window"], "max_output_tokens": model["max_output"]}
+def _model(model: host_calls.ModelInfo) -> Any:
+    limits = {"max_context_window_tokens": model.context_window, "max_output_tokens": model.max_output}
     return {
-        "id": model["id"],
-        "name": model["id"],
+        "id": model.id,
+        "name": model.id,
         "capabilities": {
-            "supports": {"reasoningEffort": model["reasoning"]},
+            "supports": {"reasoningEffort": model.reasoning},
             "limits": {name: size for name, size in limits.items() if size},
         },
     }
@@ -174,12 +174,12 @@ def _tools(value: Any, _params: _Nothing) -> Any:
     return {"tools": [_tool(tool) for tool in value]}
 
 
-def _tool(tool: Any) -> Any:
+def _tool(tool: host_calls.ToolInfo) -> Any:
     """Built-in tools have Copilot's names. The schema of one that has another name here is left out: it is that of
     arguments that the extension never sees."""
-    name = tool["name"] if tool["extension"] else told_name(tool["name"])
-    described = {"name": name, "description": tool["description"]}
-    return described | ({"input_schema": tool["schema"]} if name == tool["name"] else {})
+    name = tool.name if tool.extension else told_name(tool.name)
+    described = {"name": name, "description": tool.description}
+    return described | ({"input_schema": tool.schema} if name == tool.name else {})
 
 
 def _extensions(value: Any, _params: _Nothing) -> Any:

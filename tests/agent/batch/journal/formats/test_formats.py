@@ -5,22 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import re
-import sqlite3
 import xml.etree.ElementTree as ET
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 
-from agent.batch.journal.errors import FolderError
 from agent.batch.journal.formats.choice import FORMATS
 from agent.batch.journal.formats.csv_table import COLUMNS
 from agent.batch.journal.formats.junit import FAILURES, attribute, content
-from agent.batch.journal.formats.markdown import escaped, shortened
-from agent.batch.journal.formats.sqlite_export import write_sqlite
-from agent.batch.journal.results import BatchResults
+from agent.batch.journal.results import BatchResults, read_shard
 from tests.support.batch_journal import open_journal, outcome, run_folder, tasks
 from wire.batch.outcome import CommandEnd, Outcome, TaskStatus, Usage
 from wire.events import Cost
@@ -44,7 +39,7 @@ def results(tmp_path, loop):
     journal = open_journal(folder.path, loop)
     journal.finished(outcome("left", status=TaskStatus.CRASHED, usage=Usage(5)), final=False)
     journal.close()
-    return BatchResults(folder)
+    return BatchResults([read_shard(folder)])
 
 
 def text_of(results, name):
@@ -68,27 +63,6 @@ def test_csv_is_read_back_and_has_no_formula(results):
     assert (rows[1]["cost_usd"], rows[0]["cost_usd"], rows[0]["is_cut"]) == ("", "0.5", "false")
     assert rows[2]["text"] == 'a|b\nc\n`d` <e> & "f" ]]>  \ufffe *g* | \\| é€😀'
     assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "@"))]
-
-
-def test_markdown_is_one_table_with_a_row_for_each_task(results):
-    tokens = MarkdownIt("commonmark").enable("table").parse(text_of(results, "markdown"))
-    assert sum(token.type == "tr_open" for token in tokens) == 1 + len(results.done) + len(results.not_run)
-    cells = [token for token in tokens if token.type == "inline" and token.level == 4]
-    assert len(cells) == 7 * (1 + len(results.done) + len(results.not_run))
-    assert {child.type for cell in cells for child in cell.children} <= {"text", "text_special"}
-    row = [cells[3 * 7 + place] for place in range(7)]
-    assert "".join(child.content for child in row[6].children) == shortened(NASTY)
-    assert tokens[1].children[0].content.startswith(f"{DONE} of {DONE + 1} tasks are done: ")
-
-
-@given(st.text())
-def test_no_text_gets_out_of_its_cell(text):
-    table = f"| a | b |\n|---|---|\n| {escaped(text)} | end |\n"
-    tokens = MarkdownIt("commonmark").enable("table").parse(table)
-    cells = [token for token in tokens if token.type == "inline" and token.level == 4]
-    assert len(cells) == 4
-    assert cells[3].content == "end"
-    assert {child.type for child in cells[2].children} <= {"text", "text_special"}
 
 
 def test_junit_says_what_passed_failed_broke_and_was_not_run(results):
@@ -126,42 +100,11 @@ def test_results_of_some_statuses_are_counted_by_themselves(results):
     suite = ET.fromstring(text_of(some, "junit")).find("testsuite")
     counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")}
     assert counts == {"tests": "2", "failures": "1", "errors": "1", "skipped": "0"}
-    assert text_of(some, "markdown").startswith("2 of 2 tasks are done: 1 crashed, 1 timeout.")
     assert results.only((), not_run=True).not_run == results.not_run
 
 
 def test_an_empty_batch_has_a_header_in_each_format(tmp_path, loop):
-    results = BatchResults(run_folder(tmp_path / "run", loop, []))
+    results = BatchResults([read_shard(run_folder(tmp_path / "run", loop, []))])
     assert text_of(results, "jsonl") == ""
     assert text_of(results, "csv").count("\n") == 1
-    assert text_of(results, "markdown").startswith("0 of 0 tasks are done.\n")
     assert ET.fromstring(text_of(results, "junit")).get("tests") == "0"
-
-
-def test_sqlite_has_results_attempts_usage_and_costs_of_extensions(results, tmp_path):
-    path = tmp_path / "out.db"
-    path.write_text("something older")
-    write_sqlite(results, path)
-    connection = sqlite3.connect(path)
-    ask = lambda query: connection.execute(query).fetchall()  # noqa: E731
-    assert [row[0] for row in ask("SELECT task FROM results")] == results.done
-    assert ask("SELECT count(*), sum(is_final) FROM attempts") == [(DONE + 1, DONE)]
-    assert ask("SELECT status, attempt FROM attempts WHERE NOT is_final") == [("crashed", 1)]
-    assert ask("SELECT cost_usd, exit_status FROM results WHERE task = '=1+1'") == [(None, -9)]
-    assert ask("SELECT text FROM results WHERE status = 'check_failed'")[0] == (NASTY.replace("\0", "\ufffd"),)
-    assert ask("SELECT kind, tokens FROM usage WHERE task = 'plain'") == [
-        *(("input", 1), ("output", 2), ("cache_read", 3), ("cache_write", 4))
-    ]
-    assert ask("SELECT sum(cpu_ms), count(*) FROM extension_costs WHERE extension = 'ext'") == [
-        (10 * len(TaskStatus), len(TaskStatus))
-    ]
-    assert ask("SELECT prompt FROM tasks WHERE position = 1") == [("do plain",)]
-    assert ask("SELECT value FROM batch WHERE name = 'kind'") == [('"zot batch"',)]
-    assert ask("SELECT answer, meta FROM results LIMIT 1") == [('{"a": 1}', '{"k":[1]}')]
-    connection.close()
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["out.db", "run"]
-
-
-def test_a_database_that_cannot_be_written_is_said(results, tmp_path):
-    with pytest.raises(FolderError, match=r"none/out.db: cannot be written: unable to open"):
-        write_sqlite(results, tmp_path / "none" / "out.db")

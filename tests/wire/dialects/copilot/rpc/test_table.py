@@ -26,13 +26,13 @@ USAGE = {
 }
 WORKSPACE = {"id": "S", "path": "/work/S", "cwd": "/repo", "git_root": "/repo", "branch": None, "created_at": "2026Z"}
 MODELS = [
-    {"id": "a", "provider": "p", "context_window": 100, "max_output": 10, "reasoning": True},
-    {"id": "b", "provider": "p", "context_window": 0, "max_output": 0, "reasoning": False},
+    host_calls.ModelInfo("a", "p", context_window=100, max_output=10, reasoning=True),
+    host_calls.ModelInfo("b", "p", context_window=0, max_output=0, reasoning=False),
 ]
 TOOLS = [
-    {"name": "bash", "description": "B", "schema": {"type": "object"}, "extension": ""},
-    {"name": "read", "description": "R", "schema": {"type": "object"}, "extension": ""},
-    {"name": "read", "description": "own", "schema": {}, "extension": "x"},
+    host_calls.ToolInfo("bash", "B", {"type": "object"}, extension=""),
+    host_calls.ToolInfo("read", "R", {"type": "object"}, extension=""),
+    host_calls.ToolInfo("read", "own", {}, extension="x"),
 ]
 EXTENSIONS = [
     {"name": "a", "scope": "project", "state": "ready", "pid": 12},

@@ -1,0 +1,199 @@
+"""The rule of what is left to run when a batch goes on in its folder: what is done stays done, unless `--redo` names
+it; attempts that were cut off when the process was killed end as interrupted, and their tasks run again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agent.batch.budget import BYTES_PER_TOKEN
+from agent.batch.journal.errors import FolderError
+from agent.batch.journal.folder import BatchFile
+from agent.batch.journal.own_files import IN_RUNS, own_lines
+from agent.batch.log import utc_now
+from agent.batch.opening.settings import FLAGS, flags_of
+from agent.batch.pool.run_facts import RunFacts
+from agent.batch.tasks.digest import Digests
+from wire.batch.outcome import Outcome, TaskStatus
+from wire.suggest import no_such
+from wire.text import noun_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from agent.batch.journal.folder import RunFolder
+    from agent.batch.journal.state import BatchState
+    from agent.batch.journal.writer import Journal
+    from agent.batch.request import BatchRequest
+    from wire.batch.task import Task
+
+NAMED = 5
+"""Tasks that a notice names; of more it says the number."""
+
+
+FAILED, CHANGED, ALL = "failed", "changed", "all"
+CUT_OFF = "the batch process ended in the middle of it"
+OVERHEAD_TOKENS = 2_000
+"""Of the system prompt and the built-in tools in a first request, which no event shows."""
+_UNHEARD = frozenset({"connection", "dropped", "timeout", "worker"})
+"""Kinds of failures after which the events do not show whether the server has worked for the request."""
+_SENT = (b'{"type":"user_message"', b'{"type":"tool_result"')
+"""Events whose texts the next request sends."""
+_ASKS = (b'{"type":"turn_start"', b'{"type":"compact_start"')
+"""Events that precede a request, which is in flight until its `usage`."""
+
+
+class Opening(msgspec.Struct, frozen=True):
+    to_run: list[Task]
+    """In their order."""
+    done: dict[str, TaskStatus]
+    """The tasks of this batch that stay as they are."""
+    again: tuple[str, ...]
+    """The tasks that are done and run again."""
+    digests: dict[str, str]
+    """Of each task to run."""
+    notices: list[str]
+    """Lines for the user."""
+
+
+def open_batch(
+    request: BatchRequest, tasks: Sequence[Task], folder: RunFolder, journal: Journal, *, version: str
+) -> Opening:
+    """Writes what the folder needs, ends the attempts in the journal that were cut off, and reopens what is to be
+    redone. Raises `FolderError`, `RedoError`, and `JournalError` if that cannot be written."""
+    state = journal.state
+    _check_complete(folder, state)
+    notices = list(journal.notices)
+    digests = Digests(request)
+    current = {task.id: digests.of(task) for task in tasks}
+    done = {task.id: status for task in tasks if (status := state.history(task.id).status) is not None}
+    changed = [task for task in done if (old := state.history(task).digest) and old != current[task]]
+    redo = to_redo(request.redo, done, changed, current)
+    interrupted = [task for task in state.interrupted() if task not in redo]
+    for task in interrupted:
+        history = state.history(task)
+        events, was_paused = folder.events(task, history.running), task in state.paused
+        outcome = cut_off(task, history.running, history.digest, events, was_paused=was_paused)
+        journal.finished(outcome, final=False)
+    for task in redo:
+        journal.reopened(task)
+        del done[task]
+    notices += _notices(state, current, [task for task in changed if task not in redo], interrupted)
+    _write(request, tasks, folder, digests, version)
+    journal.sync()
+    to_run = [task for task in tasks if task.id not in done]
+    return Opening(
+        to_run,
+        done,
+        tuple(task.id for task in to_run if task.id in redo),
+        {task.id: current[task.id] for task in to_run},
+        notices,
+    )
+
+
+def _check_complete(folder: RunFolder, state: BatchState) -> None:
+    """Raises `FolderError` if there are runs that the journal knows nothing of: a journal that was lost would have all
+    tasks paid for again. No crash does this, for a run begins after its line is safe."""
+    if state.tasks or folder.read_batch() is None or not folder.runs.is_dir() or not any(folder.runs.iterdir()):
+        return
+    raise FolderError(
+        f"{folder.journal}: has no runs, but {folder.runs} has some: the journal was lost. Restore it from a copy; or,"
+        " to run all tasks again, name a new folder with -o"
+    )
+
+
+def _notices(
+    state: BatchState, current: dict[str, str], changed: Sequence[str], interrupted: Sequence[str]
+) -> list[str]:
+    notices = []
+    if interrupted:
+        notices.append(f"{_tasks(interrupted)} had been started and had not ended: run again")
+    if changed:
+        notices.append(
+            f"{_tasks(changed)} changed since the result was made, which stays: --redo changed runs them again"
+        )
+    if gone := [task for task in state.tasks if task not in current]:
+        notices.append(f"{_tasks(gone)} in the folder, but not among the tasks of this start: left as they are")
+    return notices
+
+
+def _tasks(ids: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, ids[:NAMED]))
+    more = f" and {len(ids) - NAMED} more" if len(ids) > NAMED else ""
+    return f"{noun_for(len(ids), 'task')} {shown}{more}"
+
+
+def _write(request: BatchRequest, tasks: Sequence[Task], folder: RunFolder, digests: Digests, version: str) -> None:
+    """The tasks of earlier starts stay in the folder, with their results."""
+    before = folder.read_batch()
+    known = {task.id: task for task in folder.read_tasks()} if before is not None else {}
+    known |= {task.id: task for task in tasks}
+    folder.write_tasks(known.values())
+    folder.write_batch(
+        BatchFile(
+            version=version,
+            created=utc_now() if before is None else before.created,
+            tasks=len(known),
+            tasks_digest="",
+            settings={"digest": digests.settings, FLAGS: flags_of(request)},
+        )
+    )
+
+
+class RedoError(ValueError):
+    """`--redo` names a task that is not in the batch."""
+
+
+def to_redo(
+    words: Iterable[str], done: Mapping[str, TaskStatus], changed: Iterable[str], tasks: Iterable[str]
+) -> set[str]:
+    """The ids of the done tasks that the words name. `done` has the status of each done task, `changed` the done tasks
+    whose inputs have changed, `tasks` all ids. A task is named by its id even if that is `failed`, `changed` or `all`.
+    Raises `RedoError`."""
+    known, chosen = set(tasks), set[str]()
+    for word in words:
+        if word in known:
+            chosen |= {word} & done.keys()
+        elif word == FAILED:
+            chosen |= {task for task, status in done.items() if status is not TaskStatus.OK}
+        elif word == CHANGED:
+            chosen |= set(changed)
+        elif word == ALL:
+            chosen |= done.keys()
+        else:
+            raise RedoError(f"--redo: {no_such('task', word, sorted(known))}")
+    return chosen
+
+
+def cut_off(task: str, attempt: int, digest: str, events: Path, *, was_paused: bool = False) -> Outcome:
+    """The outcome of an attempt that nobody has seen end. Its events show how much it has used, and of a request that
+    was in flight the input: all that the last one has read and written, and the messages after it. One that waited for
+    a rate limit (`was_paused`) has cost nothing, nor has one that the run says was refused. Raises `FolderError`."""
+    facts = RunFacts()
+    before, new, is_asking = OVERHEAD_TOKENS, 0, False
+    try:
+        for line in own_lines(events, own=IN_RUNS):
+            used, told = facts.usage.total, facts.answered
+            facts.take(line)
+            if facts.answered > told:
+                before, new, is_asking = facts.usage.total - used, 0, False
+            elif line.startswith(_ASKS):
+                is_asking = True
+            elif line.startswith(_SENT):
+                new += len(line)
+    except OSError:
+        pass  # it had not begun
+    refused = facts.result is not None and facts.result.error_kind and facts.result.error_kind not in _UNHEARD
+    if is_asking and not (refused or was_paused):
+        facts.lose(before + new // BYTES_PER_TOKEN)
+    now = utc_now()
+    return Outcome(
+        id=task, attempt=attempt, status=TaskStatus.INTERRUPTED, reason=CUT_OFF, digest=digest,
+        usage=facts.usage, steps=facts.step, requests=facts.answered, rate_limited=facts.rate_limited,
+        cost_usd=None if facts.has_unknown_cost else facts.known_usd, known_cost_usd=facts.known_usd,
+        reserved_usd=facts.lost.at_most_usd, lost=facts.lost if facts.lost.requests else None,
+        answers=facts.whole, largest_answer=facts.largest_answer,
+        started=now, ended=now, provider=facts.provider, model=facts.model, session=facts.session,
+    )  # fmt: skip

@@ -1,0 +1,99 @@
+"""`zot session fork` and `zot session import`: copies that both can go on."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.dialogue import say
+from cli.json_line import print_json
+from cli.sessions.shared_options import Cwd, SessionId, fields, file_of, folder, home, working
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def register(app: typer.Typer) -> None:
+    app.command("import")(import_file)
+    app.command("fork")(fork)
+
+
+def fork(
+    session: SessionId,
+    at: Annotated[
+        int | None,
+        typer.Option("--at", help="Only its first N messages, as zot session show counts them.", metavar="N", min=1),
+    ] = None,
+    cwd: Cwd = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the new session as a JSON object.")] = False,
+) -> None:
+    """Copy a session, or its beginning, to a new one, so that both can go on.
+
+    The session itself stays as it is; a run may be writing to it. Prints the new id.
+
+    Exit status: 0 made, 1 there is no such session or it has fewer messages, 2 usage.
+
+    Examples:
+        zot session fork 3f2a                       all of it
+        zot session fork 3f2a --at 4                its first four messages
+        zot -r "$(zot session fork 3f2a --at 4)" -p "the other way"    … and go on with them
+    """
+    working("fork", lambda: _fork(session, at=at, cwd=cwd, as_json=as_json))
+
+
+def _fork(session: str, *, at: int | None, cwd: str | None, as_json: bool) -> int:
+    from agent.sessions.fork import fork as forked
+    from cli.version import VERSION
+
+    path = forked(file_of(folder(cwd), session), home(), at=at, version=VERSION)
+    return _tell_of(path, as_json=as_json)
+
+
+def import_file(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A .zotsession file, or any session file.")],
+    cwd: Cwd = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the new session as a JSON object.")] = False,
+) -> None:
+    """Take over a session from another machine, or from zot: a copy with an id of its own.
+
+    It belongs to this folder from now on. Prints the new id.
+
+    Exit status: 0 imported, 1 FILE cannot be read or is no session, 2 usage.
+
+    Examples:
+        zot session import run.zotsession          into this folder
+        zot -r "$(zot session import run.zotsession)" -p "go on"    … and go on with it
+    """
+    working("import", lambda: _import(file, cwd=cwd, as_json=as_json))
+
+
+def _import(file: str, *, cwd: str | None, as_json: bool) -> int:
+    from pathlib import Path
+
+    from agent.sessions.load import SessionError
+    from agent.sessions.portable import import_session
+    from cli.version import VERSION
+
+    if "\0" in file or not file:
+        raise SessionError("FILE is empty" if not file else "FILE has a NUL character")
+    path = import_session(Path(file), home(), cwd=folder(cwd), version=VERSION)
+    return _tell_of(path, as_json=as_json)
+
+
+def _tell_of(path: Path, *, as_json: bool) -> int:
+    """Prints the id of a new session, or with `as_json` all that a list has of it. Returns 0."""
+    from agent.sessions.store import describe
+    from cli.sessions.listing import short_id
+    from wire.text import counted
+
+    info = describe(path)
+    if as_json:
+        from agent.sessions.export.json import session_record
+
+        print_json(fields(session_record(info)))
+        return 0
+    sys.stdout.write(info.id + "\n")
+    say(f'{counted(info.messages, "message")}; go on with: zot -r {short_id(info)} -p "…"')
+    return 0

@@ -1,0 +1,257 @@
+"""The flags that are options of a runtime or a batch. Written by docs/generate.py from `wire.flags`; do not edit."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import Any, Literal, TypedDict
+
+    Place = str | Path
+
+    class RunOptions(TypedDict, total=False):
+        """The flags of a run. Times are seconds."""
+
+        output_schema: Place | Mapping[str, Any]
+        """Of the answer to each prompt: a file, or the JSON Schema itself."""
+        provider: str
+        """anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings."""
+        model: str
+        """Model id; an unknown one is passed on, its cost is then unknown."""
+        api_key_file: Place
+        """Read the key from this file, - is stdin; unlike --api-key it does not show in ps."""
+        base_url: str
+        """Any server that speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's."""
+        system_prompt: str
+        """Instead of $ZOT_HOME/SYSTEM.md or the built-in one."""
+        append_system_prompt: str | Sequence[str]
+        """Added to the system prompt; repeatable."""
+        reasoning: Literal["low", "medium", "high"]
+        """How much the model may think."""
+        record: Place
+        """Write the exchanges with the model to a cassette."""
+        replay: Place
+        """Answer from a cassette; a request that differs is an error."""
+        tools: str | Sequence[str]
+        """Only these built-in tools: read,write,edit,bash."""
+        no_tools: bool
+        """No built-in tools; those of extensions stay."""
+        ext: Place | Sequence[Place]
+        """Start the extension in this folder; repeatable."""
+        mcp_config: Place | Sequence[Place]
+        """Start the MCP servers of this file, too, which has the form of .mcp.json; repeatable."""
+        no_ext: bool
+        """Start only those named with --ext and --mcp-config."""
+        ext_wait: float
+        """Let the first request wait so long for extensions that are still starting. Default: as long as the model
+        takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up to 10s."""
+        trust_project: bool
+        """Start the project's extensions and MCP servers in this run although they are not trusted."""
+        copilot: bool
+        """Offer the model tools to write and reload Copilot extensions; none runs before you trust it."""
+        watch: bool
+        """Reload an extension when its files change."""
+        strict_guards: bool
+        """A guard that gives no verdict (crash, timeout) denies."""
+        allow_asked: bool
+        """Allow what guards want a person to decide. Default: it is refused, since nobody is asked."""
+        stream_before_guards: bool
+        """Print text before guards of messages have seen it, as zot does."""
+        with_skills: bool
+        """Offer the user's and the project's skills, too."""
+        no_skill: bool
+        """Offer no skills."""
+        no_context_files: bool
+        """Leave AGENTS.md and CLAUDE.md out of the system prompt."""
+        continue_: bool
+        """Go on with the newest session of this folder."""
+        resume: str
+        """The id of a session, or its first digits."""
+        session: Place
+        """Go on with the session in this file."""
+        fork: bool
+        """With -c, -r or --session: go on with a copy of it."""
+        save_session: bool
+        """With --rpc: keep the transcript."""
+        auto_compact: bool
+        """Compact a conversation that has filled 85 % of the window. Default: on, but not with --replay."""
+        no_auto_compact: bool
+        """Never compact by itself."""
+        cwd: Place
+        """Default: the working directory of this process when the runtime starts."""
+        max_steps: int
+        """At most so many turns."""
+        max_cost_usd: float
+        """Of all prompts together, as `max_tokens`."""
+        max_tokens: int
+        """Make no request any more after so many tokens, input plus output."""
+        timeout: float
+        """Of each prompt."""
+        drain_timeout: float
+        """Default here: 0. When this process ends, so does its engine."""
+        stats: Place
+        """Write what each extension uses, and a timeline, for zot report."""
+        metrics: Place
+        """Keep a file of metrics up to date, for node_exporter's textfile collector."""
+        openmetrics: bool
+        """Write --metrics as OpenMetrics text."""
+
+    class BatchFlags(TypedDict, total=False):
+        """The flags of `zot batch`. Times are seconds."""
+
+        redo: str | Sequence[str]
+        """Of what an earlier batch in this folder has done: `failed`, `changed`, `all`, or ids."""
+        provider: str
+        """anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings."""
+        model: str
+        """Model id; an unknown one is passed on, its cost is then unknown."""
+        api_key_file: Place
+        """Read the key from this file, - is stdin; unlike --api-key it does not show in ps."""
+        base_url: str
+        """Any server that speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's."""
+        system_prompt: str
+        """Instead of $ZOT_HOME/SYSTEM.md or the built-in one."""
+        append_system_prompt: str | Sequence[str]
+        """Added to the system prompt; repeatable."""
+        reasoning: Literal["low", "medium", "high"]
+        """How much the model may think."""
+        replay: Place
+        """Answer from a cassette; a request that differs is an error."""
+        tools: str | Sequence[str]
+        """Only these built-in tools: read,write,edit,bash."""
+        no_tools: bool
+        """No built-in tools; those of extensions stay."""
+        ext: Place | Sequence[Place]
+        """Start the extension in this folder; repeatable."""
+        mcp_config: Place | Sequence[Place]
+        """Start the MCP servers of this file, too, which has the form of .mcp.json; repeatable."""
+        no_ext: bool
+        """Start only those named with --ext and --mcp-config."""
+        ext_wait: float
+        """Let the first request wait so long for extensions that are still starting. Default: as long as the model
+        takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up to 10s."""
+        trust_project: bool
+        """Start the project's extensions and MCP servers in this run although they are not trusted."""
+        copilot: bool
+        """Offer the model tools to write and reload Copilot extensions; none runs before you trust it."""
+        strict_guards: bool
+        """A guard that gives no verdict (crash, timeout) denies."""
+        allow_asked: bool
+        """Allow what guards want a person to decide. Default: it is refused, since nobody is asked."""
+        with_skills: bool
+        """Offer the user's and the project's skills, too."""
+        no_skill: bool
+        """Offer no skills."""
+        no_context_files: bool
+        """Leave AGENTS.md and CLAUDE.md out of the system prompt."""
+        max_steps: int
+        """At most so many turns in each run."""
+        output_schema: Place | Mapping[str, Any]
+        """Of the answer to each prompt: a file, or the JSON Schema itself."""
+        task_timeout: float
+        """End a run after so long: 90, 5m, 1h30m. Its waits for a rate limit do not count."""
+        task_max_cost: float
+        """A run makes no request any more once it has cost so many dollars."""
+        run_memory: int
+        """End a run whose processes have more bytes of memory for themselves."""
+        jobs: int
+        """Runs at the same time. Default: as many as there are cores, and memory for."""
+        retries: int
+        """Further attempts of a task that has crashed or has met an error that may pass."""
+        workspace: Literal["shared", "copy"]
+        """shared: each task works in its folder. copy: in a copy of it, and its changes are kept as a diff."""
+        max_cost_usd: float
+        """Start no task any more once all have cost so many dollars, earlier starts included."""
+        reserve: Literal["none", "seen", "worst"]
+        """How much requests of unknown cost count for `max_cost_usd`."""
+        max_tokens: int
+        """Start no task any more after so many tokens, those from the cache and of earlier starts included."""
+        max_failures: int
+        """Start no task any more after so many are not ok."""
+        deadline: float
+        """Start no task any more after so long: 2h, 90m."""
+
+
+TEXT, PLACE, SWITCH, SECONDS, COUNT, TEXTS, PLACES, CSV, DOLLARS, SCHEMA = range(10)
+RUN = {
+    "output_schema": SCHEMA,
+    "provider": TEXT,
+    "model": TEXT,
+    "api_key_file": PLACE,
+    "base_url": TEXT,
+    "system_prompt": TEXT,
+    "append_system_prompt": TEXTS,
+    "reasoning": TEXT,
+    "record": PLACE,
+    "replay": PLACE,
+    "tools": CSV,
+    "no_tools": SWITCH,
+    "ext": PLACES,
+    "mcp_config": PLACES,
+    "no_ext": SWITCH,
+    "ext_wait": SECONDS,
+    "trust_project": SWITCH,
+    "copilot": SWITCH,
+    "watch": SWITCH,
+    "strict_guards": SWITCH,
+    "allow_asked": SWITCH,
+    "stream_before_guards": SWITCH,
+    "with_skills": SWITCH,
+    "no_skill": SWITCH,
+    "no_context_files": SWITCH,
+    "continue_": SWITCH,
+    "resume": TEXT,
+    "session": PLACE,
+    "fork": SWITCH,
+    "save_session": SWITCH,
+    "auto_compact": SWITCH,
+    "no_auto_compact": SWITCH,
+    "cwd": PLACE,
+    "max_steps": COUNT,
+    "max_cost_usd": DOLLARS,
+    "max_tokens": COUNT,
+    "timeout": SECONDS,
+    "drain_timeout": SECONDS,
+    "stats": PLACE,
+    "metrics": PLACE,
+    "openmetrics": SWITCH,
+}
+BATCH = {
+    "redo": TEXTS,
+    "provider": TEXT,
+    "model": TEXT,
+    "api_key_file": PLACE,
+    "base_url": TEXT,
+    "system_prompt": TEXT,
+    "append_system_prompt": TEXTS,
+    "reasoning": TEXT,
+    "replay": PLACE,
+    "tools": CSV,
+    "no_tools": SWITCH,
+    "ext": PLACES,
+    "mcp_config": PLACES,
+    "no_ext": SWITCH,
+    "ext_wait": SECONDS,
+    "trust_project": SWITCH,
+    "copilot": SWITCH,
+    "strict_guards": SWITCH,
+    "allow_asked": SWITCH,
+    "with_skills": SWITCH,
+    "no_skill": SWITCH,
+    "no_context_files": SWITCH,
+    "max_steps": COUNT,
+    "output_schema": SCHEMA,
+    "task_timeout": SECONDS,
+    "task_max_cost": DOLLARS,
+    "run_memory": COUNT,
+    "jobs": COUNT,
+    "retries": COUNT,
+    "workspace": TEXT,
+    "max_cost_usd": DOLLARS,
+    "reserve": TEXT,
+    "max_tokens": COUNT,
+    "max_failures": COUNT,
+    "deadline": SECONDS,
+}
+"""How the value of each option is written."""

@@ -1,0 +1,168 @@
+"""Opens, reads, replaces and rotates files. No stranger's pipe or device is waited for, and readers of a file that is
+replaced find the old or the new content, whole.
+
+For files of the user's, whose owner, links and attributes must stay, there is `agent.tools.files.atomic`, in a worker
+that imports nothing of this package.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+from contextlib import contextmanager, suppress
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LIMIT = 16 * 2**20
+"""Bytes. A manifest has hundreds of bytes; the record of an installation has a hundred for each installed file."""
+CHUNK = 1 << 20
+"""Bytes."""
+OPEN_SAFELY = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+"""Flags with which no pipe is waited for, and no terminal becomes that of the process."""
+SPECIAL = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device"}
+"""The kinds of files that are neither regular nor folders nor links, in words."""
+_FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
+"""macOS: there `fsync` leaves the bytes in the memory of the drive."""
+
+
+# --- reading ------------------------------------------------------------------------------------------------
+
+
+def open_regular(path: Path | str, flags: int = os.O_RDONLY) -> int:
+    """A descriptor of a regular file; with `os.O_NOFOLLOW` in `flags` the path may not be a link. Raises `OSError`."""
+    fd = os.open(path, flags | OPEN_SAFELY)
+    if stat.S_ISREG(mode := os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
+    raise OSError(number, os.strerror(number) if number == errno.EISDIR else "Not a file", str(path))
+
+
+def read_file(path: Path, limit: int = LIMIT) -> bytes:
+    """Reads a regular file of at most `limit` bytes. Raises `OSError` for a larger file, and for a device or a FIFO: a
+    stranger may have put it there, and a read of it could block or never end."""
+    fd = open_regular(path)
+    try:
+        chunks, size = [], 0
+        while chunk := os.read(fd, CHUNK):
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > limit:
+                shown = f"{limit >> 20} MiB" if limit >> 20 else f"{limit >> 10} KiB"
+                raise OSError(errno.EFBIG, f"Larger than {shown}", str(path))
+        return b"".join(chunks)
+    finally:
+        os.close(fd)
+
+
+def read_start(path: Path | str, length: int) -> bytes:
+    """The first `length` bytes of a regular file, or all if it has fewer. Raises `OSError`, as `read_file` does."""
+    fd = open_regular(path)
+    try:
+        start = b""
+        while len(start) < length and (chunk := os.read(fd, length - len(start))):
+            start += chunk
+        return start
+    finally:
+        os.close(fd)
+
+
+# --- writing ------------------------------------------------------------------------------------------------
+
+
+def sync(fd: int) -> None:
+    """Brings the content of a file to the disk, and its size. Raises `OSError`."""
+    if _FULL_SYNC is None:
+        os.fdatasync(fd)
+        return
+    try:
+        fcntl.fcntl(fd, _FULL_SYNC)
+    except OSError:  # a file system that has no such call
+        os.fsync(fd)
+
+
+def sync_folder(folder: Path | str) -> None:
+    """Makes new names in a folder safe. Some file systems refuse that for folders, and need it not."""
+    try:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        os.fsync(fd)
+    except OSError:
+        pass
+    finally:
+        os.close(fd)
+
+
+def make_folder(folder: Path, mode: int = 0o777) -> None:
+    """Makes a folder with this mode less the umask, and those above it that are missing, each safe on the disk. Raises
+    `OSError`."""
+    if folder.is_dir():
+        return
+    make_folder(folder.parent)
+    try:
+        folder.mkdir(mode)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
+    sync_folder(folder.parent)
+
+
+def write_all(fd: int, text: bytes | memoryview) -> None:
+    """Writes all of it: a file system that is almost full takes a part. Raises `OSError`."""
+    left = memoryview(text)
+    while left:
+        left = left[os.write(fd, left) :]
+
+
+@contextmanager
+def replacing(
+    path: Path, mode: int = 0o600, *, is_durable: bool = True, sibling: Path | None = None
+) -> Iterator[IO[bytes]]:
+    """A file that takes the place of `path` when the block ends, whole, and safe if it `is_durable`; if the block
+    raises, `path` stays as it is. Its mode is this one less the umask. It is written as `sibling`, by default a name
+    that the next writer takes again if this one is killed. Raises `OSError`."""
+    new = sibling or path.with_name(f".{path.name.removeprefix('.')}.new")
+    new.unlink(missing_ok=True)  # O_EXCL: a link or a pipe of that name is not written to
+    try:
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb") as file:
+            yield file
+            file.flush()
+            if is_durable:
+                sync(file.fileno())
+        os.replace(new, path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    if is_durable:
+        sync_folder(path.parent)
+
+
+def replace_file(path: Path, text: bytes, mode: int, *, durable: bool = True) -> None:
+    """Replaces the content of a file, which has exactly this mode then. A file that is not `durable` does not wait for
+    the disk, and may be empty after a loss of power. Raises `OSError`."""
+    with replacing(path, is_durable=durable) as file:
+        os.fchmod(file.fileno(), mode)
+        file.write(text)
+
+
+# --- rotating -----------------------------------------------------------------------------------------------
+
+
+def parts(path: Path, count: int) -> list[Path]:
+    """The names of a file in `count` parts, the newest first: FILE, FILE.1, FILE.2 …"""
+    return [path, *(path.with_name(f"{path.name}.{number}") for number in range(1, count))]
+
+
+def rotate(path: Path, count: int) -> None:
+    """Renames each part to the next name; the oldest goes, and `path` is free. Raises `OSError`."""
+    names = parts(path, count)
+    for older, newer in zip(reversed(names[1:]), reversed(names[:-1]), strict=True):
+        with suppress(FileNotFoundError):
+            os.replace(newer, older)

@@ -1,0 +1,175 @@
+"""The flags of a run, `zot [OPTIONS] PROMPT`, in the order of its help."""
+
+from __future__ import annotations
+
+from wire.flags.flag import Flag, Kind
+
+OUTPUT = "What to print"
+MODEL = "The model"
+TOOLS = "Tools and extensions"
+SESSION = "The session"
+THE_RUN = "The run"
+LIMITS = "Limits"
+
+SWITCH, TEXTS, PATH, PATHS, COUNT, WAIT = Kind.SWITCH, Kind.TEXTS, Kind.PATH, Kind.PATHS, Kind.COUNT, Kind.WAIT
+
+OUTPUT_SCHEMA = Flag(
+    "--output-schema", "The final answer must be JSON that fits this JSON Schema: a file, or {…} itself.",
+    Kind.SCHEMA, OUTPUT, option_help="Of the answer to each prompt: a file, or the JSON Schema itself.",
+)  # fmt: skip
+API_KEY = Flag(
+    "--api-key", "Default: the provider's variable, such as $ANTHROPIC_API_KEY, else what zot login has stored.",
+    panel=MODEL, metavar="KEY", shows_default=False, is_option=False,
+)  # fmt: skip
+API_KEY_FILE = Flag(
+    "--api-key-file", "Read the key from this file, - is stdin; unlike --api-key it does not show in ps.", PATH, MODEL,
+)  # fmt: skip
+BASE_URL = Flag(
+    "--base-url", "Any server that speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's.",
+    panel=MODEL, metavar="URL", shows_default=False,
+)  # fmt: skip
+RECORD = Flag("--record", "Write the exchanges with the model to a cassette.", PATH, MODEL)
+EXT = Flag(
+    "-e --ext", "Start the extension in this folder; repeatable.", PATHS, TOOLS, metavar="DIR", field="extensions",
+)  # fmt: skip
+MCP_CONFIG = Flag(
+    "--mcp-config", "Start the MCP servers of this file, too, which has the form of .mcp.json; repeatable.",
+    PATHS, TOOLS, field="mcp_configs",
+)  # fmt: skip
+NO_EXT = Flag(
+    "--no-ext --no-extensions", "Start only those named with --ext and --mcp-config.", SWITCH, TOOLS, field="discover",
+)  # fmt: skip
+TRUST_PROJECT = Flag(
+    "--trust-project", "Start the project's extensions and MCP servers in this run although they are not trusted.",
+    SWITCH, TOOLS,
+)  # fmt: skip
+WATCH = Flag("--watch", "Reload an extension when its files change.", SWITCH, TOOLS)
+STRICT_GUARDS = Flag(
+    "--strict-guards", "A guard that gives no verdict (crash, timeout) denies.", SWITCH, TOOLS,
+)  # fmt: skip
+ALLOW_ASKED = Flag(
+    "--allow-asked", "Allow what guards want a person to decide. Default: it is refused, since nobody is asked.",
+    SWITCH, TOOLS,
+)  # fmt: skip
+STREAM_BEFORE_GUARDS = Flag(
+    "--stream-before-guards", "Print text before guards of messages have seen it, as zot does.", SWITCH, TOOLS,
+)  # fmt: skip
+CWD = Flag(
+    "-C --cwd", "The project's folder.", PATH, THE_RUN, metavar="DIR",
+    option_help="Default: the working directory of this process when the runtime starts.",
+)  # fmt: skip
+MAX_STEPS = Flag("--max-steps", "At most so many turns.", COUNT, LIMITS)
+METRICS = Flag(
+    "--metrics", "Keep a file of metrics up to date, for node_exporter's textfile collector.", PATH, THE_RUN,
+)  # fmt: skip
+OPENMETRICS = Flag("--openmetrics", "Write --metrics as OpenMetrics text.", SWITCH, THE_RUN)
+
+RUN = (
+    Flag("--json", "Print events, one JSON object per line.", SWITCH, OUTPUT, field=None, is_option=False),
+    Flag("-p --print", "Print the final answer only.", SWITCH, OUTPUT, field=None, is_option=False),
+    Flag(
+        "--rpc", "Serve a program on stdin and stdout, as zot rpc does.", SWITCH, OUTPUT, field=None, is_option=False,
+    ),
+    Flag(
+        "--output-format", "text: the final answer, as -p. json: one JSON object at the end.", Kind.CHOICE, OUTPUT,
+        choices=("text", "json"), field=None, is_option=False,
+    ),
+    Flag("-o --output", "Write the final answer to this file.", PATH, OUTPUT, field=None, is_option=False),
+    OUTPUT_SCHEMA,
+    Flag(
+        "--summary", "Append what happened to this file, as Markdown: $GITHUB_STEP_SUMMARY.", PATH, OUTPUT,
+        field=None, is_option=False,
+    ),
+    Flag(
+        "--provider", "anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings.",
+        panel=MODEL, metavar="NAME", completer="providers",
+    ),
+    Flag(
+        "-m --model", "Model id; an unknown one is passed on, its cost is then unknown.",
+        panel=MODEL, metavar="ID", completer="models",
+    ),
+    API_KEY,
+    API_KEY_FILE,
+    BASE_URL,
+    Flag("--system-prompt", "Instead of $ZOT_HOME/SYSTEM.md or the built-in one.", panel=MODEL),
+    Flag("--append-system-prompt", "Added to the system prompt; repeatable.", TEXTS, MODEL),
+    Flag("--reasoning", "How much the model may think.", Kind.CHOICE, MODEL, choices=("low", "medium", "high")),
+    RECORD,
+    Flag("--replay", "Answer from a cassette; a request that differs is an error.", PATH, MODEL),
+    Flag(
+        "--tools", "Only these built-in tools: read,write,edit,bash.", Kind.NAMES, TOOLS, metavar="CSV", field=None,
+    ),
+    Flag("--no-tools", "No built-in tools; those of extensions stay.", SWITCH, TOOLS, field=None),
+    EXT,
+    MCP_CONFIG,
+    NO_EXT,
+    Flag(
+        "--ext-wait",
+        "Let the first request wait so long for extensions that are still starting. Default: as long as the"
+        " model takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up to"
+        " 10s.",
+        WAIT, TOOLS, field="extension_wait",
+    ),
+    TRUST_PROJECT,
+    Flag(
+        "--copilot", "Offer the model tools to write and reload Copilot extensions; none runs before you trust it.",
+        SWITCH, TOOLS,
+    ),
+    WATCH,
+    STRICT_GUARDS,
+    ALLOW_ASKED,
+    STREAM_BEFORE_GUARDS,
+    Flag(
+        "--with-skills --with-skill", "Offer the user's and the project's skills, too.", SWITCH, TOOLS,
+        field="user_skills",
+    ),
+    Flag("--no-skill --no-skills", "Offer no skills.", SWITCH, TOOLS, field="skills"),
+    Flag(
+        "--no-context-files", "Leave AGENTS.md and CLAUDE.md out of the system prompt.", SWITCH, TOOLS,
+        field="context_files",
+    ),
+    Flag(
+        "-c --continue", "Go on with the newest session of this folder.", SWITCH, SESSION, field="continue_last",
+    ),
+    Flag(
+        "-r --resume", "Go on with this session; without ID choose one.", panel=SESSION, metavar="[ID]",
+        completer="sessions", option_help="The id of a session, or its first digits.",
+    ),
+    Flag(
+        "--session", "Go on with the session in this file.", PATH, SESSION, metavar="PATH", completer="session_paths",
+    ),
+    Flag("--fork", "With -c, -r or --session: go on with a copy of it.", SWITCH, SESSION),
+    Flag(
+        "--no-session", "Keep no transcript under $ZOT_HOME/sessions.", SWITCH, SESSION, field=None, is_option=False,
+    ),
+    Flag("--save-session", "With --rpc: keep the transcript.", SWITCH, SESSION, field=None),
+    Flag(
+        "--auto-compact",
+        "Compact a conversation that has filled 85 % of the window. Default: on, but not with --replay.",
+        SWITCH, SESSION, field=None,
+    ),
+    Flag("--no-auto-compact", "Never compact by itself.", SWITCH, SESSION, field=None),
+    Flag("--image", "Send this image with the prompt; repeatable.", PATHS, THE_RUN, field="images", is_option=False),
+    CWD,
+    MAX_STEPS,
+    Flag(
+        "--max-cost-usd", "Make no request any more once the model has cost so many dollars.", Kind.DOLLARS, LIMITS,
+        option_help="Of all prompts together, as `max_tokens`.",
+    ),
+    Flag("--max-tokens", "Make no request any more after so many tokens, input plus output.", COUNT, LIMITS),
+    Flag(
+        "--timeout", "End the run after so long: 90, 500ms, 5m, 1h30m. With --rpc each prompt.", Kind.LIMIT, LIMITS,
+        option_help="Of each prompt.",
+    ),
+    Flag(
+        "--drain-timeout", "With --rpc: at the end of stdin, let the prompt go on for so long. Default: 30s.",
+        WAIT, THE_RUN, field=None, option_help="Default here: 0. When this process ends, so does its engine.",
+    ),
+    Flag(
+        "--no-stdin", "Leave a pipe on stdin alone: the prompt is its words.", SWITCH, THE_RUN,
+        field=None, is_option=False,
+    ),
+    Flag("--stats", "Write what each extension uses, and a timeline, for zot report.", PATH, THE_RUN),
+    METRICS,
+    OPENMETRICS,
+)  # fmt: skip

@@ -1,0 +1,144 @@
+"""Results for an MCP client: what the server is, and what extensions answer, as tools and as prompts. Pure."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from wire import frames
+from wire.dialects.mcp.protocol import LEGACY, META_PREFIX
+from wire.image_types import TYPES, image_type
+from wire.text import valid_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wire.control import CommandInfo, ToolInfo
+
+ARGUMENTS = "arguments"
+"""The one argument of a prompt: what follows the command."""
+_HEAD = 16
+"""Characters of base64 for the first `HEAD_BYTES` of an image."""
+
+
+# --- the server ---------------------------------------------------------------------------------------------
+
+
+def answered_version(asked: str) -> str:
+    """The version of a session: the client's if it is known, else our newest."""
+    return asked if asked in LEGACY else LEGACY[-1]
+
+
+def capabilities() -> dict[str, Any]:
+    return {"tools": {"listChanged": True}, "prompts": {"listChanged": True}, "logging": {}}
+
+
+def server_info(version: str) -> dict[str, str]:
+    return {"name": "zot", "title": "zot extensions", "version": version}
+
+
+def as_modern(result: dict[str, Any], version: str) -> dict[str, Any]:
+    """A result in the form of the modern era."""
+    meta = {f"{META_PREFIX}serverInfo": server_info(version), **result.get("_meta", {})}
+    return {"resultType": "complete", **result, "_meta": meta}
+
+
+def uncached(result: dict[str, Any]) -> dict[str, Any]:
+    """A modern list: the client may keep it, but should ask again when it needs it."""
+    return {**result, "ttlMs": 0, "cacheScope": "private"}
+
+
+# --- lists ----------------------------------------------------------------------------------------------------
+
+
+def tool_definition(tool: ToolInfo) -> dict[str, Any]:
+    """An element of `tools`."""
+    hints = {"readOnlyHint": tool.read_only, "idempotentHint": tool.idempotent}
+    annotations = {name: True for name, is_said in hints.items() if is_said}
+    found: dict[str, Any] = {
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": {"type": "object", **tool.schema},
+    }
+    return {**found, "annotations": annotations} if annotations else found
+
+
+def prompt_definition(command: CommandInfo) -> dict[str, Any]:
+    """An element of `prompts`."""
+    argument = {"name": ARGUMENTS, "description": f"What follows /{command.name}", "required": False}
+    return {"name": command.name, "description": command.description, ARGUMENTS: [argument]}
+
+
+# --- results of tools -----------------------------------------------------------------------------------------
+
+
+def error_result(text: str) -> frames.ToolResult:
+    """A result that says why there is no other."""
+    return frames.ToolResult("", [frames.ContentBlock("text", text=valid_text(text))], is_error=True)
+
+
+def with_texts(result: frames.ToolResult, *texts: str) -> frames.ToolResult:
+    """The result with more texts behind it; empty ones are left out."""
+    added = [frames.ContentBlock("text", text=text) for text in texts if text]
+    return replace(result, content=[*(result.content or ()), *added]) if added else result
+
+
+def call_result(result: frames.ToolResult) -> dict[str, Any]:
+    """The result of `tools/call`. A block that a client could not show becomes a text that names it."""
+    content = [_block(block) for block in result.content or ()]
+    return {"content": content, "isError": bool(result.is_error)}
+
+
+def _block(block: frames.ContentBlock) -> dict[str, str]:
+    if block.type == "text":
+        return _text(block.text or "")
+    if block.type != "image":
+        return _text(f"[a block of the unknown type {block.type[:80]!r}]")
+    kind, data = block.mime_type or "", block.data or ""
+    if kind not in TYPES:
+        return _text(f"[an image of type {kind[:80]!r}; only {', '.join(TYPES)} can be shown]")
+    if _type_of(data) != kind:
+        return _text(f"[an image of type {kind!r}, but its bytes are something else]")
+    return {"type": "image", "data": data, "mimeType": kind}
+
+
+def _type_of(data: str) -> str:
+    """The type of the image whose bytes are these in base64; "" if it is none."""
+    try:
+        return image_type(b64decode(data[:_HEAD], validate=True))
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _text(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
+
+
+# --- prompts --------------------------------------------------------------------------------------------------
+
+
+def prompt_result(command: str, description: str, answer: frames.CommandResponse) -> dict[str, Any]:
+    """The result of `prompts/get`: what the command would send to the model, or what it shows, as a user's text."""
+    text = _said(answer).strip("\n") or f"(the command /{command} has run, and shows nothing)"
+    return {"description": description, "messages": [{"role": "user", "content": _text(text)}]}
+
+
+def _said(answer: frames.CommandResponse) -> str:
+    match answer.action:
+        case "prompt":
+            return answer.prompt or ""
+        case "insert":
+            return answer.insert or ""
+        case "display":
+            return answer.display or ""
+        case "open_panel" if answer.open_panel is not None:
+            panel = answer.open_panel
+            return _lines([panel.title or "", *(panel.lines or ()), panel.footer or ""])
+    return ""
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "\n".join(lines)

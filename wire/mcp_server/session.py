@@ -1,0 +1,397 @@
+"""One client's session with the server, in the era that its first request decides. Pure: it reads no clock, and does no
+I/O. Every method returns actions, which the server carries out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from wire.dialects import jsonrpc
+from wire.dialects.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Incoming, encode
+from wire.dialects.mcp import protocol
+from wire.dialects.mcp.protocol import LEGACY, LOG_LEVELS, MODERN
+from wire.lenient_json import UNREADABLE
+from wire.mcp_server import answers
+from wire.mcp_server.actions import Abandon, Action, Call, Invoke, Say
+from wire.mcp_server.offer import Offer
+from wire.mcp_server.requests import (
+    BadParamsError,
+    CallParams,
+    Cancelled,
+    Era,
+    Key,
+    Level,
+    Listen,
+    PromptParams,
+    Request,
+    Version,
+    Wanted,
+    call_arguments,
+    key_of,
+    read_meta,
+    read_params,
+)
+from wire.suggest import no_such
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wire import frames
+    from wire.framing import Line, Oversize
+
+REQUESTS_LIMIT = 1000
+"""Most requests that are under way at the same time; subscriptions count."""
+DEFAULT_LEVEL = LOG_LEVELS.index("warning")
+"""The least level of log messages of a session in which the client has set none."""
+REASON_LENGTH = 500
+"""Most characters of the reason that a client gives for a cancel."""
+_VERSIONS = (MODERN, *LEGACY)
+_NO_ID = b"null"
+_SUBSCRIPTION = f"{protocol.META_PREFIX}subscriptionId"
+
+
+class _Open(msgspec.Struct):
+    """A request without its answer yet."""
+
+    request: Request
+    name: str = ""
+    """Of the tool or the command."""
+    reports: int = 0
+    """Of progress, so far."""
+    wanted: Wanted | None = None
+    """What a subscription is about; None: it is no subscription."""
+
+
+class ServedSession:
+    """Requests about tools and prompts wait until the first `offered`: the extensions are still starting."""
+
+    def __init__(self, version: str, describe: Callable[[], str], is_described: Callable[[], bool]) -> None:
+        """`describe` gives the instructions for the client. As long as `is_described` does not hold they lack
+        something, and who asks for them waits, too."""
+        self.era = Era.OPEN
+        self._version = version
+        self._describe = describe
+        self._is_described = is_described
+        self._offer: Offer | None = None
+        self._open: dict[Key, _Open] = {}
+        self._waiting: list[Request] = []
+        self._listed: set[str] = set()
+        """The lists that the client has asked for, by the first part of their methods."""
+        self._level = DEFAULT_LEVEL
+        self._methods: dict[Era, dict[str, Callable[[Request], list[Action]]]] = {
+            Era.OPEN: {},
+            Era.LEGACY: {protocol.PING: self._ping, protocol.SET_LEVEL: self._set_level},
+            Era.MODERN: {protocol.DISCOVER: self._discover, protocol.LISTEN: self._listen},
+        }
+        self._of_offer: dict[str, Callable[[Request], list[Action]]] = {
+            protocol.LIST_TOOLS: self._list,
+            protocol.LIST_PROMPTS: self._list,
+            protocol.CALL_TOOL: self._call,
+            protocol.GET_PROMPT: self._get_prompt,
+        }
+
+    @property
+    def is_idle(self) -> bool:
+        """No request waits for its answer. Subscriptions never get one before the end."""
+        return not self._waiting and all(opened.wanted is not None for opened in self._open.values())
+
+    @property
+    def offer(self) -> Offer:
+        """What the client has been told last."""
+        return self._offer or Offer()
+
+    # --- from the client --------------------------------------------------------------------------------------
+
+    def receive(self, line: Line) -> list[Action]:
+        """Takes one line of the client."""
+        actions: list[Action] = []
+        for message in jsonrpc.read(line, has_noise=False):
+            if isinstance(message, Incoming):
+                actions += self._take(message)
+            else:
+                named = message.named.id if message.code == INVALID_REQUEST else b""  # else it may be no id at all
+                actions.append(_refuse(named, message.code, message.reason))
+        return actions
+
+    def receive_oversize(self, line: Oversize) -> list[Action]:
+        """Takes what is left of a line that was too long. Its id may stand near its start or its end. An answer and a
+        notification are passed over: nothing answers them."""
+        named = jsonrpc.named(line.prefix, line.suffix)
+        if named.is_answer or (named.method.startswith("notifications/") and key_of(named.id) is None):
+            return []
+        what = f"the {named.method} message" if named.method else "the message"
+        text = f"{what} has {line.size} bytes; a message may have {line.limit}"
+        return [_refuse(named.id, INVALID_REQUEST, text)]
+
+    def _take(self, message: Incoming) -> list[Action]:
+        """Takes one message. Answers are passed over: the server asks nothing."""
+        written = b"" if message.id is UNSET else bytes(message.id)
+        params = b"" if message.params is UNSET else bytes(message.params)
+        if message.method is None:
+            is_answer = written and (message.result is not UNSET or message.error is not UNSET)
+            return [] if is_answer else [_refuse(written, INVALID_REQUEST, "a message needs a method")]
+        if not written:
+            return self._notified(message.method, params)
+        if (key := key_of(written)) is None:
+            return [_refuse(written, INVALID_REQUEST, "the id of a request is a string or a number")]
+        if params in (b"", b"null"):
+            params = b"{}"
+        return self._asked(Request(message.method, written, key, params, read_meta(params)))
+
+    def _asked(self, request: Request) -> list[Action]:
+        if request.method != protocol.INITIALIZE and (refusal := self._choose_era(request)):
+            return [refusal]
+        if request.key in self._open or any(request.key == waiting.key for waiting in self._waiting):
+            return [_fail(request, INVALID_REQUEST, "a request with this id is still under way")]
+        if request.method == protocol.INITIALIZE:
+            return self._tried(self._initialize, request)
+        if self.era is Era.OPEN:
+            return self._ping(request)
+        if handler := self._methods[self.era].get(request.method):
+            return self._tried(handler, request)
+        if request.method not in self._of_offer:
+            return [_fail(request, METHOD_NOT_FOUND, f"there is no method {request.method[:80]!r} here")]
+        if self._offer is None or self._is_full:
+            return self._wait(request)
+        return self._tried(self._of_offer[request.method], request)
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._open) + len(self._waiting) >= REQUESTS_LIMIT
+
+    def _wait(self, request: Request) -> list[Action]:
+        """Lets a request wait for the first offer."""
+        if self._is_full:
+            return [_fail(request, INTERNAL_ERROR, f"{REQUESTS_LIMIT} requests are under way; wait for answers")]
+        self._waiting.append(request)
+        return []
+
+    def _choose_era(self, request: Request) -> Say | None:
+        """Lets the first request decide; returns the refusal of a request that does not fit."""
+        is_modern = request.meta.version is not None or (request.method == protocol.DISCOVER and self.era is Era.OPEN)
+        if self.era is Era.LEGACY:
+            if is_modern:
+                text = "this session began with initialize: its requests have no version of their own"
+                return _fail(request, INVALID_REQUEST, text)
+            return None
+        if not is_modern:
+            if self.era is Era.MODERN:
+                text = f"each request needs {protocol.META_PREFIX}protocolVersion in its _meta"
+                return _fail(request, INVALID_PARAMS, text)
+            if request.method == protocol.PING:
+                return None
+            return _fail(request, INVALID_REQUEST, "initialize, or server/discover, must come first")
+        if request.meta.version is not None and request.meta.version != MODERN:
+            data = {"supported": _VERSIONS, "requested": request.meta.version}
+            return _fail(request, protocol.UNSUPPORTED_VERSION, "unsupported protocol version", data)
+        self.era = Era.MODERN
+        return None
+
+    @staticmethod
+    def _tried(handler: Callable[[Request], list[Action]], request: Request) -> list[Action]:
+        try:
+            return handler(request)
+        except BadParamsError as error:
+            return [_fail(request, INVALID_PARAMS, str(error))]
+
+    def _notified(self, method: str, params: bytes) -> list[Action]:
+        if method != protocol.CANCELLED:
+            return []
+        try:
+            cancelled = msgspec.json.decode(params, type=Cancelled)
+        except UNREADABLE:
+            return []
+        key = key_of(cancelled.id)
+        self._waiting = [request for request in self._waiting if request.key != key]
+        opened = self._open.pop(key, None) if key is not None else None
+        if opened is None or opened.wanted is not None:
+            return []
+        why = cancelled.reason if isinstance(cancelled.reason, str) else ""
+        text = f"the client has cancelled it: {why}" if why else "the client has cancelled it"
+        return [Abandon(opened.request.key, text[:REASON_LENGTH])]
+
+    # --- requests about the session -----------------------------------------------------------------------------
+
+    def _initialize(self, request: Request) -> list[Action]:
+        """Begins a session, also for a client that has asked `server/discover` before."""
+        asked = read_params(request, Version).version
+        self.era = Era.LEGACY
+        self._level = DEFAULT_LEVEL
+        if self._must_wait:
+            return self._wait(request)
+        result = {
+            "protocolVersion": answers.answered_version(asked),
+            "capabilities": answers.capabilities(),
+            "serverInfo": answers.server_info(self._version),
+            "instructions": self._describe(),
+        }
+        return [Say(jsonrpc.answer(request.id, encode(result)))]
+
+    @property
+    def _must_wait(self) -> bool:
+        """Whether the instructions still lack something."""
+        return self._offer is None and not self._is_described()
+
+    def _discover(self, request: Request) -> list[Action]:
+        if self._must_wait:
+            return self._wait(request)
+        result = {
+            "supportedVersions": _VERSIONS,
+            "capabilities": answers.capabilities(),
+            "instructions": self._describe(),
+        }
+        return [self._result(request, answers.uncached(result))]
+
+    def _ping(self, request: Request) -> list[Action]:
+        return [Say(jsonrpc.answer(request.id, b"{}"))]
+
+    def _set_level(self, request: Request) -> list[Action]:
+        level = read_params(request, Level).level
+        if level not in LOG_LEVELS:
+            raise BadParamsError(f"there is no level {level[:80]!r}; it is one of {', '.join(LOG_LEVELS)}")
+        self._level = LOG_LEVELS.index(level)
+        return [Say(jsonrpc.answer(request.id, b"{}"))]
+
+    def _listen(self, request: Request) -> list[Action]:
+        """Opens a subscription. It stays open until the client cancels it or the server ends."""
+        if len(self._open) >= REQUESTS_LIMIT:
+            return [_fail(request, INTERNAL_ERROR, f"{REQUESTS_LIMIT} requests are under way")]
+        wanted = read_params(request, Listen).notifications
+        self._open[request.key] = _Open(request, wanted=wanted)
+        asked = {"toolsListChanged": wanted.tools, "promptsListChanged": wanted.prompts}
+        params = {"notifications": {name: True for name, is_asked in asked.items() if is_asked}}
+        return [Say(self._about_subscription(request, protocol.ACKNOWLEDGED, params))]
+
+    # --- requests about tools and prompts -----------------------------------------------------------------------
+
+    def _list(self, request: Request) -> list[Action]:
+        """The whole list, whatever the cursor: it has one page."""
+        kind = request.method.partition("/")[0]
+        self._listed.add(kind)
+        found = (
+            [answers.tool_definition(tool) for tool in self.offer.tools]
+            if kind == "tools"
+            else [answers.prompt_definition(command) for command in self.offer.commands]
+        )
+        result = {kind: found}
+        return [self._result(request, answers.uncached(result) if self.era is Era.MODERN else result)]
+
+    def _call(self, request: Request) -> list[Action]:
+        params = read_params(request, CallParams)
+        args = b"{}" if params.arguments is UNSET else call_arguments(bytes(params.arguments))
+        self._open[request.key] = _Open(request, params.name)
+        return [Call(request.key, params.name, args)]
+
+    def _get_prompt(self, request: Request) -> list[Action]:
+        params = read_params(request, PromptParams)
+        given = dict(params.arguments or {})
+        text = given.pop(answers.ARGUMENTS, "")
+        if given:
+            raise BadParamsError(f"a prompt takes one argument, {answers.ARGUMENTS!r}, not {min(given)[:80]!r}")
+        known = [command.name for command in self.offer.commands]
+        if params.name not in known:
+            raise BadParamsError(no_such("prompt", params.name, known))
+        self._open[request.key] = _Open(request, params.name)
+        return [Invoke(request.key, params.name, text)]
+
+    # --- from the extensions ------------------------------------------------------------------------------------
+
+    def called(self, key: Key, result: frames.ToolResult) -> list[Action]:
+        """The answer of a call. Nothing is said of a call that the client has cancelled."""
+        opened = self._open.pop(key, None)
+        return [] if opened is None else [self._result(opened.request, answers.call_result(result))]
+
+    def invoked(self, key: Key, answer: frames.CommandResponse) -> list[Action]:
+        """The answer of a command."""
+        opened = self._open.get(key)
+        if opened is None:
+            return []
+        if answer.error:
+            return self.failed(key, INTERNAL_ERROR, f"/{opened.name}: {answer.error}")
+        del self._open[key]
+        about = {command.name: command.description for command in self.offer.commands}.get(opened.name, "")
+        return [self._result(opened.request, answers.prompt_result(opened.name, about, answer))]
+
+    def failed(self, key: Key, code: int, text: str) -> list[Action]:
+        """A call or a command that could not even be tried."""
+        opened = self._open.pop(key, None)
+        return [] if opened is None else [_fail(opened.request, code, text)]
+
+    def progressed(self, key: Key, text: str) -> list[Action]:
+        """Progress of a call, for a client that wants it."""
+        opened = self._open.get(key)
+        if opened is None or (token := opened.request.meta.progress_token) is None:
+            return []
+        opened.reports += 1
+        params = {"progressToken": token, "progress": opened.reports, "message": text}
+        return [Say(jsonrpc.notification(protocol.PROGRESS, encode(params)), is_vital=False)]
+
+    def offered(self, offer: Offer) -> list[Action]:
+        """What the extensions offer now. The first time answers what has waited for it; later, the client is told if
+        there is a difference to a list that it knows."""
+        before, self._offer = self._offer, offer
+        if before is not None:
+            changed = {"tools": offer.tools != before.tools, "prompts": offer.commands != before.commands}
+            return [
+                action for kind, has_changed in changed.items() if has_changed for action in self._list_changed(kind)
+            ]
+        waiting, self._waiting = self._waiting, []
+        first = {protocol.INITIALIZE: self._initialize, protocol.DISCOVER: self._discover, **self._of_offer}
+        return [action for request in waiting for action in self._tried(first[request.method], request)]
+
+    def _list_changed(self, kind: str) -> list[Action]:
+        method = f"notifications/{kind}/list_changed"
+        if self.era is Era.LEGACY:
+            return [Say(jsonrpc.notification(method))] if kind in self._listed else []
+        return [
+            Say(self._about_subscription(opened.request, method, {}))
+            for opened in self._open.values()
+            if opened.wanted is not None and (opened.wanted.tools if kind == "tools" else opened.wanted.prompts)
+        ]
+
+    def logged(self, level: str, logger: str, text: str) -> list[Action]:
+        """A log message of an extension, if the client wants messages of this level."""
+        if self.era is Era.OPEN:
+            return []
+        every = (each.request.meta.log_level for each in self._open.values())
+        wanted = [self._level] if self.era is Era.LEGACY else [least for least in every if least is not None]
+        if LOG_LEVELS.index(level) < min(wanted, default=len(LOG_LEVELS)):
+            return []
+        params = {"level": level, "logger": logger, "data": text}
+        return [Say(jsonrpc.notification(protocol.LOG_MESSAGE, encode(params)), is_vital=False)]
+
+    def end(self, reason: str) -> list[Action]:
+        """Answers all that is under way: the server stops, for this reason."""
+        actions: list[Action] = [_fail(request, INTERNAL_ERROR, reason) for request in self._waiting]
+        for opened in self._open.values():
+            if opened.wanted is not None:
+                meta = {_SUBSCRIPTION: Raw(opened.request.id)}
+                actions.append(self._result(opened.request, {"_meta": meta}))
+            elif opened.request.method == protocol.CALL_TOOL:
+                actions.append(self._result(opened.request, answers.call_result(answers.error_result(reason))))
+            else:
+                actions.append(_fail(opened.request, INTERNAL_ERROR, reason))
+        self._waiting.clear()
+        self._open.clear()
+        return actions
+
+    # --- lines --------------------------------------------------------------------------------------------------
+
+    def _result(self, request: Request, result: dict[str, Any]) -> Say:
+        said = answers.as_modern(result, self._version) if self.era is Era.MODERN else result
+        return Say(jsonrpc.answer(request.id, encode(said)))
+
+    @staticmethod
+    def _about_subscription(request: Request, method: str, params: dict[str, Any]) -> bytes:
+        return jsonrpc.notification(method, encode({**params, "_meta": {_SUBSCRIPTION: Raw(request.id)}}))
+
+
+def _fail(request: Request, code: int, text: str, data: Any = None) -> Say:
+    return Say(jsonrpc.refusal(request.id, code, text, b"" if data is None else encode(data)))
+
+
+def _refuse(written_id: bytes, code: int, text: str) -> Say:
+    """The answer to what is no request. Its id is null if it has none that can be used."""
+    return Say(jsonrpc.refusal(_NO_ID if key_of(written_id) is None else written_id, code, text))
