@@ -22,7 +22,7 @@ STATUS_AFTER = {
     "agent.providers.key_file.KeyFileError": Status.USAGE,
     "agent.providers.user_models.UserModelsError": Status.USAGE,
     "supervisor.control.client.HostError": Status.ERROR,
-    "supervisor.discovery.content_hash.ContentError": Status.ERROR,
+    "supervisor.discovery.content.covered_files.ContentError": Status.ERROR,
     "supervisor.discovery.trust_file.TrustError": Status.ERROR,
     "supervisor.harness.harness.HarnessInterruptedError": Status.INTERRUPTED,
     "supervisor.harness.script.ScriptError": Status.USAGE,
