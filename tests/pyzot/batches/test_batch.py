@@ -315,7 +315,7 @@ def test_what_is_no_task_is_refused_before_anything_runs(tmp_path, tasks, said):
 
 
 def test_tasks_that_are_too_many_bytes_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("pyzot.batches.task_lines.SIZE_LIMIT", 1000)
+    monkeypatch.setattr("pyzot.batches.command_line.SIZE_LIMIT", 1000)
     with pytest.raises(ValueError, match="put long texts into files"):
         Batch(("x" * 100 for _ in range(100)), tmp_path, program=fake_program())
 
