@@ -9,7 +9,7 @@ from supervisor.calls.guard_chain import GuardChain
 from supervisor.calls.guards import latest_start
 from supervisor.calls.request import InFlight
 from supervisor.calls.verdict import ALLOW, UNTOUCHED, Judgement, verdict_of
-from supervisor.loop.timestamp import Timestamp
+from supervisor.loop.loop import Timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

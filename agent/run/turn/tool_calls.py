@@ -12,7 +12,7 @@ from agent.output import event_content
 from agent.run.error_hook import ErrorHook
 from agent.tools.extension_result import failed, parts_of, within_bounds
 from agent.transcript import Image, Text, ToolResult, text_of
-from supervisor.registry.call_arguments import unfit
+from supervisor.registry.plain_schema import unfit
 from wire import events, frames
 from wire.lenient_json import raw_json
 
