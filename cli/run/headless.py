@@ -17,7 +17,7 @@ from cli.run.status_line import StatusLine
 from cli.run.stdin import read_prompt
 from cli.version import VERSION
 from supervisor.home.zot_home import zot_home
-from supervisor.monitoring.stats_error import StatsFileError
+from supervisor.monitoring.rotated_file import StatsFileError
 from supervisor.process import fd_limit
 from wire.exit_codes import Status
 

@@ -2,10 +2,59 @@
 
 from __future__ import annotations
 
-from typing import Any
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any
 
-from supervisor.accounting.latency import Histogram
 from wire.events import Cost
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_PER_DOUBLING = 8
+_BOUNDS = tuple(1e-7 * 2 ** (index / _PER_DOUBLING) for index in range(36 * _PER_DOUBLING))
+"""Upper ends of the buckets in seconds, from 100 ns to two hours."""
+
+
+class Histogram:
+    """Counts durations in logarithmic buckets, eight per doubling: a percentile is wrong by at most 5 %."""
+
+    __slots__ = ("_counts", "sum_s")
+
+    def __init__(self) -> None:
+        self._counts = [0] * (len(_BOUNDS) + 1)
+        self.sum_s = 0.0
+        """Seconds of all durations together."""
+
+    def add(self, seconds: float) -> None:
+        self._counts[bisect_left(_BOUNDS, seconds)] += 1
+        self.sum_s += seconds
+
+    @property
+    def count(self) -> int:
+        return sum(self._counts)
+
+    def percentile(self, fraction: float) -> float | None:
+        """Returns the middle of the bucket, in seconds, in which this fraction of the samples is reached; None without
+        samples."""
+        wanted = fraction * self.count
+        counted = 0
+        for index, count in enumerate(self._counts):
+            counted += count
+            if count and counted >= wanted:
+                return _middle(index)
+        return None
+
+    def buckets(self) -> tuple[tuple[float, int], ...]:
+        """Returns upper end (seconds) and count of each bucket that is not empty, ascending."""
+        ends = (*_BOUNDS, _BOUNDS[-1])
+        return tuple((end, count) for end, count in zip(ends, self._counts, strict=True) if count)
+
+
+def _middle(index: int) -> float:
+    if index == len(_BOUNDS):
+        return _BOUNDS[-1]
+    return _BOUNDS[index] * 2 ** (-0.5 / _PER_DOUBLING)
+
 
 COUNTERS = (
     "frames_in", "frames_out", "bytes_in", "bytes_out", "calls", "errors", "timeouts", "blocks", "events_dropped",
@@ -128,3 +177,28 @@ class Account:
 
 def _milliseconds(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds * 1000, 4)
+
+
+GROWTH = 1.5
+"""The memory of the last quarter, divided by that of the first. Growth must reach this ratio and `GROWTH_BYTES`."""
+GROWTH_BYTES = 20 * 2**20
+STEADY = 0.1
+"""Fraction of the growth that each quarter must add: a cache that is full, or a program that has loaded, adds none."""
+GROWTH_SAMPLES = 12
+LOOKED_AT = 400
+
+
+def growth(samples: Sequence[float]) -> tuple[float, float] | None:
+    """The memory of the first and of the last quarter of the samples, in bytes, if it grew by much and in each quarter;
+    else None. A restart lowers the memory, so it does not count as growth. The samples are in bytes and about equally
+    far apart; NaN and 0 are left out."""
+    there = [value for value in samples[:: max(1, len(samples) // LOOKED_AT)] if value > 0]
+    if len(there) < GROWTH_SAMPLES:
+        return None
+    quarter = len(there) // 4
+    parts = [sorted(there[index * quarter : (index + 1) * quarter])[quarter // 2] for index in range(4)]
+    first, last = parts[0], parts[-1]
+    if last < first * GROWTH or last - first < GROWTH_BYTES:
+        return None
+    least = STEADY * (last - first)
+    return (first, last) if all(parts[at + 1] - parts[at] >= least for at in range(3)) else None

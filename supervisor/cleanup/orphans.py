@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from supervisor.cleanup.env_marks import EXTENSION, START, TOKEN
+from supervisor.cleanup.env_marks import EXTENSION, START, TOKEN, environment_of
 
 if TYPE_CHECKING:
     from supervisor.cleanup.tracker import ProcessTracker
@@ -63,12 +63,7 @@ class Orphans:
         return found
 
     def _read(self, pid: int) -> Origin | None:
-        try:
-            with open(f"/proc/{pid}/environ", "rb") as file:
-                entries = file.read().split(b"\0")
-        except OSError:
-            return None
-        values = dict(entry.partition(b"=")[::2] for entry in entries)
+        values = dict(entry.partition(b"=")[::2] for entry in environment_of(pid).split(b"\0"))
         if values.get(TOKEN.encode()) != self._token.encode():
             return None
         name = values.get(EXTENSION.encode())

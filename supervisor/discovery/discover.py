@@ -179,8 +179,7 @@ def _to_start(
         from supervisor.discovery.copilot.prepared import prepared
 
         return prepared(found, mcp.workspace if mcp is not None else project or Path.cwd(), sdks)
-    from supervisor.discovery.mcp.self_reference import REASON, is_itself
-    from supervisor.discovery.mcp.servers import expanded
+    from supervisor.discovery.mcp.servers import REASON, expanded, is_itself
 
     made = expanded(found, os.environ)
     if isinstance(made, str):

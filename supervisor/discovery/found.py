@@ -13,7 +13,7 @@ import msgspec
 
 from supervisor.discovery.kind import COPILOT, NODE, Kind
 from supervisor.home.copilot_folders import PROGRAM, is_for_copilot
-from supervisor.home.search_path import on_path
+from supervisor.home.zot_home import on_path
 from wire.dialects.table import dialect_named
 
 if TYPE_CHECKING:

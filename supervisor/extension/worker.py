@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from supervisor.accounting.rates import TreeUse
+from supervisor.accounting.limits import TreeUse
 from supervisor.extension.connection.open_calls import OpenCalls
 from supervisor.extension.connection.reception import Reception
 from supervisor.extension.connection.round_trips import RoundTrips

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.environment import is_secret
-from wire.settings.expansion import variables_in
+from wire.settings.mcp_server import variables_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

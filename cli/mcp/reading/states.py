@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cli.mcp.reading.entries import SCOPES
 from cli.mcp.shared import McpScope
 from supervisor.discovery.found import Scope
-from supervisor.discovery.mcp.self_reference import REASON, is_itself
+from supervisor.discovery.mcp.servers import REASON, is_itself
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.install.installed import ExtensionFolders, installed, is_trusted
 

@@ -9,7 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from cli.number_format import bytes_text, count_text, duration_text, percent_text, plural
-from supervisor.accounting.growth import growth
+from supervisor.accounting.account import growth
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

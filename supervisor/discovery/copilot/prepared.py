@@ -19,8 +19,7 @@ from supervisor.discovery.kind import NODE
 from supervisor.discovery.skipped import Cause, Why
 from supervisor.home.copilot_folders import PROGRAM
 from supervisor.home.repository import repository_root
-from supervisor.home.search_path import on_path
-from supervisor.home.zot_home import zot_home
+from supervisor.home.zot_home import on_path, zot_home
 
 if TYPE_CHECKING:
     from supervisor.discovery.copilot.sdk import Search

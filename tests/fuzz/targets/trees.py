@@ -18,7 +18,7 @@ from supervisor.install.errors import InstallError
 from supervisor.install.install import install
 from supervisor.install.installed import ExtensionFolders, installed, look_at
 from supervisor.install.manage import remove, switch
-from supervisor.install.newer_source import allowance_in_the_loop, newer_source
+from supervisor.install.record import allowance_in_the_loop, newer_source
 from supervisor.install.source import LocalSource
 from tests.fuzz import seeds
 from tests.fuzz.prompt import without_fsync

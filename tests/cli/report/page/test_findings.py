@@ -8,7 +8,7 @@ import pytest
 
 from cli.report.page.findings import Trouble, exits_of, findings_of
 from cli.report.reading.recording import Figures, Happening, RecordedRun, Source, Track
-from supervisor.accounting.growth import growth
+from supervisor.accounting.account import growth
 
 MIB = 2**20
 
