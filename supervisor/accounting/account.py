@@ -10,6 +10,14 @@ from wire.events import Cost
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+COUNTERS = (
+    "frames_in", "frames_out", "bytes_in", "bytes_out", "calls", "errors", "timeouts", "blocks", "events_dropped",
+    "notes_dropped", "junk_lines", "exits", "unexpected_exits", "exits_by_host",
+    "exit_status", "restarts",
+)  # fmt: skip
+"""The counters that every report has. Each is an attribute of `Account`."""
+TRACKED = 64
+"""Most samples of a `MemoryTrack`."""
 _PER_DOUBLING = 8
 _BOUNDS = tuple(1e-7 * 2 ** (index / _PER_DOUBLING) for index in range(36 * _PER_DOUBLING))
 """Upper ends of the buckets in seconds, from 100 ns to two hours."""
@@ -54,16 +62,6 @@ def _middle(index: int) -> float:
     if index == len(_BOUNDS):
         return _BOUNDS[-1]
     return _BOUNDS[index] * 2 ** (-0.5 / _PER_DOUBLING)
-
-
-COUNTERS = (
-    "frames_in", "frames_out", "bytes_in", "bytes_out", "calls", "errors", "timeouts", "blocks", "events_dropped",
-    "notes_dropped", "junk_lines", "exits", "unexpected_exits", "exits_by_host",
-    "exit_status", "restarts",
-)  # fmt: skip
-"""The counters that every report has. Each is an attribute of `Account`."""
-TRACKED = 64
-"""Most samples of a `MemoryTrack`."""
 
 
 class MemoryTrack:
