@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 import sys
 from pathlib import Path
@@ -49,13 +48,3 @@ def open_to_others(home: Path) -> str:
     return (
         f"others may write to {' and '.join(shared)}, and so decide what is run from it: chmod go-w {' '.join(shared)}"
     )
-
-
-def on_path(program: str, path: str | None = None) -> str | None:
-    """The absolute path of a program; None if there is none. `path` is by default that of this process.
-
-    Entries that are no absolute paths (`.`, `node_modules/.bin`, an empty one) are passed over: they mean the folder in
-    which somebody works, and a project could put its own program in the place of the user's.
-    """
-    given = os.environ.get("PATH", os.defpath) if path is None else path
-    return shutil.which(program, path=os.pathsep.join(filter(os.path.isabs, given.split(os.pathsep))))
