@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from agent.batch.log import utc_now
 from agent.batch.pool.model_pool import ModelPool
-from agent.batch.pool.run_outcome import EndReason
+from agent.batch.pool.run_facts import EndReason
 from agent.batch.pool.run_process import RunLife, RunProcess
-from agent.batch.retry import is_final
+from agent.batch.schedule import is_final
 from wire.batch import records
 from wire.batch.outcome import Outcome, TaskStatus, bounded
 from wire.suggest import some
@@ -156,7 +156,7 @@ class Attempts:
         order = self._orders.order(active.task, active.attempt, active.digest)
         active.run = RunProcess(
             self._loop, order, self, launch=self._processes.launch,
-            memory_of=self._processes.memory_of(), spared=self._processes.spared,
+            memory_of=self._processes.memory_of, spared=self._processes.spared,
         )  # fmt: skip
         self._runs[active.run.name] = active.run
         self._log.info("run started", task=active.task.id, attempt=active.attempt)

@@ -19,14 +19,12 @@ from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.results import write_results
 from agent.batch.journal.writer import Journal
 from agent.batch.log import BatchLog, utc_now
-from agent.batch.opening.resume import Opening, open_batch
-from agent.batch.opening.writers import writers_of_one_folder
+from agent.batch.opening.resume import Opening, open_batch, writers_of_one_folder
 from agent.batch.pool.jobs import DESCRIPTORS, available_memory, cores, default_jobs, jobs_within
 from agent.batch.pool.processes import Processes
 from agent.batch.pool.run_order import Orders
 from agent.batch.request import BatchControls
 from agent.batch.reserve import Spent
-from agent.batch.retry import wait_s
 from agent.batch.tally import Tally, batch_end, spent_in
 from agent.batch.workspace.copy import remove_snapshots
 from supervisor.home.runtime_dir import runtime_dir
@@ -318,7 +316,7 @@ class Batch:
             self._tally.retried += not active.is_to_go_on
             failed = self._opened().state.history(active.task.id).failed
             chance = random()  # noqa: S311  nothing secret depends on it
-            wait = 0.0 if active.is_to_go_on else wait_s(outcome.error_kind, failed, chance)
+            wait = 0.0 if active.is_to_go_on else schedule.wait_s(outcome.error_kind, failed, chance)
             if wait:
                 self._later += 1
                 self.loop.call_later(wait, partial(self._try_later, active.task))

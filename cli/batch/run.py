@@ -10,8 +10,8 @@ from agent.batch.journal.folder import RunFolder
 from agent.batch.opening.resume import RedoError
 from agent.batch.tasks.check import check_tasks
 from agent.batch.tasks.faults import TasksError
-from agent.batch.tasks.filter import SelectionError
 from agent.batch.tasks.read import read_tasks
+from agent.batch.tasks.select import SelectionError
 from agent.request_checks import UsageError
 from cli.batch.output.outputs import INTERRUPTED, Outputs
 from cli.dialogue import say

@@ -16,7 +16,7 @@ from agent.sessions.export.wording import (
 from agent.sessions.reading.arguments import named_arguments
 from agent.sessions.reading.history import Compacted
 from agent.transcript import Image, Text, Thinking, ToolCall, ToolResult
-from cli.sessions.listing import shown
+from cli.sessions.shared_options import shown
 from wire.text import printable
 
 if TYPE_CHECKING:

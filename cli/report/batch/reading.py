@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from agent.batch.journal.errors import FolderError, JournalError
-from agent.batch.journal.glance import FinishedGlance, OutcomeGlance
 from agent.batch.journal.own_files import open_own
 from agent.batch.journal.reader import JournalReader
 from agent.batch.journal.results import BatchResults, Shard, definitions
-from agent.batch.journal.state import BatchState
+from agent.batch.journal.state import BatchState, FinishedGlance, OutcomeGlance
 from cli.number_format import plural
 from cli.report.batch.figures import (
     REASON_CHARACTERS,
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
     from agent.batch.journal.folder import RunFolder
     from agent.batch.journal.results import Prefer
     from wire.batch.outcome import Outcome
-
 
 PHASES = (Phase.RUNNING, Phase.KILLED, Phase.ENDED, Phase.NOT_BEGUN)
 """Of several folders the first of these is the phase of the batch."""

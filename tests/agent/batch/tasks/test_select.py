@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.batch.tasks import filter as filters
-from agent.batch.tasks.filter import SelectionError, filter_from
-from agent.batch.tasks.select import Selection, shard_from, slice_from
+from agent.batch.tasks.select import Selection, SelectionError, filter_from, shard_from, slice_from
 from wire.batch.task import Task
 
 COUNTS = st.integers(0, 60)
