@@ -50,7 +50,7 @@ def bytes_only(supervisor: Supervisor) -> Callable[[], object]:
 def reading(supervisor: Supervisor) -> Callable[[], object]:
     """Adds framing, decoding, counters, the match of the answer with its request, and the latency histogram."""
     to, from_, frame, expect = _ends(supervisor)
-    hear = supervisor.extensions[0].lead._on_stdout
+    hear = supervisor.extensions[0].lead.channel.receive
 
     def call() -> None:
         pending = expect()
@@ -80,10 +80,10 @@ def waiting(supervisor: Supervisor) -> Callable[[], object]:
 
 def asking(supervisor: Supervisor) -> Callable[[], object]:
     """Adds the id, the state check, the frame, its sending and its counting."""
-    worker = supervisor.extensions[0].lead
+    requests = supervisor.extensions[0].lead.requests
 
     def call() -> None:
-        worker.wait(worker.ask(EVENT), 5.0)
+        requests.wait(requests.ask(EVENT), 5.0)
 
     return call
 
@@ -101,7 +101,7 @@ LAYERS = {
     "os.write and os.read": bytes_only,
     "+ framing, decoding, accounts": reading,
     "+ Loop.wait": waiting,
-    "+ Worker.ask": asking,
+    "+ PendingRequests.ask": asking,
     "+ Supervisor.intercept": judging,
 }
 
@@ -115,7 +115,7 @@ def _ends(supervisor: Supervisor) -> tuple[int, int, bytes, Callable[[], Pending
     assert child.stdin is not None
 
     def expect() -> Pending:
-        pending = worker.pending["1"] = Pending(clock())
+        pending = worker.requests.pending["1"] = Pending(clock())
         return pending
 
     return child.stdin.fileno(), child.stdout.fileno(), session.ask("1", EVENT), expect

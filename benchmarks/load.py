@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from benchmarks.cast import Schedule
     from benchmarks.hosts import Blocking
     from benchmarks.ledger import Ledger
-    from supervisor.calls.request import InFlight
+    from supervisor.calls.deadline import InFlight
+    from supervisor.calls.guard_chain import Judgement
     from supervisor.calls.tool_call import ToolAnswer
-    from supervisor.calls.verdict import Judgement
     from supervisor.extension.extension import Extension
     from supervisor.supervisor import Supervisor
 

@@ -54,7 +54,7 @@ LINES_KNOWN = 10_000
 """Most lines that are remembered, so that each is said once."""
 
 
-class Phase(Enum):
+class HostPhase(Enum):
     NEW = "new"
     SERVING = "serving"
     STOPPING = "stopping"
@@ -117,7 +117,7 @@ class Host:
         watch_files: bool = False,
     ) -> None:
         self.loop = Loop()
-        self.phase = Phase.NEW
+        self.phase = HostPhase.NEW
         self.cwd = cwd or os.getcwd()
         self.home = home or zot_home()
         self.tell: Callable[[HostEvent], None] = tell or (lambda _event: None)
@@ -182,12 +182,12 @@ class Host:
 
     # --- from start to end --------------------------------------------------------------------------------
 
-    def run(self) -> Phase:
+    def run(self) -> HostPhase:
         """Starts, serves until the host is stopped, and stops everything. Returns how it ended. Main thread only."""
         with self._signals():
             self.start()
             try:
-                self.loop.run_until(lambda: self.phase is not Phase.SERVING)
+                self.loop.run_until(lambda: self.phase is not HostPhase.SERVING)
             finally:
                 self.stop()
             return self.phase
@@ -199,7 +199,7 @@ class Host:
         preload_dialects()
         if (trouble := self.control.start()) is not None:
             raise CannotServeError(trouble)
-        self.phase = Phase.SERVING
+        self.phase = HostPhase.SERVING
         discovery = finish(self._discover())
         count = len(discovery.found)
         serving = f"{counted(count, 'extension')}; to stop: Ctrl-C, or zot stop {os.getpid()}"
@@ -240,8 +240,8 @@ class Host:
 
     def request_stop(self, by: str) -> None:
         """Ends `run`. Later calls do nothing."""
-        if self.phase is Phase.SERVING:
-            self.phase = Phase.STOPPING
+        if self.phase is HostPhase.SERVING:
+            self.phase = HostPhase.STOPPING
             self.stopped_by = by
             self.control.wind_down()
             self.on_stopping()
@@ -253,17 +253,17 @@ class Host:
             self._watching.stop()
         try:
             # An extension that has not said hello by now is not missed: whoever wanted the host has asked it to stop.
-            self.supervisor.stop(at_once=self.phase is Phase.CUT_SHORT, wanted_all=False)
+            self.supervisor.stop(at_once=self.phase is HostPhase.CUT_SHORT, wanted_all=False)
         finally:
-            if self.phase is not Phase.CUT_SHORT:
-                self.phase = Phase.STOPPED
+            if self.phase is not HostPhase.CUT_SHORT:
+                self.phase = HostPhase.STOPPED
             if self._stats_file is not None:
                 self._stats_file.close()
             self.control.close()
 
     def close(self) -> None:
         """Stops everything that still runs, and closes the loop. No other call may follow."""
-        if self.phase in (Phase.NEW, Phase.SERVING, Phase.STOPPING):
+        if self.phase in (HostPhase.NEW, HostPhase.SERVING, HostPhase.STOPPING):
             self.stop()
         self.loop.close()
 
@@ -274,14 +274,14 @@ class Host:
 
     def _on_signal(self, number: signal.Signals) -> None:
         has_hung_up = self._had_terminal and not has_terminal()
-        if self.phase is Phase.SERVING and number is signal.SIGHUP and not has_hung_up and self._reloads_on_hangup:
+        if self.phase is HostPhase.SERVING and number is signal.SIGHUP and not has_hung_up and self._reloads_on_hangup:
             self.tell(HostEvent("reloading", f"all extensions ({number.name})"))
             self._reloader.begin(None, self._reloaded)
-        elif self.phase is Phase.SERVING:
+        elif self.phase is HostPhase.SERVING:
             self.request_stop(number.name)
             self.tell(HostEvent("stopping", f"{number.name}; once more to stop at once"))
         else:
-            self.phase = Phase.CUT_SHORT
+            self.phase = HostPhase.CUT_SHORT
             self.supervisor.kill_now()
 
     def _reloaded(self, outcomes: tuple[ReloadOutcome, ...]) -> None:

@@ -89,7 +89,7 @@ def status(supervisor: Supervisor, name: str) -> ExtensionStatus:
     found, manifest, state = extension.found, extension.manifest, extension.state
     running = [worker for worker in extension.all_workers if worker.is_running]
     since = min(worker.state_since for worker in extension.workers if worker.state is state)
-    asked = [(pending, worker.pid) for worker in running for pending in worker.pending.values()]
+    asked = [(pending, worker.pid) for worker in running for pending in worker.requests.pending.values()]
     asked.sort(key=lambda one: one[0].asked_at)
     figures = of_extension(extension, now)
     return ExtensionStatus(

@@ -7,17 +7,15 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from supervisor.calls.claims import Claims
 from supervisor.calls.command_call import CommandInFlight
-from supervisor.calls.event_sender import EventSender
 from supervisor.calls.guards import Guards
-from supervisor.calls.merged_registrations import MergedRegistrations
+from supervisor.calls.merged_registrations import Claims, MergedRegistrations
 from supervisor.calls.panels import Panels
-from supervisor.calls.round_trip import RoundTrip
 from supervisor.calls.tool_call import ToolCallInFlight
 from supervisor.calls.verdict_request import VerdictRequests
 from supervisor.cleanup.host_processes import HostProcesses
 from supervisor.extension.connection.open_calls import refuse_all
+from supervisor.extension.connection.round_trips import RoundTrip
 from supervisor.extension.extension import Extension
 from supervisor.extension.host_context import EventSink, HostContext
 from supervisor.extension.lifecycle import State
@@ -25,6 +23,7 @@ from supervisor.monitoring import stats
 from supervisor.monitoring.sampler import Sampler
 from supervisor.preload import preload
 from supervisor.registry.checkers import Checkers
+from wire import frames
 from wire.stats import Stats
 from wire.suggest import UnknownNameError
 
@@ -33,8 +32,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.calls.command_call import CommandAnswer
+    from supervisor.calls.deadline import InFlight
+    from supervisor.calls.guard_chain import Judgement
     from supervisor.calls.merged_registrations import OwnedCommand, OwnedTool
-    from supervisor.calls.request import InFlight
     from supervisor.calls.tool_call import ToolAnswer
     from supervisor.cleanup.keeper import Keeper
     from supervisor.discovery.found import Found
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from supervisor.monitoring.stats_file import StatsFile
     from supervisor.process.stop_policy import Patience
     from supervisor.process.teardown import Stoppable
-    from wire import frames
     from wire.dialects.base import HostInfo
     from wire.dialects.host_calls import HostCall
     from wire.events import Cost, Record
@@ -95,8 +94,6 @@ class Supervisor:
         self._processes = HostProcesses(
             loop, version=host.version, owns_process=owns_process, runtime_folder=runtime_folder, keeper=keeper, say=say
         )
-        self.prepare = self._processes.open
-        """Prepares the cleanup of children. With cgroups, to be called before this process starts its first child."""
         self.token = self._processes.token
         self._on_notice = on_notice or (lambda _extension, _kind, _message: None)
         self._on_note = on_note or (lambda _extension, _level, _message: None)
@@ -111,12 +108,10 @@ class Supervisor:
             lets_asked_pass=allow_asked,
         )  # fmt: skip
         self.restarts = self._context.restarts
-        self.set_model = self._context.set_model
         self.guards = Guards(loop, self.extensions)
         self._verdicts = VerdictRequests(loop, self.guards)
-        self.intercept, self.begin_intercept = self._verdicts.judge, self._verdicts.begin
-        """Ask the guards of an event: the first waits for the judgement, the second does not."""
-        self._events = EventSender(self.extensions)
+        self._has_begun = False
+        """Whether the session has begun: extensions are then told of its start, and of its end."""
         self._checkers = Checkers(loop)
         self._claims = Claims(self.extensions, reserved_tools)
         self.registrations = MergedRegistrations(self.extensions, reserved_tools)
@@ -131,6 +126,14 @@ class Supervisor:
         self.closed = False
 
     # --- start --------------------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Prepares the cleanup of children. With cgroups, to be called before this process starts its first child."""
+        self._processes.open()
+
+    def set_model(self, model: str) -> None:
+        """From now on extensions that start are told that this is the model."""
+        self._context.set_model(model)
 
     def start(self, found: Iterable[Found], env: Environment, data: Path | None = None) -> None:
         """Starts all extensions at the same time and returns; `settle` waits for them. `env` is the environment of all,
@@ -220,7 +223,7 @@ class Supervisor:
         self._checkers.prepare_for(extension.tools)
         self.sampler.hurry()
         self.panels.prune()
-        self._events.send_session_start(extension)
+        self._send_session_start(extension)
 
     def _replaced(self, extension: Extension) -> None:
         self._sort()
@@ -234,11 +237,33 @@ class Supervisor:
 
     def tell(self, event: frames.Event) -> None:
         """Sends an event to all extensions that observe it. They get events in the order of the calls."""
-        self._events.send(event)
+        for extension in self.extensions:
+            if event.event in extension.observes:
+                extension.tell(event, everyone=event.event == "session_end")  # all workers got session_start
 
     def begin_session(self) -> None:
         """Sends `session_start` to the extensions that observe it, also to those that subscribe to it later."""
-        self._events.begin_session()
+        self._has_begun = True
+        for extension in self.extensions:
+            self._send_session_start(extension)
+
+    def _send_session_start(self, extension: Extension) -> None:
+        """Sends `session_start` to each worker that is up and has not got it yet. Does nothing before
+        `begin_session`."""
+        if self._has_begun and "session_start" in extension.observes:
+            for worker in extension.workers:
+                if worker.state.is_up and not worker.knows_session:
+                    worker.knows_session = True
+                    worker.requests.tell(frames.Event("session_start"))
+
+    def intercept(self, event: frames.Event) -> Judgement:
+        """Asks the guards of an event, and waits for the judgement, see `VerdictRequests.judge`."""
+        return self._verdicts.judge(event) if self.stats_file is None else self._verdicts.judge_and_tell(event)
+
+    def begin_intercept(self, event: frames.Event, done: Callable[[Judgement], None]) -> InFlight:
+        """Asks the guards of an event; `done` gets the judgement. Raises `KeyError` for an event that cannot be
+        guarded."""
+        return self._verdicts.begin(event, done)
 
     def begin_call(
         self, owned: OwnedTool, args: bytes, done: Callable[[ToolAnswer], None],
@@ -252,8 +277,10 @@ class Supervisor:
         return CommandInFlight(self.loop, owned, args, self.panels, done)
 
     def round_trip(self, extensions: Iterable[Extension], done: Callable[[], None], within_s: float) -> None:
-        """Calls `done` once what these extensions had written before is handled, see `RoundTrip`."""
-        RoundTrip(self.loop, extensions, done, within_s)
+        """Pings the lead, which gets the events, of each extension that can be pinged. `done` is called once, in a
+        later pass: when what they had written before is handled, or after `within_s` seconds."""
+        asked = [lead for lead in {each.lead for each in extensions} if lead.state.is_up and lead.can_ping]
+        RoundTrip(self.loop, [lead.channel.round_trips for lead in asked], done, within_s)
 
     def may_guard(self, event: str) -> bool:
         """Whether an extension guards this event, or a starting extension may guard it."""
@@ -335,7 +362,8 @@ class Supervisor:
         why the session ends."""
         if self.closed:
             return
-        self._events.end_session(reason)
+        if self._has_begun:
+            self.tell(frames.Event("session_end", reason=reason))
         self.closed = True
         try:
             if not at_once and self.extensions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from agent.answers.verdict import Verdict, repair_request
+from agent.answers.checked_text import CheckedText, repair_request
 
 if TYPE_CHECKING:
     from agent.answers.schema import AnswerSchema
@@ -24,18 +24,18 @@ class Stage(Enum):
 
 
 class Attempts:
-    """Judges the final texts of a prompt; its verdict is that on the last one."""
+    """Holds the final texts of a prompt against the schema; `checked` is the last one."""
 
     def __init__(self, schema: AnswerSchema) -> None:
         self._schema = schema
         self.stage = Stage.FIRST
-        self.verdict = Verdict("")
+        self.checked = CheckedText("")
         self._is_rewritten = False
 
     def judge(self, text: str, *, is_rewritten: bool) -> Stage:
         """Holds a text against the schema. `is_rewritten`: a guard has put it in the place of the model's own."""
-        self.verdict, self._is_rewritten = self._schema.check(text), is_rewritten
-        if self.verdict.fits:
+        self.checked, self._is_rewritten = self._schema.check(text), is_rewritten
+        if self.checked.fits:
             self.stage = Stage.FITS
         else:
             self.stage = Stage.OWED if self.stage is Stage.FIRST else Stage.FAILED
@@ -46,13 +46,13 @@ class Attempts:
         if self.stage is not Stage.OWED:
             return None
         self.stage = Stage.SECOND
-        return repair_request(self.verdict, is_rewritten=self._is_rewritten)
+        return repair_request(self.checked, is_rewritten=self._is_rewritten)
 
     @property
     def fault(self) -> str:
         """For a person: what is wrong with the last text; "" if none was judged or it fits."""
-        if not self.verdict.faults:
+        if not self.checked.faults:
             return ""
         answer = "the answer, as a guard has rewritten it," if self._is_rewritten else "the answer"
         more = ", also after one more turn" if self.stage is Stage.FAILED else ""
-        return f"{answer} does not fit --output-schema{more}: {self.verdict.summary}"
+        return f"{answer} does not fit --output-schema{more}: {self.checked.summary}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import jsonschema_rs
 import msgspec
 
-from agent.answers.verdict import Verdict
+from agent.answers.checked_text import CheckedText
 from supervisor.home.files import read_file
 from supervisor.registry.schema_rules import short
 from wire.lenient_json import ARGUMENTS_DEPTH, UNREADABLE, fault_of, is_deeper, json_on_one_line, place_at, places
@@ -57,21 +57,21 @@ class AnswerSchema:
         )
         """For the system prompt."""
 
-    def check(self, text: str) -> Verdict:
+    def check(self, text: str) -> CheckedText:
         """Whether a final text fits. It must be JSON and nothing else, or one block between ``` or ```json and ```."""
         found = _without_fence(text.strip()).encode("utf-8", "surrogatepass")
         try:
             value = msgspec.json.decode(found)
         except UNREADABLE as error:
-            return Verdict(text, faults=(_not_json(found, error),))
+            return CheckedText(text, faults=(_not_json(found, error),))
         if is_deeper(value, ARGUMENTS_DEPTH):
-            return Verdict(text, faults=(f"it is nested deeper than {ARGUMENTS_DEPTH} levels",))
+            return CheckedText(text, faults=(f"it is nested deeper than {ARGUMENTS_DEPTH} levels",))
         if self._validator.is_valid(value):
-            return Verdict(found.decode(), json_on_one_line(found))
+            return CheckedText(found.decode(), json_on_one_line(found))
         is_small = max(self._size, len(found)) * len(found) < ALL_FAULTS_LIMIT
         faults = tuple(_faults(self._validator.iter_errors(value) if is_small else self._first(value)))
         left = len(faults) - FAULTS_LIMIT
-        return Verdict(text, faults=(*faults[:FAULTS_LIMIT], *([f"and {left} more"] if left > 0 else [])))
+        return CheckedText(text, faults=(*faults[:FAULTS_LIMIT], *([f"and {left} more"] if left > 0 else [])))
 
     def _first(self, value: Any) -> Iterator[jsonschema_rs.ValidationError]:
         try:

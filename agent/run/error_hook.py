@@ -34,23 +34,13 @@ class ErrorHook:
         self._supervisor = supervisor
         self._abort = abort
 
-    def ask(
-        self,
-        error: str,
-        context: ErrorContext,
-        *,
-        recoverable: bool,
-        tool_id: str | None = None,
-        tool: str | None = None,
-    ) -> Handling:
+    def ask(self, error: str, context: ErrorContext, *, recoverable: bool) -> Handling:
         """Waits for the guards of `error`. `recoverable` says whether a retry is possible; else it is not made. After
         an abort they are not asked."""
         if self._abort.requested or not self._supervisor.guards.of("error"):
             return NOTHING
         judgement = self._supervisor.intercept(
-            frames.Event(
-                "error", error=error, error_context=context, recoverable=recoverable, tool_id=tool_id, tool_name=tool
-            )
+            frames.Event("error", error=error, error_context=context, recoverable=recoverable)
         )
         if self._abort.is_requested() or judgement.error_handling is None:
             return NOTHING

@@ -91,12 +91,12 @@ class Run:
     @property
     def text(self) -> str:
         """The last text of the model that readers may see; if it fits the schema of the answers, its JSON alone."""
-        return self._turns.text if not self.answer or self._attempts is None else self._attempts.verdict.text
+        return self._turns.text if not self.answer or self._attempts is None else self._attempts.checked.text
 
     @property
     def answer(self) -> msgspec.Raw | msgspec.UnsetType:
         """The JSON of an answer that fits."""
-        return msgspec.UNSET if self._attempts is None else self._attempts.verdict.answer
+        return msgspec.UNSET if self._attempts is None else self._attempts.checked.answer
 
     def prompt(
         self, text: str, images: tuple[Image, ...] = (), *, files: Sequence[str] = (), sender: str = ""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agent.run.session_hooks import SessionHooks
     from agent.run.steering import Steering
     from agent.tools.toolbox import Toolbox
-    from supervisor.calls.verdict import Judgement
+    from supervisor.calls.guard_chain import Judgement
     from supervisor.supervisor import Supervisor
 
 

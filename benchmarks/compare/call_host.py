@@ -55,12 +55,20 @@ class AtOnce:
     is_open = True
 
     def __init__(self, worker: Any, answer: bytes) -> None:
-        self._worker = worker
+        self._receive = (
+            worker.channel.receive if hasattr(worker, "channel") else worker._on_stdout
+        )  # in older checkouts
+        self._account = requests_of(worker).account
         self._answer = answer
 
     def send(self, _frame: bytes) -> bool:
-        self._worker._on_stdout(self._answer % self._worker.account.calls)
+        self._receive(self._answer % self._account.calls)
         return True
+
+
+def requests_of(worker: Any) -> Any:
+    """The part of a worker that writes to its process. In older checkouts it is the worker itself."""
+    return getattr(worker, "requests", worker)
 
 
 def verdicts(supervisor: Supervisor, count: int) -> list[int]:
@@ -119,15 +127,16 @@ def with_child(shop: Workshop, echo: Sequence[str], rounds: int, samples: int) -
 def alone(shop: Workshop, echo: Sequence[str], rounds: int, samples: int) -> dict[str, list[float]]:
     supervisor = started(shop, echo)
     worker: Any = supervisor.extensions[0].lead
-    stdin = worker.stdin
+    requests = requests_of(worker)
+    stdin = requests.stdin
     found: dict[str, list[float]] = {name: [] for name in PATHS}
     for number in range(rounds + 1):
         for name, (measure, answer) in PATHS.items():
-            worker.stdin = AtOnce(worker, answer)
+            requests.stdin = AtOnce(worker, answer)
             taken = measure(supervisor, samples)
             if number:
                 found[name].append(percentiles(taken)[0])
-    worker.stdin = stdin
+    requests.stdin = stdin
     stop(supervisor)
     return found
 
@@ -135,11 +144,12 @@ def alone(shop: Workshop, echo: Sequence[str], rounds: int, samples: int) -> dic
 def only(shop: Workshop, echo: Sequence[str], path: str, samples: int) -> None:
     supervisor = started(shop, echo)
     worker: Any = supervisor.extensions[0].lead
-    stdin = worker.stdin
+    requests = requests_of(worker)
+    stdin = requests.stdin
     measure, answer = PATHS[path]
-    worker.stdin = AtOnce(worker, answer)
+    requests.stdin = AtOnce(worker, answer)
     measure(supervisor, samples)
-    worker.stdin = stdin
+    requests.stdin = stdin
     stop(supervisor)
 
 

@@ -16,7 +16,7 @@ from cli.version import VERSION
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError
 from supervisor.home.zot_home import zot_home
-from supervisor.host import CannotServeError, Host, HostEvent, Phase
+from supervisor.host import CannotServeError, Host, HostEvent, HostPhase
 from supervisor.monitoring.stats_error import StatsFileError
 from supervisor.process import fd_limit
 from wire.exit_codes import Status
@@ -49,7 +49,7 @@ def run_host(flags: Mapping[str, Any]) -> int:
     try:
         phase = host.run()
         host.tell(HostEvent("stopped", f"by {host.stopped_by}{_cut(phase)}", fields={"pid": os.getpid()}))
-        if phase is Phase.CUT_SHORT:
+        if phase is HostPhase.CUT_SHORT:
             return Status.INTERRUPTED.exit_code
         return Status.REQUIRED_EXTENSION.exit_code if host.missing else 0
     except CannotServeError as error:
@@ -113,8 +113,8 @@ def _check_files(stats: str | None, metrics: str | None, interval_s: float | Non
         raise CommandLineError(f"--stats and --metrics name the same file, {metrics}; each needs its own")
 
 
-def _cut(phase: Phase) -> str:
-    return ", at once" if phase is Phase.CUT_SHORT else ""
+def _cut(phase: HostPhase) -> str:
+    return ", at once" if phase is HostPhase.CUT_SHORT else ""
 
 
 def _checked(where: str, texts: tuple[str, ...]) -> tuple[str, ...]:

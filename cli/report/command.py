@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from agent.tools.files.atomic import replace_file
 from agent.tools.outcome import ToolError
 from cli.os_errors import discard_output
-from cli.report.page.page import render
-from cli.report.page.shell import is_report
+from cli.report.page.document import is_report
 from cli.report.reading.recording import InputError
 from cli.report.reading.source import read_recording
+from cli.report.run.page import render
 from cli.version import VERSION
 from wire.exit_codes import Status
 from wire.text import printable
@@ -79,8 +79,8 @@ def is_batch(path: str) -> bool:
 
 def _batch_page(sources: Sequence[str], target: str | None, pages: int | None, mode: int, prefer: Prefer | None) -> str:
     """The page of a batch. Those of its tasks are written beside `target`. Raises `InputError`, `OSError`."""
-    from cli.report.batch.chosen import PAGES
-    from cli.report.batch.make import BatchPages
+    from cli.report.batch.pages import BatchPages
+    from cli.report.batch.selection import PAGES
 
     batch = BatchPages(sources, VERSION, prefer)
     return batch.page() if target is None else batch.page_with_tasks(target, PAGES if pages is None else pages, mode)

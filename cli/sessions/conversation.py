@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent.sessions.export.conversation import Call, Entry, Note, Part, Result, Summary, conversation_of
 from agent.sessions.export.wording import (
     clock_of,
-    compaction_text,
     fault_text,
     image_text,
     title_of,
@@ -14,16 +14,14 @@ from agent.sessions.export.wording import (
     visible,
 )
 from agent.sessions.reading.arguments import named_arguments
-from agent.sessions.reading.history import Compacted
-from agent.transcript import Image, Text, Thinking, ToolCall, ToolResult
+from agent.transcript import Image, Text, Thinking
 from cli.sessions.shared_options import shown
 from wire.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from agent.sessions.reading.history import History
-    from agent.transcript import Block, Message
 
 LINES = 8
 """Of a result, an argument and a thought, without `full`."""
@@ -36,7 +34,7 @@ ROLES = {"user": "user", "assistant": "assistant", "tool": "results"}
 
 def lines_of(history: History, *, full: bool, style: bool) -> Iterator[str]:
     """All of the session, line by line. With `full` nothing is cut; `style` allows colours."""
-    page = _Page(history.tool_names(), full=full, style=style)
+    page = _Page(full=full, style=style)
     info = history.info
     yield page.styled(BOLD, title_of(history))
     yield f"session {shown(info.id)}, {shown(info.cwd)}, {shown(' '.join(filter(None, (info.provider, info.model))))}"
@@ -48,62 +46,61 @@ def lines_of(history: History, *, full: bool, style: bool) -> Iterator[str]:
         yield ""
         yield page.styled(BOLD, "summary")
         yield from printable(visible(history.summary)).split("\n")
-    for step in history.steps():
+    for step in conversation_of(history):
         yield ""
-        if isinstance(step, Compacted):
-            yield from page.compaction(step)
-        else:
-            yield from page.message(*step)
+        yield from page.entry(step) if isinstance(step, Entry) else page.summary(step)
     yield ""
     yield page.styled(DIM, f"{len(history.messages)} messages, {usage_text(info.usage)}")
 
 
 class _Page:
-    def __init__(self, tools: Mapping[str, str], *, full: bool, style: bool) -> None:
-        self._tools = tools
+    def __init__(self, *, full: bool, style: bool) -> None:
         self._full = full
         self._style = style
 
     def styled(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self._style and text else text
 
-    def message(self, number: int, message: Message) -> Iterator[str]:
-        head = self.styled(COLOURS[message.role], f"[{number}] {ROLES[message.role]}")
-        yield f"{head}  {self.styled(DIM, clock_of(message.time))}".rstrip()
-        for block in message.content:
-            yield from self._block(block)
+    def entry(self, entry: Entry) -> Iterator[str]:
+        head = self.styled(COLOURS[entry.role], f"[{entry.number}] {ROLES[entry.role]}")
+        yield f"{head}  {self.styled(DIM, clock_of(entry.time))}".rstrip()
+        for part in entry.parts:
+            yield from self._part(part)
 
-    def compaction(self, compacted: Compacted) -> Iterator[str]:
-        yield self.styled(BOLD, f"--- {compaction_text(compacted)} ---")
-        for message in compacted.messages[:1]:
-            for block in message.content:
-                if isinstance(block, Text):
-                    yield from self._some(block.text, DIM)
+    def summary(self, summary: Summary) -> Iterator[str]:
+        yield self.styled(BOLD, f"--- {summary.title} ---")
+        for text in summary.texts:
+            yield from self._some(text, DIM)
 
-    def _block(self, block: Block) -> Iterator[str]:
-        match block:
+    def _part(self, part: Part) -> Iterator[str]:
+        match part:
             case Text(text):
                 yield from _lines(text)
             case Image():
-                yield f"  ({image_text(block)})"
+                yield f"  ({image_text(part)})"
             case Thinking(text):
                 if not self._full:
                     yield self.styled(DIM, f"  (thought, {len(text)} characters)" if text else "  (thought, encrypted)")
                 else:
                     yield self.styled(DIM, "  thought" if text else "  thought, encrypted")
                     yield from self._some(text, DIM)
-            case ToolCall(_, name, args):
+            case Call(name, args):
                 yield f"  {self.styled(BOLD, 'call')} {shown(name, 200)}"
                 for argument, value in named_arguments(args):
                     yield from self._argument(argument, value)
-            case ToolResult(call_id, content, is_error):
-                word = self.styled(RED, "error") if is_error else self.styled(BOLD, "result")
-                yield f"  {word} of {shown(self._tools.get(call_id, ''), 200)}"
-                for part in content:
-                    if isinstance(part, Text):
-                        yield from self._some(part.text)
-                    else:
-                        yield f"    ({image_text(part)})"
+            case Result():
+                yield from self._result(part)
+            case Note(text, is_bad):
+                yield f"  {self.styled(RED if is_bad else DIM, shown(text))}"
+
+    def _result(self, result: Result) -> Iterator[str]:
+        word = self.styled(RED, "error") if result.is_error else self.styled(BOLD, "result")
+        yield f"  {word} of {shown(result.tool, 200)}"
+        for part in result.content:
+            if isinstance(part, Text):
+                yield from self._some(part.text)
+            else:
+                yield f"    ({image_text(part)})"
 
     def _argument(self, name: str, value: str) -> Iterator[str]:
         if "\n" in value or "\r" in value:

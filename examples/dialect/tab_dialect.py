@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from wire import frames
-from wire.dialects.base import Dialect, NoHostCalls, Remarked, UnsendableError, Unusable
+from wire.dialects.base import Dialect, GuardAnswer, NoHostCalls, Remarked, UnsendableError, Unusable
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
 from wire.framing import LineSplitter
 from wire.lenient_json import UNREADABLE
 
@@ -80,9 +81,9 @@ class TabSession(NoHostCalls):
             case "log":
                 return frames.Log(fields[0])
             case "allow":
-                return frames.InterceptResponse(fields[0])
+                return GuardAnswer(fields[0], ALLOW)
             case "deny":
-                return frames.InterceptResponse(fields[0], block=True, reason=fields[1])
+                return GuardAnswer(fields[0], Verdict(VerdictKind.DENY, fields[1]))
             case "out":
                 return self._on_out(fields[0], fields[1])
             case "done" | "failed":

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from supervisor.calls.request import Answer, InFlight, read_answer
+from supervisor.calls.deadline import InFlight
+from supervisor.calls.tool_call import Answer, read_answer
 from supervisor.loop.future import Failure
 from wire import frames
 
@@ -29,12 +31,17 @@ class CommandInFlight(InFlight):
     ) -> None:
         super().__init__(loop)
 
-        def ended(pending: Pending) -> None:
-            answer = read_answer(pending, frames.CommandResponse, "command", worker.account)
-            done(_open_panel(answer, owned, worker, panels))
-
+        self._owned = owned
+        self._panels = panels
+        self._done = done
         worker = owned.owner.least_busy()
-        self._await(worker, worker.invoke(owned.command.name, args), worker.timeouts.command, ended)
+        requests = worker.requests
+        pending = requests.invoke(owned.command.name, args)
+        self._await(requests, pending, requests.timeouts.command, partial(self._ended, worker))
+
+    def _ended(self, worker: Worker, pending: Pending) -> None:
+        answer = read_answer(pending, frames.CommandResponse, "command", worker.requests.account)
+        self._done(_open_panel(answer, self._owned, worker, self._panels))
 
 
 def _open_panel(answer: CommandAnswer, owned: OwnedCommand, worker: Worker, panels: Panels) -> CommandAnswer:

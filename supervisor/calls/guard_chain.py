@@ -4,19 +4,226 @@ The guards are asked in rounds. A round is the next guard or, if that guard is i
 follow one another: they are asked at the same time. Verdicts count in the order of the guards, whatever the order in
 which they come. The first block ends the chain. A rewrite ends the round: the guards behind it in the round are asked
 again, about the rewritten event. So the judgement is the same as if each guard was asked alone.
+
+A verdict is allow, deny, ask or no verdict, a judgement the sum of the verdicts. Each guard judges what the guards
+before it have made of the event. Ask means deny, unless the user lets such events pass. `on_failure` in the guard's
+manifest says what no verdict means; with strict guards it means deny. What has happened already, an error for instance,
+cannot be denied.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from supervisor.calls.verdict import ALLOW, DENIABLE, UNTOUCHED, Judgement, fold, rewritten
+import msgspec
+from msgspec import Raw
+from msgspec.structs import replace
+
+from wire.dialects.base import GuardAnswer
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
+from wire.lenient_json import UNREADABLE, read, reason
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from supervisor.calls.verdict import Verdict
-    from wire.frames import Event
+    from supervisor.loop.future import Pending
+    from wire.frames import ErrorHandling, Event, ModifiedResult
+
+DEFAULT_REASONS = {
+    "tool_call": "tool call refused by extension guard",
+    "turn_start": "turn blocked by extension guard",
+    "assistant_message": "message withheld by extension guard",
+    "user_prompt": "prompt refused by extension guard",
+    "tool_result": "tool result withheld by extension guard",
+}
+DENIABLE = frozenset(DEFAULT_REASONS)
+"""Events that a guard can block. The others have happened."""
+REPLACEABLE = frozenset({"assistant_message", "user_prompt"})
+"""Events whose text a guard may replace."""
+EXPLAINABLE = frozenset({"session_start", "user_prompt", "tool_call", "tool_result"})
+"""Events to which a guard may add context for the model."""
+CONTEXT_LENGTH = 64 * 1024
+"""Most characters of the context that one guard adds."""
+SUMMARY_LENGTH = 64 * 1024
+"""Most characters of the summary of a session."""
+RETRIES_LIMIT = 3
+"""The most retries after an error that a guard can have."""
+REMARK_LENGTH = 600
+"""Most characters of a remark."""
+REASON_LENGTH = 10_000
+"""Most characters of the reason of a block."""
+ARGS_LIMIT = 1024 * 1024
+"""Bytes of rewritten arguments. A model writes fewer, and each MiB can take 50 ms to read."""
+
+
+class Missing(msgspec.Struct, frozen=True):
+    """A guard that gave no verdict, and whether that blocked the event."""
+
+    extension: str
+    reason: str
+    denied: bool
+
+
+class Remark(msgspec.Struct, frozen=True):
+    """The reason that a guard gave without a block."""
+
+    extension: str
+    text: str
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """The sum of the verdicts so far."""
+
+    args: bytes | None = None
+    """The rewritten arguments, for the next guard or the tool."""
+    text: str | None = None
+    """The rewritten text, for the next guard, then for the reader; a rewritten prompt is for the model."""
+    result: ModifiedResult | None = None
+    """The tool's rewritten result, for the next guard or the model."""
+    blocked_by: str | None = None
+    """The name of the guard that blocked the event, or `host`; None if the event is allowed."""
+    reason: str = ""
+    missing: tuple[Missing, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+    contexts: tuple[str, ...] = ()
+    """What guards add for the model, in their order."""
+    error_handling: ErrorHandling | None = None
+    """As the last guard that says so wants it."""
+    handled_by: str = ""
+    """The name of that guard."""
+    retry_count: int = 0
+    """The largest that a guard has named."""
+    session_summary: str = ""
+    """Of the last guard that has one."""
+
+    @property
+    def additional_context(self) -> str:
+        return "\n\n".join(self.contexts)
+
+    @property
+    def is_blocked(self) -> bool:
+        return self.blocked_by is not None
+
+    @property
+    def explanation(self) -> str:
+        """The reason of a block, then the remarks of the guards."""
+        remarks = (f"{remark.extension}: {remark.text}" for remark in self.remarks)
+        return "; ".join(text for text in (self.reason, *remarks) if text)
+
+
+UNTOUCHED = Judgement()
+"""The judgement before the first verdict: allowed, nothing rewritten."""
+
+
+def verdict_of(event: str, pending: Pending) -> Verdict:
+    """The verdict of a request that has ended. A failure, and an answer of another type, are no verdict."""
+    answer = pending.value
+    if type(answer) is GuardAnswer:
+        verdict = answer.verdict
+        return verdict if verdict is ALLOW else effective(event, verdict)
+    if pending.failure is not None:
+        return Verdict(VerdictKind.NO_VERDICT, pending.reason)
+    return Verdict(VerdictKind.NO_VERDICT, f"it answered with {answer.__struct_config__.tag}")
+
+
+def effective(event: str, verdict: Verdict) -> Verdict:
+    """The part of a verdict that the event allows, within its limits; `ALLOW` itself if nothing is left. A rewrite of
+    the arguments that is not a JSON object is no verdict. The reason of a guard that neither denies nor asks is kept as
+    a remark."""
+    is_deniable = event in DENIABLE
+    if verdict.kind is VerdictKind.NO_VERDICT:
+        return verdict
+    if verdict.kind is VerdictKind.DENY and is_deniable:
+        if 0 < len(verdict.reason) <= REASON_LENGTH:
+            return verdict
+        return Verdict(VerdictKind.DENY, (verdict.reason or DEFAULT_REASONS[event])[:REASON_LENGTH])
+    asks = verdict.kind is VerdictKind.ASK and is_deniable
+    args = None
+    if verdict.modified_args is not None and event == "tool_call":
+        if len(verdict.modified_args) > ARGS_LIMIT:
+            return Verdict(VerdictKind.NO_VERDICT, f"modified_args has more than {ARGS_LIMIT} bytes")
+        try:
+            value, text = read(verdict.modified_args)
+        except UNREADABLE as error:
+            return Verdict(VerdictKind.NO_VERDICT, f"modified_args is not JSON: {reason(error)}")
+        if value is not None:
+            if not isinstance(value, dict):
+                return Verdict(VerdictKind.NO_VERDICT, "modified_args is not a JSON object")
+            args = text
+    is_error = event == "error"
+    left = Verdict(
+        VerdictKind.ASK if asks else VerdictKind.ALLOW,
+        verdict.reason[:REASON_LENGTH] if asks else one_line(verdict.reason, REMARK_LENGTH),
+        modified_args=args,
+        replace_text=(verdict.replace_text or None) if event in REPLACEABLE else None,
+        modified_result=verdict.modified_result if event == "tool_result" else None,
+        additional_context=_cut(verdict.additional_context, CONTEXT_LENGTH) if event in EXPLAINABLE else "",
+        error_handling=verdict.error_handling if is_error else None,
+        retry_count=max(0, min(RETRIES_LIMIT, verdict.retry_count)) if is_error else 0,
+        notification=verdict.notification if is_error else "",
+        session_summary=_cut(verdict.session_summary, SUMMARY_LENGTH) if event == "session_end" else "",
+    )
+    return ALLOW if left == ALLOW else left
+
+
+def _cut(text: str, length: int) -> str:
+    text = text.strip()
+    return text if len(text) <= length else f"{text[: length - 2]} …"
+
+
+def fold(
+    judgement: Judgement, extension: str, verdict: Verdict, *, deny_on_failure: bool, let_asked_pass: bool = False
+) -> Judgement:
+    """The judgement with one more verdict. A blocked judgement does not change."""
+    if judgement.is_blocked:
+        return judgement
+    if verdict.kind is VerdictKind.DENY:
+        return replace(judgement, blocked_by=extension, reason=verdict.reason)
+    if verdict.kind is VerdictKind.NO_VERDICT:
+        missing = (*judgement.missing, Missing(extension, verdict.reason, deny_on_failure))
+        if deny_on_failure:
+            reason = f"guard {extension} gave no verdict ({verdict.reason}), and its failure means deny"
+            return replace(judgement, missing=missing, blocked_by=extension, reason=reason)
+        return replace(judgement, missing=missing)
+    if verdict.kind is VerdictKind.ASK and not let_asked_pass:
+        reason = f"guard {extension} wants a person to decide, and nobody can be asked here"
+        return replace(
+            judgement, blocked_by=extension, reason=f"{verdict.reason} ({reason})" if verdict.reason else reason
+        )
+    return judgement if verdict is ALLOW else _with_outputs(judgement, extension, verdict)
+
+
+def _with_outputs(judgement: Judgement, extension: str, verdict: Verdict) -> Judgement:
+    changed: dict[str, Any] = {}
+    if verdict.reason:
+        changed["remarks"] = (*judgement.remarks, Remark(extension, one_line(verdict.reason, REMARK_LENGTH)))
+    if verdict.modified_args is not None:
+        changed["args"] = verdict.modified_args
+    if verdict.replace_text is not None:
+        changed["text"] = verdict.replace_text
+    if verdict.modified_result is not None:
+        changed["result"] = verdict.modified_result
+    if verdict.additional_context:
+        changed["contexts"] = (*judgement.contexts, verdict.additional_context)
+    if verdict.error_handling is not None:
+        changed |= {"error_handling": verdict.error_handling, "handled_by": extension}
+        changed["retry_count"] = max(judgement.retry_count, verdict.retry_count)
+    if verdict.session_summary:
+        changed["session_summary"] = verdict.session_summary
+    return replace(judgement, **changed) if changed else judgement
+
+
+def rewritten(event: Event, verdict: Verdict) -> Event:
+    """The event with the rewrites of this verdict, for the next guard."""
+    result = verdict.modified_result
+    return replace(
+        event,
+        tool_args=event.tool_args if verdict.modified_args is None else Raw(verdict.modified_args),
+        text=event.text if verdict.replace_text is None else verdict.replace_text,
+        is_error=event.is_error if result is None or result.is_error is None else result.is_error,
+        content=event.content if result is None else result.content,
+    )
 
 
 class Guard(Protocol):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.calls.guard_chain import rounds_of
-from supervisor.calls.verdict import DENIABLE, UNTOUCHED, Judgement, Verdict, VerdictKind, fold
+from supervisor.calls.guard_chain import DENIABLE, UNTOUCHED, Judgement, fold, rounds_of
 from wire import frames
 from wire.dialects.base import HOOK_POINTS
+from wire.dialects.verdict import Verdict, VerdictKind
 from wire.text import one_line
 
 if TYPE_CHECKING:

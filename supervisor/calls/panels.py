@@ -175,7 +175,7 @@ class Panels:
         if panel is None:
             known = ["/".join(key) for key in self._panels]
             raise UnknownNameError("open panel", f"{extension}/{change.panel_id}", known)
-        panel.worker.tell_panel(change)
+        panel.worker.requests.tell_panel(change)
 
 
 def _draw(panel: OpenPanel, content: frames.Panel | frames.PanelRender) -> None:

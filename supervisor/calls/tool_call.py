@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
-from supervisor.calls.request import Answer, InFlight, read_answer
+from supervisor.calls.deadline import InFlight
 from supervisor.loop.future import Failure
 from supervisor.registry.call_arguments import fault_at_once
 from wire import frames
@@ -14,11 +15,33 @@ from wire import frames
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from supervisor.accounting.account import Account
     from supervisor.calls.merged_registrations import OwnedTool
     from supervisor.extension.worker import Worker
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop
     from supervisor.registry.checkers import Checkers
+
+
+Frame = TypeVar("Frame")
+
+
+class Answer(msgspec.Struct, Generic[Frame], frozen=True):
+    """The answer to a tool call or a command. A failure has a reason and no frame."""
+
+    frame: Frame | None
+    failure: Failure | None = None
+    reason: str = ""
+
+
+def read_answer(pending: Pending, kind: type[Frame], what: str, account: Account) -> Answer[Frame]:
+    """The answer of a request that has ended. A frame of another type is a failure and counts as an error."""
+    if pending.failure is not None:
+        return Answer(None, pending.failure, pending.reason)
+    if not isinstance(pending.value, kind):
+        account.errors += 1
+        return Answer(None, Failure.BAD_ANSWER, f"it answered a {what} with {pending.value.__struct_config__.tag}")
+    return Answer(pending.value)
 
 
 ToolAnswer = Answer[frames.ToolResult]
@@ -103,19 +126,20 @@ class ToolCallInFlight(InFlight):
             self._call(self._owned.owner.least_busy(), may_retry=True)
 
     def _fail(self, failure: Failure, reason: str) -> None:
-        self._loop.call_later(0, lambda: self._done(Answer(None, failure, reason)))
+        self._loop.call_later(0, partial(self._done, Answer(None, failure, reason)))
 
     def _call(self, worker: Worker, *, may_retry: bool) -> None:
-        def ended(pending: Pending) -> None:
-            other = second_worker(self._owned, worker, pending) if may_retry else None
-            if self._cancelled is not None and other is not None:
-                self._done(Answer(None, Failure.CANCELLED, self._cancelled))
-            elif other is not None:
-                self._call(other, may_retry=False)
-            else:
-                self._done(_reported(self._owned, pending))
-
-        patience_s = self._owned.patience_s
-        pending = worker.call(self._owned.tool.name, self._args, patience_s, self._tool_id)
+        requests, patience_s = worker.requests, self._owned.patience_s
+        pending = requests.call(self._owned.tool.name, self._args, patience_s, self._tool_id)
         pending.on_progress = self._on_progress
-        self._await(worker, pending, patience_s, ended)
+        self._await(requests, pending, patience_s, partial(self._ended, worker, may_retry))
+
+    def _ended(self, worker: Worker, may_retry: bool, pending: Pending) -> None:
+        """Hands on the answer of this worker, or calls the tool once more in another one."""
+        other = second_worker(self._owned, worker, pending) if may_retry else None
+        if other is None:
+            self._done(_reported(self._owned, pending))
+        elif self._cancelled is not None:
+            self._done(Answer(None, Failure.CANCELLED, self._cancelled))
+        else:
+            self._call(other, may_retry=False)

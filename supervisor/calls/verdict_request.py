@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from supervisor.calls.guard_chain import GuardChain
+from supervisor.calls.deadline import InFlight
+from supervisor.calls.guard_chain import UNTOUCHED, GuardChain, Judgement, verdict_of
 from supervisor.calls.guards import latest_start
-from supervisor.calls.request import InFlight
-from supervisor.calls.verdict import ALLOW, UNTOUCHED, Judgement, verdict_of
 from supervisor.loop.timestamp import Timestamp
+from wire.dialects.verdict import ALLOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,6 +43,15 @@ class VerdictRequests:
 
         return VerdictInFlight(self._loop, self._guards, event, judged)
 
+    def judge_and_tell(self, event: frames.Event) -> Judgement:
+        """Does what `judge` does, and then calls `on_judged`."""
+        if self.on_judged is None or not self._guards.of(event.event):
+            return self.judge(event)
+        began = Timestamp.now()
+        judgement = self.judge(event)
+        self.on_judged(event.event, judgement, began)
+        return judgement
+
     def judge(self, event: frames.Event) -> Judgement:
         """Asks the guards of an event, and waits for the judgement.
 
@@ -50,14 +59,6 @@ class VerdictRequests:
         the extension's intercept timeout, counted from the extension's start. Raises `KeyError` for an event that
         cannot be guarded.
         """
-        if self.on_judged is None or not self._guards.of(event.event):
-            return self._judge(event)
-        began = Timestamp.now()
-        judgement = self._judge(event)
-        self.on_judged(event.event, judgement, began)
-        return judgement
-
-    def _judge(self, event: frames.Event) -> Judgement:
         guards, name = self._guards, event.event
         before = len(guards.cancellations)
         judgement = UNTOUCHED if guards.is_complete else self._judge_starts(name)
@@ -66,9 +67,9 @@ class VerdictRequests:
         if len(rounds) == 1 and len(rounds[0]) == 1 and judgement is UNTOUCHED:
             # Most events have one guard, which allows: then there is nothing to fold.
             guard = rounds[0][0]
-            worker = guard.lead
-            pending = worker.ask(event)
-            worker.wait(pending, worker.timeouts.intercept)
+            requests = guard.lead.requests
+            pending = requests.ask(event)
+            requests.wait(pending, requests.timeouts.intercept)
             if verdict_of(name, pending) is ALLOW and len(guards.cancellations) == before:
                 return judgement
             chain = GuardChain(event, rounds)
@@ -84,20 +85,22 @@ class VerdictRequests:
 
     def _ask(self, guard: Extension, event: frames.Event) -> Pending:
         """Asks one guard, and waits."""
-        worker = guard.lead
-        pending = worker.ask(event)
-        worker.wait(pending, worker.timeouts.intercept)
+        requests = guard.lead.requests
+        pending = requests.ask(event)
+        requests.wait(pending, requests.timeouts.intercept)
         return pending
 
     def _ask_all(self, chain: Chain, asked: Sequence[Extension], event: frames.Event, before: int) -> None:
         """Asks the guards of a round at the same time, and waits as long as their verdicts can count."""
-        for guard, worker, pending in [(guard, guard.lead, guard.lead.ask(event)) for guard in asked]:
-            timeout_s = worker.timeouts.intercept
+        open_requests = [guard.lead.requests for guard in asked]
+        pendings = [requests.ask(event) for requests in open_requests]
+        for guard, requests, pending in zip(asked, open_requests, pendings, strict=True):
+            timeout_s = requests.timeouts.intercept
             if chain.asked is asked:
-                worker.wait(pending, timeout_s)
+                requests.wait(pending, timeout_s)
                 self._take(chain, guard, pending, before)
             elif not pending.done:  # the round has ended without this answer, whose deadline stays
-                expire = partial(worker.expire, pending, timeout_s)
+                expire = partial(requests.expire, pending, timeout_s)
                 pending.on_done = self._loop.call_at(pending.asked_at + timeout_s, expire).cancel
 
     def _take(self, chain: Chain, guard: Extension, pending: Pending, before: int) -> None:
@@ -167,9 +170,9 @@ class VerdictInFlight(InFlight):
             self._done(chain.judgement)
             return
         for guard in chain.asked:
-            worker = guard.lead
+            requests = guard.lead.requests
             then = partial(self._answered, chain, chain.asked, guard)
-            self._await(worker, worker.ask(chain.event), worker.timeouts.intercept, then)
+            self._await(requests, requests.ask(chain.event), requests.timeouts.intercept, then)
 
     def _answered(self, chain: Chain, asked: Sequence[Extension], guard: Extension, pending: Pending) -> None:
         if chain.asked is not asked:

@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from supervisor import queries
 from supervisor.control.session import OpenRequest
-from supervisor.extension.connection.program_worker import OnlyItsProgramError
+from supervisor.extension.program_worker import OnlyItsProgramError
 from supervisor.loop.timestamp import Timestamp
 from wire import control, frames
 from wire.dialects.base import EVENTS, HOOK_POINTS
@@ -22,8 +22,8 @@ from wire.text import valid_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from supervisor.calls.deadline import InFlight
     from supervisor.calls.merged_registrations import OwnedTool
-    from supervisor.calls.request import InFlight
     from supervisor.calls.tool_call import ToolAnswer
     from supervisor.control.session import Client
     from supervisor.loop.loop import Loop

@@ -10,9 +10,9 @@ import random
 from typing import TYPE_CHECKING
 
 from supervisor.accounting.account import Account
-from supervisor.extension.connection.program_worker import OnlyItsProgramError
 from supervisor.extension.handover import Handover
 from supervisor.extension.lifecycle import BEST_FIRST, State
+from supervisor.extension.program_worker import OnlyItsProgramError
 from wire.control import ReloadOutcome
 
 if TYPE_CHECKING:
@@ -249,8 +249,10 @@ class Extension:
     def least_busy(self, besides: Worker | None = None) -> Worker:
         """Returns the worker to ask next: among the workers that are up, without `besides`, the one with the fewest
         pending requests. If there is none, returns the lead; a lead that is down fails the request at once."""
-        up = [worker for worker in self.workers if worker.state.is_up and worker is not besides]
-        return min(up, key=lambda worker: len(worker.pending)) if up else self.lead
+        if len(self.slots) == 1:
+            return self.lead
+        up = [slot.worker for slot in self.slots if slot.worker.state.is_up and slot.worker is not besides]
+        return min(up, key=lambda worker: len(worker.requests.pending)) if up else self.lead
 
     @property
     def instructions(self) -> str:
@@ -264,12 +266,12 @@ class Extension:
             return
         for worker in self.workers if everyone else (self.lead,):
             if worker.state.is_up:
-                worker.tell(event)
+                worker.requests.tell(event)
 
     def cancel_pending(self, reason: str) -> None:
         """Cancels all pending requests of all workers. Late answers are ignored."""
         for worker in self.all_workers:
-            worker.cancel_pending(reason)
+            worker.requests.cancel_pending(reason)
 
     # --- end ------------------------------------------------------------------------------------------------
 

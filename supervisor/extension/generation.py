@@ -14,8 +14,6 @@ from msgspec.structs import replace
 from supervisor.accounting.limits import LOG_MB
 from supervisor.discovery import data_dir
 from supervisor.discovery.environment import session_environment
-from supervisor.extension.connection.process_worker import ProcessWorker
-from supervisor.extension.connection.program_worker import ProgramWorker
 from supervisor.extension.lifecycle import (
     BEST_FIRST,
     GenerationState,
@@ -26,6 +24,8 @@ from supervisor.extension.lifecycle import (
 )
 from supervisor.extension.log import ExtensionLog
 from supervisor.extension.notices import NOTICE_LENGTH, Notices, exit_message
+from supervisor.extension.process_worker import ProcessWorker
+from supervisor.extension.program_worker import ProgramWorker
 from supervisor.extension.restart import Cause, Decision, RestartIn, StayDown, WorkerEnding, decide
 from supervisor.extension.slot import WorkerSlot
 from supervisor.extension.stalls import Heartbeat, StallHandler
@@ -120,7 +120,7 @@ class Generation:
         common = self._loop, self, self._dialect, self._setup
         if (link := self.found.link) is not None:
             return ProgramWorker(*common, link, host=host, folder=folder, index=index)
-        return ProcessWorker(*common, host=host, folder=folder, index=index, runs_in=self.found.working_folder)
+        return ProcessWorker(*common, host=host, folder=folder, index=index)
 
     @property
     def workers(self) -> list[Worker]:

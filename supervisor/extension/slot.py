@@ -85,7 +85,7 @@ class WorkerSlot:
             return command
 
         worker = self.worker
-        started = worker.start(argv, env, hello_s)
+        started = worker.start(argv, env, found.working_folder, hello_s)
         if self._tracker is not None:
             if started and worker.child is not None:
                 self._tracker.started(worker.child, leaf)
@@ -179,17 +179,17 @@ class WorkerSlot:
         worker = self.worker
         if self._retired or self.is_clearing or not worker.is_running:
             return
-        if not worker.pending:
+        if not worker.requests.pending:
             self.clear(StopStage.ASKED)
             return
-        left = set(worker.pending)
+        left = set(worker.requests.pending)
 
         def answered(call_id: str) -> None:
             left.discard(call_id)
             if not left:
                 self._loop.call_later(0, self.stop_when_idle)
 
-        for call_id, pending in worker.pending.items():
+        for call_id, pending in worker.requests.pending.items():
             _add_callback(pending, partial(answered, call_id))
 
     def retire(self) -> list[Process]:

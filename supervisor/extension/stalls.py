@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from typing import TYPE_CHECKING
 
 from supervisor.extension.lifecycle import State
 from supervisor.extension.restart import Cause
 from supervisor.process.table import read_process
-from supervisor.process.threads import describe_threads
 from wire.text import counted
 
 if TYPE_CHECKING:
@@ -25,6 +25,11 @@ DUMP_S = 0.5
 IDS_SHOWN = 20
 LINES_LOGGED = 20
 """Most lines of its stderr that the log repeats, so that they stand together with the reason."""
+THREADS_SHOWN = 20
+THREAD_STATES = {
+    "R": "running", "S": "sleeping", "D": "in an uninterruptible wait", "T": "stopped by a signal",
+    "t": "stopped by a debugger", "Z": "ended",
+}  # fmt: skip
 
 
 class StallHandler:
@@ -39,7 +44,7 @@ class StallHandler:
 
     def timed_out(self, worker: Worker) -> None:
         """Called when a request to this worker has timed out. Ends the worker after `stall_after` timeouts in a row."""
-        row = worker.timeouts_in_row
+        row = worker.requests.timeouts_in_row
         if row >= self._manifest.stall_after:
             self.end(worker, f"{counted(row, 'request')} in a row without an answer in time")
 
@@ -73,7 +78,7 @@ class StallHandler:
 def evidence(worker: Worker) -> Iterator[str]:
     """Yields lines for the log: the pending requests, the size and CPU time of the process, and the kernel's data about
     each thread."""
-    ids = list(worker.pending)
+    ids = list(worker.requests.pending)
     if ids:
         more = f" and {len(ids) - IDS_SHOWN} more" if len(ids) > IDS_SHOWN else ""
         yield f"pending: {', '.join(ids[:IDS_SHOWN])}{more}"
@@ -81,6 +86,33 @@ def evidence(worker: Worker) -> Iterator[str]:
         return
     yield f"pid {worker.pid}, rss {process.rss / MIB:.1f} MiB, cpu {process.cpu_s:.2f} s, {process.threads} threads"
     yield from describe_threads(worker.pid)
+
+
+def describe_threads(pid: int) -> Iterator[str]:
+    """Yields one line for each of the first `THREADS_SHOWN` threads; no line if the process is gone."""
+    folder = f"/proc/{pid}/task"
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return  # gone, or a system without /proc
+    for name in sorted(names, key=int)[:THREADS_SHOWN]:
+        try:
+            with open(f"{folder}/{name}/stat", "rb") as file:
+                text = file.read()
+        except OSError:
+            continue
+        command = text[text.index(b"(") + 1 : text.rindex(b")")].decode("utf-8", "replace")
+        state = text[text.rindex(b")") + 2 : text.rindex(b")") + 3].decode()
+        yield f"thread {name} {command}: {THREAD_STATES.get(state, state)}{_waits_in(folder, name)}"
+
+
+def _waits_in(folder: str, thread: str) -> str:
+    try:
+        with open(f"{folder}/{thread}/wchan") as file:
+            place = file.read().strip()
+    except OSError:
+        return ""
+    return f" in {place}" if place not in ("", "0") else ""
 
 
 class Heartbeat:
@@ -94,7 +126,7 @@ class Heartbeat:
         self._on_stall = on_stall
         self._sent = 0
         self._answered = 0
-        worker.on_pong = self._on_pong
+        worker.channel.on_pong = self._on_pong
         self._ping()
 
     def _ping(self) -> None:
@@ -103,7 +135,7 @@ class Heartbeat:
         if self._answered != self._sent:
             self._on_stall(self._worker, f"no pong within {self._interval_s:g} s of a ping")
             return
-        if self._worker.ping(f"ping-{self._sent + 1}"):
+        if self._worker.requests.ping(f"ping-{self._sent + 1}"):
             self._sent += 1
         self._worker.restart_timer(self._loop.clock() + self._interval_s, self._ping)
 

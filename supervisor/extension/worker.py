@@ -1,27 +1,24 @@
 """One worker of an extension: its handshake, its registrations, its frames and its end.
 
-Every wait has a deadline. When the worker ends, its pending requests fail at once, with the reason. A restart makes a
-new worker. `connection` has the kinds of workers: a process, or a part of the program that embeds this host.
+A worker owns the channel to what it stands for: a process (`process_worker`), or a part of the program that embeds this
+host (`program_worker`). Every wait has a deadline. When the worker ends, its pending requests fail at once, with the
+reason. A restart makes a new worker.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from supervisor.accounting.rates import TreeUse
-from supervisor.extension.connection.open_calls import OpenCalls
-from supervisor.extension.connection.reception import Reception
-from supervisor.extension.connection.round_trips import RoundTrips
-from supervisor.extension.handshake import NO_NAME, Readiness, no_hello, not_hello, readiness
+from supervisor.extension.connection.channel import Channel
+from supervisor.extension.connection.handshake import NO_NAME, Readiness, no_hello, not_hello, readiness
 from supervisor.extension.lifecycle import State, Trigger, advance
 from supervisor.extension.restart import Cause, WorkerEnding
-from supervisor.loop.future import Failure
 from supervisor.process.exit_cause import LastWords
 from supervisor.process.stop_policy import Patience
 from supervisor.registry.worker_registry import Registry
 from wire import frames
-from wire.dialects.base import HostCalled, Instructions, Remarked, Unusable, Warned
+from wire.dialects.base import GuardAnswer, HostCalled, Instructions, Message
 
 if TYPE_CHECKING:
     import signal
@@ -31,8 +28,11 @@ if TYPE_CHECKING:
     from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.log import ExtensionLog
     from supervisor.extension.notices import Notices
+    from supervisor.loop.link import Link
     from supervisor.loop.loop import Loop, Timer
-    from wire.dialects.base import Dialect, HostInfo, Message, Setup
+    from supervisor.loop.pipes import PipeReader, PipeWriter
+    from supervisor.process.child import Child
+    from wire.dialects.base import Dialect, HostInfo, Setup, Unusable
     from wire.dialects.host_calls import HostCall
     from wire.manifest import Timeouts
 
@@ -81,13 +81,14 @@ class WorkerOwner(Protocol):
         """The worker wants something from the host."""
 
 
-class Worker(Reception):
+class Worker:
     """One worker of an extension, connected once by `start`."""
 
     __slots__ = (
-        "_acked", "_folder", "_host", "_host_calls", "_is_drained", "_is_ready_by_silence", "_owner", "_timer",
-        "can_ping", "index", "knows_session", "last_words", "on_pong", "patience", "readiness", "registry",
-        "round_trips", "said_hello", "started_at", "state_since", "usage",
+        "_acked", "_clock", "_folder", "_host", "_is_drained", "_is_ready_by_silence", "_loop", "_notices", "_owner",
+        "_session", "_timer", "can_ping", "channel", "child", "failure", "index", "knows_session", "last_words",
+        "patience", "readiness", "registry", "requests", "said_hello", "started_at", "state", "state_since", "timeouts",
+        "usage",
     )  # fmt: skip
 
     def __init__(
@@ -102,9 +103,16 @@ class Worker(Reception):
         index: int,
     ) -> None:
         """Without `host` the worker does not answer the hello: its owner does."""
-        session = dialect.session(setup)
-        super().__init__(loop, session, owner.account, owner.notices, owner.timeouts, lambda: owner.timed_out(self))
-        self.is_extended_by_progress = dialect.is_extended_by_progress
+        self.timeouts = owner.timeouts
+        self.channel = channel = Channel(
+            loop, dialect, setup, owner.account, owner.timeouts, owner.notices,
+            on_timeout=lambda: owner.timed_out(self), on_unusable=self._on_unusable,
+        )  # fmt: skip
+        self.requests = channel.requests
+        self.child: Child | None = None
+        """Its process; None before the start, and for a worker that has none."""
+        self.failure = ""
+        """Why it has ended, or is not started; empty before."""
         self.state = State.SPAWNED
         self.state_since = loop.clock()
         self.index = index
@@ -119,11 +127,12 @@ class Worker(Reception):
         self.can_ping = False
         self.said_hello: frames.Hello | None = None
         """The hello that was accepted."""
-        self.on_pong: Callable[[str], None] | None = None
-        """Gets the id of each pong that ends no round trip."""
-        self.round_trips = RoundTrips(self.ping)
         self.started_at = loop.clock()
         self.last_words = LastWords(folder)
+        self._loop = loop
+        self._clock = loop.clock
+        self._session = channel.session
+        self._notices = owner.notices
         self._owner = owner
         self._host = host
         self._folder = folder
@@ -131,37 +140,32 @@ class Worker(Reception):
         self._is_drained = dialect.drain_s > 0
         self._timer: Timer | None = None
         self._acked = False
-        self._host_calls = OpenCalls(
-            loop, session, self._reply, since=self.started_at, on_fault=self._on_fault, remark=owner.notices.remark
-        )
-        self._handlers |= {
-            **dict.fromkeys(frames.FromExtension.__args__, self._on_too_early),
+        channel.handlers = {
+            **dict.fromkeys(Message.__args__, self._on_too_early),
+            **channel.handlers,
             frames.Hello: self._on_hello,
-            frames.UnknownFrame: self._on_unknown,
-            frames.Malformed: self._on_malformed,
-            Warned: self._on_warned,
-            Remarked: self._on_remarked,
-            Unusable: self._on_unusable,
-            **dict.fromkeys((Instructions, HostCalled), self._on_too_early),
+            frames.Malformed: self._on_malformed_hello,
         }
+        self._tell_refusal()
 
     def _handlers_once_greeted(self) -> dict[type, Callable[..., None]]:
         return {
             frames.RegisterTool: self._registering(self.registry.add_tool),
             frames.RegisterCommand: self._registering(self.registry.add_command),
             frames.UnregisterTool: self._registering(self.registry.remove_tool),
-            frames.ToolProgress: self._on_progress,
+            frames.ToolProgress: self.requests.progressed,
             frames.Log: self._on_log,
             frames.Subscribe: self._on_subscribe,
             frames.Ready: self._on_ready,
-            frames.InterceptResponse: self._on_answer,
-            frames.ToolResult: self._on_answer,
-            frames.CommandResponse: self._on_answer,
+            GuardAnswer: self.requests.answered,
+            frames.ToolResult: self.requests.answered,
+            frames.CommandResponse: self.requests.answered,
             frames.Notify: self._notices.note,
-            frames.Pong: self._on_pong,
+            frames.Pong: self.channel.ponged,
             frames.ShutdownAck: self._on_shutdown_ack,
             Instructions: self._on_instructions,
             HostCalled: self._on_host_called,
+            frames.Malformed: self.channel.on_malformed,
             **dict.fromkeys((frames.ClearNotes, frames.PanelRender, frames.PanelClosed), self._on_show),
         }
 
@@ -196,20 +200,18 @@ class Worker(Reception):
 
     # --- start --------------------------------------------------------------------------------------------
 
-    def start(self, argv: Callable[[], Sequence[str]], env: Mapping[str, str], hello_s: float) -> bool:
-        """Connects the worker. If that fails, the worker ends at once with the reason, and False is returned. `argv`
-        and `env` are for a process. The hello must come within `hello_s` seconds."""
+    def start(self, argv: Callable[[], Sequence[str]], env: Mapping[str, str], cwd: str, hello_s: float) -> bool:
+        """Connects the worker. If that fails, the worker ends at once with the reason, and False is returned. `argv`,
+        `env` and `cwd` are for a process. The hello must come within `hello_s` seconds."""
         raise NotImplementedError
 
-    def _begin(self, hello_s: float) -> None:
+    def _connect(self, stdin: PipeWriter | Link, stdout: PipeReader | Link, hello_s: float) -> None:
         """Says what the host says first, and waits for the hello."""
 
         def late() -> None:
             self.give_up(no_hello(hello_s, self.trouble), Cause.REFUSED)
 
-        if self._session.opening:
-            self.write(self._session.opening)
-            self._call_when_due()
+        self.channel.open(stdin, stdout)
         self._timer = self._loop.call_later(hello_s, late)
 
     def _on_hello(self, hello: frames.Hello) -> None:
@@ -221,7 +223,7 @@ class Worker(Reception):
             self.give_up(NO_NAME, Cause.REFUSED)
             return
         if refusal := self._owner.refusal(self):
-            self._reply(self._session.reject(refusal))
+            self.channel.reply(self._session.reject(refusal))
             self.give_up(refusal, Cause.UNSTARTABLE)
             return
         if hello.name != self._owner.name:
@@ -229,15 +231,21 @@ class Worker(Reception):
         self.said_hello = hello
         self.registry.claimed = frozenset(self.claimed)
         self.can_ping = "ping" in (hello.capabilities or ())
-        self._accepts_cancel = "cancel" in (hello.capabilities or ())
-        self._handlers.update(self._handlers_once_greeted())
+        self.requests.accepts_cancel = "cancel" in (hello.capabilities or ())
+        self.channel.handlers.update(self._handlers_once_greeted())
         self._move(Trigger.HELLO)
         if self._host is not None:
-            self._reply(self._session.greet(self._host, self._folder, self._owner.data_dir, self._clock()))
+            self.channel.reply(self._session.greet(self._host, self._folder, self._owner.data_dir, self._clock()))
         greeted = self._clock()
-        self._last_frame = greeted
+        self.channel.last_frame = greeted
         self._owner.registered(self)
         self._await_ready(greeted + self.timeouts.ready)
+
+    def _on_malformed_hello(self, frame: frames.Malformed) -> None:
+        if frame.type == "hello" and self.state is State.SPAWNED:
+            self.give_up(frame.reason, Cause.REFUSED)
+        else:
+            self.channel.on_malformed(frame)
 
     def _on_too_early(self, frame: Message) -> None:
         self.give_up(not_hello(str(frame.__struct_config__.tag or type(frame).__name__)), Cause.REFUSED)
@@ -246,8 +254,8 @@ class Worker(Reception):
         """Waits for `ready`, for 250 ms of silence after the hello, or for the deadline, whichever is first."""
         if self.state is not State.GREETED:
             return
-        silence = self._is_ready_by_silence
-        found, again_at = readiness(self._clock(), last_frame=self._last_frame, latest=latest, by_silence=silence)
+        last, silence = self.channel.last_frame, self._is_ready_by_silence
+        found, again_at = readiness(self._clock(), last_frame=last, latest=latest, by_silence=silence)
         if found is Readiness.NOT_YET:
             self.restart_timer(again_at, lambda: self._await_ready(latest))
             return
@@ -303,13 +311,6 @@ class Worker(Reception):
         self.registry.subscribe(frame)
         self._owner.registered(self)
 
-    def _on_pong(self, frame: frames.Pong) -> None:
-        """The end of a round trip is behind what the worker has asked for before its pong."""
-        if self.on_pong is not None and not self.round_trips.is_open(frame.id):
-            self.on_pong(frame.id)
-        else:
-            self._host_calls.behind(partial(self.round_trips.returned, frame.id))
-
     def _on_shutdown_ack(self, _frame: frames.ShutdownAck) -> None:
         self._acked = True
 
@@ -318,7 +319,10 @@ class Worker(Reception):
         self._owner.registered(self)
 
     def _on_host_called(self, called: HostCalled) -> None:
-        self._host_calls.take(called, self._owner.called)
+        self.channel.host_calls.take(called, self._owner.called)
+
+    def _on_unusable(self, unusable: Unusable) -> None:
+        self.give_up(unusable.reason, Cause.REFUSED if unusable.may_pass else Cause.UNSTARTABLE)
 
     # --- end ----------------------------------------------------------------------------------------------
 
@@ -328,15 +332,15 @@ class Worker(Reception):
         self.restart_timer(None)
         is_ending = self.state is State.STOPPING and self._acked
         self._move(Trigger.STOP)
-        self._stop_session_timer()
+        self.channel.wind_down()
         frame = self._session.stop()
-        if is_ending or (frame and self.write(frame)) or self._drain():
+        if is_ending or (frame and self.requests.write(frame)) or self._drain():
             return
         self.hint_to_stop()
 
     def _drain(self) -> bool:
         """Closes the input at the answer to a ping, if one can be sent."""
-        return self._is_drained and self.can_ping and bool(self.round_trips.begin(self.hint_to_stop))
+        return self._is_drained and self.can_ping and bool(self.channel.round_trips.begin(self.hint_to_stop))
 
     def hint_to_stop(self) -> None:
         """Closes the worker's input: some programs stop at end of file."""
@@ -356,23 +360,21 @@ class Worker(Reception):
         self.failure = reason
         self._move(trigger)
         self.restart_timer(None)
-        self._stop_session_timer()
-        self._let_go()
         self.last_words.ended(code)
-        self._fail_pending(Failure.DIED, f"{reason}{self.last_words}")
+        self.channel.end(f"{reason}{self.last_words}")
         uptime = self._clock() - self.started_at
         was_ready = self.readiness is not Readiness.NOT_YET
         self._owner.ended(self, WorkerEnding(cause, code, uptime, was_ready), full_reason)
-
-    def _let_go(self) -> None:
-        """At the end of the worker: nobody waits for what it asked for, and it answers nothing."""
-        self._host_calls.forget()
-        self.round_trips.end()
 
     def _move(self, trigger: Trigger) -> None:
         if (after := advance(self.state, trigger)) is not self.state:
             self.state = after
             self.state_since = self._clock()
+            self._tell_refusal()
+
+    def _tell_refusal(self) -> None:
+        """Has requests refused while the worker is not up, with the reason."""
+        self.requests.refusal = "" if self.state.is_up else self.failure or f"it is {self.state.value}"
 
     def retry(self) -> None:
         """Called after the end of the worker, if a next worker will be started."""
@@ -390,6 +392,7 @@ class Worker(Reception):
     def fail_requests_with(self, failure: str) -> None:
         """Sets the reason with which requests fail while the worker is not up."""
         self.failure = failure
+        self._tell_refusal()
 
     def sampled(self, usage: TreeUse) -> None:
         """Stores the use of the worker's process tree at the last sample."""

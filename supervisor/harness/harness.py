@@ -114,7 +114,7 @@ class Harness:
         process = RecordedProcess(
             self.loop, found, paths, greets=greets, on_said=on_said, on_stderr=on_stderr, on_exit=on_exit
         )
-        if not process.start(lambda: argv, env, process.hello_s):
+        if not process.start(lambda: argv, env, found.working_folder, process.hello_s):
             raise SpawnError(process.failure)
         self.processes.append(process)
         return process

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
 from supervisor.accounting.account import Account
+from supervisor.extension.connection.handshake import Readiness
 from supervisor.extension.connection.open_calls import refuse_all
-from supervisor.extension.connection.process_worker import ProcessWorker
-from supervisor.extension.handshake import Readiness
 from supervisor.extension.lifecycle import State
 from supervisor.extension.log import ExtensionLog
 from supervisor.extension.notices import Notices
+from supervisor.extension.process_worker import ProcessWorker
 from supervisor.extension.restart import Cause
 from supervisor.harness.messages import HOST, host_info
 from supervisor.harness.script import Side
@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from supervisor.extension.restart import WorkerEnding
     from supervisor.extension.worker import Shown, Worker
     from supervisor.harness.matching import ScriptPaths
+    from supervisor.loop.link import Link
     from supervisor.loop.loop import Loop
+    from supervisor.loop.pipes import PipeReader, PipeWriter
     from supervisor.process.child import ExitStatus
     from wire.dialects.base import Message, Received, Session
     from wire.dialects.host_calls import HostCall
@@ -121,8 +123,9 @@ class RecordedProcess(ProcessWorker):
         host = host_info(paths) if greets else None
         setup = Setup(self.name, HOST, DEFAULT_FRAME_LIMIT, found.options)
         folder = str(found.folder)
-        super().__init__(loop, self, dialect, setup, host=host, folder=folder, index=0, runs_in=found.working_folder)
-        self._session = _Tap(self._session, self._hear)
+        super().__init__(loop, self, dialect, setup, host=host, folder=folder, index=0)
+        self.channel.session = _Tap(self.channel.session, self._hear)
+        self.channel.handlers[Warned] = self._on_warned
         self.said: list[RecordedLine] = []
         """The lines of both directions."""
         self.heard: list[RecordedLine] = []
@@ -173,17 +176,17 @@ class RecordedProcess(ProcessWorker):
 
     def say(self, frame: dict[str, Any]) -> bool:
         """Sends a frame. Returns False if the process no longer reads."""
-        return self.write(msgspec.json.encode(frame) + b"\n")
+        return self.requests.write(msgspec.json.encode(frame) + b"\n")
 
-    def write(self, frame: bytes) -> bool:
-        if not super().write(frame):
-            return False
+    def _connect(self, stdin: PipeWriter | Link, stdout: PipeReader | Link, hello_s: float) -> None:
+        super()._connect(cast("PipeWriter", _WriterTap(stdin, self._said_by_host)), stdout, hello_s)
+
+    def _said_by_host(self, frame: bytes) -> None:
         for line in frame.splitlines():
             said = RecordedLine(Side.HOST, object_in(line), self._clock(), text=_cut(line))
             if self.asked_at is None and said.type == "shutdown":
                 self.asked_at = said.at
             self._note(said)
-        return True
 
     def _hear(self, line: Line | Oversize, messages: Sequence[Message]) -> None:
         if len(self.heard) > HEARD_LIMIT:
@@ -220,11 +223,11 @@ class RecordedProcess(ProcessWorker):
 
     def collected(self, worker: Worker) -> None:  # noqa: ARG002
         self.ended_at = self._clock()
-        if (rest := self._splitter.finish()) is not None:
+        if (rest := self.channel.splitter.finish()) is not None:
             if isinstance(rest, Oversize):
-                self._session.receive_oversize(rest, self._clock())
+                self.channel.session.receive_oversize(rest, self._clock())
             else:
-                self._session.receive(rest, self._clock())
+                self.channel.session.receive(rest, self._clock())
         if self._on_exit_seen is not None and self.exit is not None:
             self._on_exit_seen(self.exit)
 
@@ -269,6 +272,23 @@ class _Tap:
         received = self._session.receive_oversize(dropped, now)
         self._hear(dropped, received[0])
         return received
+
+
+class _WriterTap:
+    """The input of the process. Passes on each frame that was sent."""
+
+    def __init__(self, writer: PipeWriter | Link, said: Callable[[bytes], None]) -> None:
+        self._writer = writer
+        self._said = said
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._writer, name)
+
+    def send(self, frame: bytes) -> bool:
+        if not self._writer.send(frame):
+            return False
+        self._said(frame)
+        return True
 
 
 def understood(line: Line | Oversize, messages: Sequence[Message], now: float) -> RecordedLine:

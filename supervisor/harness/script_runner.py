@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.found import Found, Scope
-from supervisor.extension.handshake import no_hello
+from supervisor.extension.connection.handshake import no_hello
 from supervisor.harness.fixtures import FixtureError, lay
 from supervisor.harness.matching import differences
 from supervisor.harness.messages import answer_to, hello_ack

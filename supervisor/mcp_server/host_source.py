@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Raw
 
-from supervisor.calls.verdict import Judgement
+from supervisor.calls.guard_chain import Judgement
 from supervisor.control.client import FRAME_LIMIT
 from supervisor.control.connection import Connection
 from supervisor.extension.notices import level_of_note, level_of_notice

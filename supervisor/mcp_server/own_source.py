@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from supervisor.calls.command_call import CommandAnswer
+    from supervisor.calls.guard_chain import Judgement
     from supervisor.calls.tool_call import ToolAnswer
-    from supervisor.calls.verdict import Judgement
     from supervisor.mcp_server.source import Cancellable
     from supervisor.supervisor import Supervisor
 

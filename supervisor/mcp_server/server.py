@@ -6,7 +6,7 @@ import os
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-from supervisor.mcp_server.guarded_call import GuardedCall
+from supervisor.mcp_server.served_call import ServedCall
 from wire.dialects.jsonrpc import INVALID_PARAMS
 from wire.framing import Oversize
 from wire.mcp_server.actions import Abandon, Call, Invoke, Say
@@ -89,7 +89,7 @@ class McpServer:
         self._session = session
         self._source = source
         self._on_end = on_end
-        self._under_way: dict[Key, GuardedCall | Cancellable] = {}
+        self._under_way: dict[Key, ServedCall | Cancellable] = {}
         self._commands: dict[Key, int] = {}
         """The commands that run, each with its number: a client may use the id of a cancelled one again."""
         self._calls = 0
@@ -168,7 +168,7 @@ class McpServer:
             self._carry_out(self._session.failed(key, INVALID_PARAMS, fault))
             return
         self._calls += 1
-        call = GuardedCall(
+        call = ServedCall(
             self._source,
             action.name,
             action.args,

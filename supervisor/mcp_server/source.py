@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from supervisor.calls.verdict import Judgement
+    from supervisor.calls.guard_chain import Judgement
     from supervisor.loop.loop import Loop
     from wire import frames
     from wire.mcp_server.offer import Offer

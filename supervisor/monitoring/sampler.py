@@ -176,7 +176,7 @@ class Sampler:
 
 def _usage(worker: Worker, table: ProcessTable, now: float, orphans: list[int]) -> TreeUse:
     if worker.pid is None:  # it lives in the embedding program, whose processes are not the host's to measure
-        return TreeUse(at=now, frames_in=worker.frames_in)
+        return TreeUse(at=now, frames_in=worker.channel.frames_in)
     tree = table.tree([worker.pid, *orphans], session=worker.pid)
     files = [count for pid in tree if (count := count_open_files(pid)) is not None]
     return TreeUse(
@@ -186,5 +186,5 @@ def _usage(worker: Worker, table: ProcessTable, now: float, orphans: list[int]) 
         processes=len(tree),
         threads=sum(process.threads for process in tree.values()),
         open_files=sum(files) if files else None,
-        frames_in=worker.frames_in,
+        frames_in=worker.channel.frames_in,
     )

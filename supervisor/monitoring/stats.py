@@ -41,7 +41,7 @@ def of_extension(extension: Extension, now: float) -> ExtensionStats:
         processes=sum(usage.processes for usage in usages),
         threads=sum(usage.threads for usage in usages),
         open_files=sum(files) if files else None,
-        pending=sum(len(worker.pending) for worker in running),
+        pending=sum(len(worker.requests.pending) for worker in running),
         frames_in_per_s=round(sum(usage.frames_per_s or 0.0 for usage in usages), 2),
         frames_out_per_s=round(account.frames_out_per_s, 2),
         limit_breaches=account.limit_breaches,

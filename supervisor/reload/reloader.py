@@ -15,9 +15,19 @@ import msgspec
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.steps import no_steps
 from supervisor.extension.lifecycle import State
-from supervisor.reload.of_dialect import plan_dialect, why_held
-from supervisor.reload.plan import Keep, KnownExtension, Plan, Replace, Skip, Start, Stop, plan_all, plan_one
-from supervisor.reload.rounds import Rounds
+from supervisor.reload.plan import (
+    Keep,
+    KnownExtension,
+    Plan,
+    Replace,
+    Skip,
+    Start,
+    Stop,
+    plan_all,
+    plan_dialect,
+    plan_one,
+    why_held,
+)
 from wire.control import ReloadOutcome
 from wire.dialects.table import dialect_named
 from wire.manifest import Manifest, ManifestError
@@ -34,13 +44,49 @@ if TYPE_CHECKING:
 
     Done = Callable[[ReloadOutcome], None]
     DialectDone = Callable[[tuple[ReloadOutcome, ...], frozenset[ReloadOutcome]], None]
-    from supervisor.reload.rounds import AllDone
-
+    AllDone = Callable[[tuple[ReloadOutcome, ...]], None]
     Plans = Sequence[tuple[str, Plan]]
 
 OF_ALL_LIMIT = 2
 """Most reloads of all extensions at the same time. The second one starts over with the present files. More reloads, as
 from many signals in a row, would only start workers that are replaced before they get a request."""
+
+
+class Rounds:
+    """Runs at most `limit` reloads of one kind at the same time. Calls beyond that share one more reload, which begins
+    when one of the running reloads has ended. `begin_one` begins a reload; once `is_over` none begins any more."""
+
+    def __init__(self, begin_one: Callable[[AllDone], None], limit: int, *, is_over: Callable[[], bool]) -> None:
+        self._begin_one = begin_one
+        self._limit = limit
+        self._is_over = is_over
+        self._running = 0
+        self._waiting: list[AllDone] = []
+        """The callbacks of the next reload."""
+
+    def begin(self, done: AllDone) -> None:
+        """`done` gets the outcomes of a reload that begins now or later."""
+        if self._running >= self._limit:
+            self._waiting.append(done)
+            return
+        self._running += 1
+        self._begin_one(partial(self._ended, done))
+
+    def _ended(self, done: AllDone, outcomes: tuple[ReloadOutcome, ...]) -> None:
+        self._running -= 1
+        done(outcomes)
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return
+        if self._is_over():
+            _tell_all(waiting, outcomes)
+        else:
+            self.begin(partial(_tell_all, waiting))
+
+
+def _tell_all(waiting: Sequence[AllDone], outcomes: tuple[ReloadOutcome, ...]) -> None:
+    for done in waiting:
+        done(outcomes)
 
 
 class Reloader:

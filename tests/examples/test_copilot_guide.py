@@ -13,8 +13,7 @@ from tests.examples.vendored import ROOT
 from tests.support.copilot_host import sdk
 from tests.support.forked import run
 from tests.support.zot_fixtures import zot
-from wire.dialects.copilot.hook_outputs import FIELDS
-from wire.dialects.copilot.hooks import handler_of
+from wire.dialects.copilot.hooks import FIELDS, handler_of
 from wire.dialects.copilot.rpc.table import METHODS
 from wire.dialects.copilot.tool_names import told_name
 from wire.dialects.copilot.tool_results import IN_WORDS

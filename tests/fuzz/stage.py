@@ -143,7 +143,7 @@ def pretended_children() -> Iterator[None]:
     """In this block, extensions, the model's worker and the checkers of arguments are no processes, and the process
     table is empty."""
     with (
-        mock.patch("supervisor.extension.connection.process_worker.Child", PretendedChild),
+        mock.patch("supervisor.extension.process_worker.Child", PretendedChild),
         mock.patch("agent.model.worker_process.Child", PretendedChild),
         mock.patch("supervisor.registry.checkers.Child", PretendedChild),
         mock.patch("supervisor.process.table.ProcessTable.read", _no_processes),

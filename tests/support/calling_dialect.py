@@ -19,7 +19,8 @@ from msgspec import Raw
 from tests.support.extension_folder import folder
 from wire import frames
 from wire.dialects import host_calls, table
-from wire.dialects.base import EVENTS, HOOK_POINTS, Dialect, HostCalled
+from wire.dialects.base import EVENTS, HOOK_POINTS, Dialect, GuardAnswer, HostCalled
+from wire.dialects.verdict import Verdict, VerdictKind
 from wire.framing import LineSplitter
 
 if TYPE_CHECKING:
@@ -107,10 +108,9 @@ class CallingSession:
             case "result":
                 return frames.ToolResult(said["id"], [frames.ContentBlock("text", said["text"])])
             case "verdict":
-                blocked = said.get("block")
-                return frames.InterceptResponse(
-                    said["id"], block=blocked is not None, reason=blocked, additional_context=said.get("context")
-                )
+                blocked, context = said.get("block"), said.get("context") or ""
+                kind = VerdictKind.ALLOW if blocked is None else VerdictKind.DENY
+                return GuardAnswer(said["id"], Verdict(kind, blocked or "", additional_context=context))
             case "done":
                 return frames.CommandResponse(said["id"], action="noop")
             case "note":

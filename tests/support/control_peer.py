@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from supervisor.calls.verdict import UNTOUCHED
+from supervisor.calls.guard_chain import UNTOUCHED
 from supervisor.control.server import ControlServer
 from supervisor.loop.loop import Loop
 from tests.support.patience import PATIENCE_S

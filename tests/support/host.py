@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervisor.calls.command_call import CommandAnswer
-    from supervisor.calls.request import InFlight
+    from supervisor.calls.deadline import InFlight
+    from supervisor.calls.guard_chain import Judgement
     from supervisor.calls.tool_call import ToolAnswer
-    from supervisor.calls.verdict import Judgement
     from supervisor.extension.extension import Extension
     from wire.events import Cost
 

@@ -44,6 +44,23 @@ class Page(HTMLParser):
             if name == tag and all(attributes.get(key.rstrip("_")) == value for key, value in wanted.items())
         ]
 
+    def tables(self, *labels):
+        """The texts of the cells of each table with such a label, row by row, without the head."""
+        found = {label: [] for label in labels}
+        rows = None
+        for at, (tag, attributes) in enumerate(self.elements):
+            if tag == "div" and attributes.get("class") == "scroll":
+                rows = found.get(attributes["aria-label"])
+            elif tag == "section":
+                rows = None
+            elif rows is not None and tag == "tr":
+                rows.append([])
+            elif rows and tag in {"td", "th"} and attributes.get("scope") != "col":
+                rows[-1].append(self.content.get(at, ""))
+            elif rows and rows[-1]:
+                rows[-1][-1] += self.content.get(at, "")
+        return [[row for row in rows if row] for rows in found.values()]
+
     @property
     def data(self):
         ((_, text),) = self.of("script", id="data")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from wire import frames
 
 if TYPE_CHECKING:
-    from supervisor.calls.request import InFlight
+    from supervisor.calls.deadline import InFlight
     from tests.support.host import Host
 
 

@@ -1,6 +1,7 @@
 """A dialect is one extension protocol. Its sessions translate between neutral messages and the bytes of one process.
 
-The frames of `wire.frames` are the neutral messages, with the few classes here that zot's protocol has no frame for.
+The frames of `wire.frames` are the neutral messages, with the few classes here that zot's protocol has no frame for. A
+verdict is a `GuardAnswer` in all of them, `InterceptResponse` only how zot's protocol writes it.
 A session is pure: it has no files and no descriptors, and no clock but `Setup.unix_ms`. `wire.dialects.table` names all
 dialects.
 """
@@ -15,6 +16,7 @@ import msgspec
 
 from wire import frames
 from wire.dialects.host_calls import HostCall  # noqa: TC001  (msgspec reads the annotations)
+from wire.dialects.verdict import Verdict  # noqa: TC001
 
 if TYPE_CHECKING:
     from wire.framing import Line, Oversize
@@ -89,6 +91,13 @@ class Unusable(msgspec.Struct, frozen=True):
     """Whether another start may end otherwise. If not, it is not started again."""
 
 
+class GuardAnswer(msgspec.Struct, frozen=True, gc=False, tag="event_intercept_response"):
+    """The answer to the question with this id. Its tag is the name that users know it by."""
+
+    id: str
+    verdict: Verdict
+
+
 class Instructions(msgspec.Struct, frozen=True):
     """What the model is to know of this extension, for the system prompt; "" takes it back."""
 
@@ -107,6 +116,7 @@ PanelChange = frames.PanelKey | frames.PanelResize | frames.PanelClosed
 """An action of the user on an open panel."""
 Message = (
     frames.FromExtension
+    | GuardAnswer
     | frames.UnknownFrame
     | frames.Malformed
     | Warned

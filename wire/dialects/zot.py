@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
+
 from wire import frames
-from wire.dialects.base import EVENTS, HOOK_POINTS, Dialect, NoHostCalls
+from wire.dialects.base import EVENTS, HOOK_POINTS, Dialect, GuardAnswer, NoHostCalls
 from wire.dialects.long_lines import SHORT, decode_long, describe_oversize, limit_of
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
 from wire.framing import LineSplitter
 from wire.lenient_json import UNREADABLE, json_on_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wire.dialects.base import HostInfo, PanelChange, Received, Setup
+    from wire.dialects.base import HostInfo, Message, PanelChange, Received, Setup
     from wire.framing import Line, Oversize
 
 OBSERVABLE = EVENTS - {"usage"}
@@ -66,12 +69,17 @@ class ZotSession(NoHostCalls):
         return LineSplitter(min(SHORT, self._frame_limit), lambda start: min(limit_of(start), self._frame_limit))
 
     def receive(self, line: Line, now: float) -> Received:  # noqa: ARG002
+        message: Message
         if type(line) is not bytes:
-            return (decode_long(line),), b""
-        try:
-            return (_decode(line),), b""
-        except UNREADABLE:
-            return (frames.decode_from_extension(line),), b""
+            message = decode_long(line)
+        else:
+            try:
+                message = _decode(line)
+            except UNREADABLE:
+                message = frames.decode_from_extension(line)
+        if type(message) is frames.InterceptResponse:
+            message = GuardAnswer(message.id, verdict_in(message))
+        return (message,), b""
 
     def receive_oversize(self, dropped: Oversize, now: float) -> Received:  # noqa: ARG002
         return (describe_oversize(dropped),), b""
@@ -123,6 +131,36 @@ class ZotSession(NoHostCalls):
 
     def ping(self, ping_id: str) -> bytes:
         return frames.encode(frames.Ping(ping_id))
+
+
+def verdict_in(frame: frames.InterceptResponse) -> Verdict:
+    """The verdict in a frame: `ALLOW` itself if it has no other field. A block counts more than a question."""
+    if (
+        not frame.block
+        and frame.reason is None
+        and frame.modified_args is UNSET
+        and frame.replace_text is None
+        and frame.modified_result is None
+        and frame.ask is None
+        and frame.additional_context is None
+        and frame.error_handling is None
+        and frame.notification is None
+        and frame.session_summary is None
+    ):
+        return ALLOW
+    retries = 1 if frame.retry_count is None else frame.retry_count
+    return Verdict(
+        VerdictKind.DENY if frame.block else VerdictKind.ASK if frame.ask else VerdictKind.ALLOW,
+        frame.reason or "",
+        modified_args=None if frame.modified_args is UNSET else bytes(frame.modified_args),
+        replace_text=frame.replace_text or None,
+        modified_result=frame.modified_result,
+        additional_context=frame.additional_context or "",
+        error_handling=frame.error_handling,
+        retry_count=retries if frame.error_handling == "retry" else 0,
+        notification=frame.notification or "",
+        session_summary=frame.session_summary or "",
+    )
 
 
 DIALECT = ZotDialect()

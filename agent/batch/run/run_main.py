@@ -28,7 +28,7 @@ OOM_SCORE = b"300"
 
 def main(argument: bytes = b"") -> int:
     """Returns the exit status. `argument` is the number of the link's descriptor, if it is another one than `LINK`."""
-    stand_first()
+    prefer_as_oom_victim()
     link = Link(int(argument or LINK))
     try:
         begin = link.begin()
@@ -40,7 +40,7 @@ def main(argument: bytes = b"") -> int:
     return status
 
 
-def stand_first() -> None:
+def prefer_as_oom_victim() -> None:
     """Lets the kernel, when memory runs out, end this process and what it starts before it ends the batch."""
     try:
         with open("/proc/self/oom_score_adj", "wb", buffering=0) as file:

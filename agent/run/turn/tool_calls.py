@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Raw
-from msgspec.structs import replace
 
 from agent.output import event_content
-from agent.run.error_hook import ErrorHook
 from agent.tools.extension_result import failed, parts_of, within_bounds
-from agent.transcript import Image, Text, ToolResult, text_of
+from agent.transcript import Image, Text, ToolResult
+from supervisor.calls.guard_chain import UNTOUCHED
+from supervisor.calls.guarded_call import GuardedCall, Step
 from supervisor.registry.call_arguments import unfit
 from wire import events, frames
 from wire.lenient_json import raw_json
@@ -47,11 +46,6 @@ class ToolCalls:
         self._abort = abort
         self._left = 0
         """Characters that the further results of this turn may have."""
-        self._errors = ErrorHook(supervisor, abort)
-        self._contexts: dict[str, str] = {}
-        """What guards add to the results of calls that run, by the call's id."""
-        self._ran_with: dict[str, bytes] = {}
-        """The arguments of calls that run, as guards have left them, by the call's id."""
         self.ended = ""
         """Why a guard has ended the prompt; "" if none has."""
 
@@ -67,16 +61,16 @@ class ToolCalls:
         results = []
         self._left = RESULTS_CHARACTERS
         for group in side_by_side(calls, self._toolbox.is_read_only):
-            for call, ran in zip(group, self._run_group(group), strict=True):
-                context = self._contexts.pop(call.id, "")
-                result = self._fitted(self._judge_result(call, ran, context))
+            for call, guarded, ran in self._run_group(group):
+                result = self._finished(call, guarded, ran)
                 results.append(result)
                 self._event_writer.emit(
                     events.ToolResult(
                         call.id, result.is_error, event_content.result_content(result), self._extension_of(call)
                     )
                 )
-                self._supervisor.tell(_result_event(call, result))
+                told = guarded.result if result is ran else None
+                self._supervisor.tell(told or _result_event(call, result))
         return tuple(results)
 
     def has_built_in(self, tool: str) -> bool:
@@ -89,81 +83,80 @@ class ToolCalls:
         results = []
         self._left = RESULTS_CHARACTERS
         for call in calls:
-            args = self._admit(call)
-            if isinstance(args, bytes):
-                args = self._toolbox.run(call, args, self._event_writer.wait, self._abort)
-            results.append(self._fitted(self._judge_result(call, args, self._contexts.pop(call.id, ""))))
+            guarded = self._admitted(call)
+            ran = None
+            if guarded.step is Step.RUNNING:
+                ran = self._toolbox.run(call, guarded.args, self._event_writer.wait, self._abort)
+                if guarded.ran(_content(ran), is_error=ran.is_error) is Step.RECOVERY:
+                    guarded.judged(UNTOUCHED)
+            results.append(self._finished(call, guarded, ran))
         return results
 
-    def _run_group(self, group: Sequence[ToolCall]) -> list[ToolResult]:
-        judged = [(call, self._admit(call)) for call in group]
-        admitted = [(call, args) for call, args in judged if isinstance(args, bytes)]
-        ran = iter(self._toolbox.run_beside(admitted, self._event_writer.wait, self._abort) if admitted else ())
-        return [self._retried(call, args, next(ran)) if isinstance(args, bytes) else args for call, args in judged]
+    def _run_group(self, group: Sequence[ToolCall]) -> list[tuple[ToolCall, GuardedCall, ToolResult | None]]:
+        """Has the calls admitted and run. A call that is not run has no result of its tool."""
+        guarded = [self._admitted(call) for call in group]
+        running = [(call, each.args) for call, each in zip(group, guarded, strict=True) if each.step is Step.RUNNING]
+        ran = iter(self._toolbox.run_beside(running, self._event_writer.wait, self._abort) if running else ())
+        return [
+            (call, each, self._recovered(call, each, next(ran)) if each.step is Step.RUNNING else None)
+            for call, each in zip(group, guarded, strict=True)
+        ]
 
-    def _retried(self, call: ToolCall, args: bytes, result: ToolResult) -> ToolResult:
+    def _admitted(self, call: ToolCall) -> GuardedCall:
+        guarded = GuardedCall(call.id, call.name, call.args)
+        if self._abort.is_requested():
+            guarded.abort(self._abort.reason)
+        elif reason := self._refusal(call):
+            guarded.refuse(reason)
+        else:
+            self._judge(guarded)
+        return guarded
+
+    def _refusal(self, call: ToolCall) -> str:
+        """Why the call is not run, whatever guards say; "" if it may be."""
+        if self.ended:
+            return f"not run: {self.ended}"
+        if self._left <= 0:
+            return f"not run: {FULL}; call it again"
+        if not self._toolbox.knows(call.name):
+            return f'unknown tool "{call.name}"'
+        return unfit(call.args) or self._toolbox.refusal(call)
+
+    def _recovered(self, call: ToolCall, guarded: GuardedCall, result: ToolResult) -> ToolResult:
         """The result of the last try. As long as a call fails, the guards of errors are asked about it."""
-        tries = 0
-        while result.is_error and not self._abort.requested and not self.ended:
-            error = text_of(result.content)
-            handling = self._errors.ask(error, "tool_execution", recoverable=True, tool_id=call.id, tool=call.name)
-            if handling.kind == "abort":
-                self.ended = f"guard {handling.guard} ends the prompt after an error of {call.name}: {error}"
-            if handling.retries <= tries:
-                break
-            tries += 1
-            result = self._toolbox.run(call, args, self._event_writer.wait, self._abort)
+        step = guarded.ran(_content(result), is_error=result.is_error)
+        while step is Step.RECOVERY:
+            step = self._judge(guarded)
+            self.ended = self.ended or guarded.prompt_end
+            if step is Step.RUNNING:
+                result = self._toolbox.run(call, guarded.args, self._event_writer.wait, self._abort)
+                step = guarded.ran(_content(result), is_error=result.is_error)
         return result
 
-    def _admit(self, call: ToolCall) -> bytes | ToolResult:
-        """The arguments to run the call with, or the result that says why it is not run."""
-        if self._abort.is_requested():
-            return self._aborted(call)
-        if self.ended:
-            return failed(call.id, f"not run: {self.ended}")
-        if self._left <= 0:
-            return failed(call.id, f"not run: {FULL}; call it again")
-        if not self._toolbox.knows(call.name):
-            return failed(call.id, f'unknown tool "{call.name}"')
-        if reason := unfit(call.args):
-            return failed(call.id, reason)
-        if reason := self._toolbox.refusal(call):
-            return failed(call.id, reason)
-        judgement = self._supervisor.intercept(
-            frames.Event("tool_call", tool_id=call.id, tool_name=call.name, tool_args=Raw(call.args))
-        )
-        if self._abort.is_requested():
-            return self._aborted(call)
-        if judgement.is_blocked:
-            return failed(call.id, judgement.reason)
-        self._contexts[call.id] = judgement.additional_context
-        args = call.args if judgement.args is None else judgement.args
-        if judgement.args is not None and (reason := unfit(args)):
-            return failed(call.id, f"rewritten by a guard: {reason}")
-        self._ran_with[call.id] = args
-        return args
+    def _judge(self, guarded: GuardedCall) -> Step:
+        """Asks the guards of this step, and returns the next one. After an abort nobody is asked, and nobody about an
+        error once the prompt is to end."""
+        step = guarded.step
+        is_unasked = step is Step.RECOVERY and self.ended
+        if is_unasked or (step is not Step.ADMISSION and not self._supervisor.may_guard(step.value)):
+            return guarded.judged(UNTOUCHED)
+        if not self._abort.requested:
+            judgement = self._supervisor.intercept(guarded.question)
+            if not self._abort.is_requested():
+                return guarded.judged(judgement)
+        return guarded.abort(self._abort.reason, is_guarded=self._supervisor.may_guard(Step.REVIEW.value))
 
-    def _judge_result(self, call: ToolCall, result: ToolResult, context: str) -> ToolResult:
-        """The result that the model, readers and observers get; `context` and what guards add now stand behind it.
-        After an abort the guards are not asked, so a result that a guard wants to see is withheld."""
-        args = self._ran_with.pop(call.id, None)
-        if not self._supervisor.may_guard("tool_result"):
-            return with_context(result, context)
-        if self._abort.requested:
-            return self._aborted(call)
-        event = _result_event(call, result)
-        if args is not None:
-            event = replace(event, tool_args=Raw(args))
-        judgement = self._supervisor.intercept(event)
-        if judgement.is_blocked:
-            return failed(call.id, judgement.reason)
-        if (changed := judgement.result) is None:
-            return with_context(result, context, judgement.additional_context)
-        parts, is_bad = parts_of(changed.content, f"guards/{call.name}")
-        is_error = result.is_error if changed.is_error is None else changed.is_error
-        rewritten = ToolResult(call.id, within_bounds(parts) or (Text(""),), is_error or is_bad)
-        fitted = self._toolbox.fit_images(call, rewritten, self._event_writer.wait)
-        return with_context(fitted, context, judgement.additional_context)
+    def _finished(self, call: ToolCall, guarded: GuardedCall, ran: ToolResult | None) -> ToolResult:
+        """The result that the model, readers and observers get. `ran` is that of the tool, None if it has not run."""
+        if guarded.step is Step.REVIEW:
+            self._judge(guarded)
+        result = failed(call.id, guarded.failure) if ran is None or guarded.failure else ran
+        if (changed := guarded.changed) is not None:
+            parts, is_bad = parts_of(changed.content, f"guards/{call.name}")
+            is_error = result.is_error if changed.is_error is None else changed.is_error
+            rewritten = ToolResult(call.id, within_bounds(parts) or (Text(""),), is_error or is_bad)
+            result = self._toolbox.fit_images(call, rewritten, self._event_writer.wait)
+        return self._fitted(with_context(result, *guarded.contexts))
 
     def _extension_of(self, call: ToolCall) -> str | msgspec.UnsetType:
         return self._toolbox.extension_of(call.name) or msgspec.UNSET
@@ -175,9 +168,6 @@ class ToolCalls:
         if self._left >= 0 or size <= SHORT_RESULT:
             return result
         return failed(result.call_id, f"the call has run, but its result of {size} characters is left out: {FULL}")
-
-    def _aborted(self, call: ToolCall) -> ToolResult:
-        return failed(call.id, f"aborted: {self._abort.reason}")
 
 
 def with_context(result: ToolResult, *contexts: str) -> ToolResult:
@@ -198,11 +188,16 @@ def side_by_side(calls: Sequence[ToolCall], is_read_only: Callable[[str], bool])
     return groups
 
 
-def _result_event(call: ToolCall, result: ToolResult) -> frames.Event:
-    content = [
+def _content(result: ToolResult) -> list[frames.ContentBlock]:
+    return [
         frames.ContentBlock("image", mime_type=part.mime_type, data=part.data)
         if isinstance(part, Image)
         else frames.ContentBlock("text", text=part.text)
         for part in result.content
     ]
-    return frames.Event("tool_result", tool_id=call.id, tool_name=call.name, is_error=result.is_error, content=content)
+
+
+def _result_event(call: ToolCall, result: ToolResult) -> frames.Event:
+    return frames.Event(
+        "tool_result", tool_id=call.id, tool_name=call.name, is_error=result.is_error, content=_content(result)
+    )

@@ -6,9 +6,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from agent.sessions.export.conversation import Call, Entry, Note, Part, Result, conversation_of
 from agent.sessions.export.wording import (
+    ROLES,
     clock_of,
-    compaction_text,
+    facts_of,
     fault_text,
     image_text,
     title_of,
@@ -16,17 +18,15 @@ from agent.sessions.export.wording import (
     visible,
 )
 from agent.sessions.reading.arguments import named_arguments
-from agent.sessions.reading.history import Compacted
-from agent.transcript import Image, Text, Thinking, ToolCall, ToolResult
+from agent.transcript import Image, Text, Thinking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
     from agent.sessions.reading.history import History
-    from agent.transcript import Block, Message
 
 PARSED_CHARACTERS = 64 * 1024
 """A longer text is shown as it is, as a block of code."""
@@ -41,20 +41,18 @@ _OUTSIDE_SPANS = re.compile(rf"(`+)(?!`).*?(?<!`)\1(?!`)|`+|{_EVERYWHERE.pattern
 _ENTITIES = {"<": "&lt;", "&": "&amp;"}
 _TICKS = re.compile(r"`+")
 _MEANING = re.compile(r"([\\`*_\[\]<>#|~&])")
-ROLES = {"user": "User", "assistant": "Assistant", "tool": "Results"}
 
 
 def export_markdown(history: History) -> str:
     """The document, with a line feed at its end."""
-    tools = history.tool_names()
     parts = list(_head(history))
-    for step in history.steps():
-        if isinstance(step, Compacted):
-            parts += _compaction(step)
+    for step in conversation_of(history):
+        if isinstance(step, Entry):
+            at = f" · {_plain(clock_of(step.time))}" if step.time else ""
+            parts.append(f"## {step.number}. {ROLES[step.role]}{at}")
+            parts += (shown for part in step.parts for shown in _part(part))
         else:
-            number, message = step
-            parts.append(f"## {number}. {ROLES[message.role]}{_at(message)}")
-            parts += _content(message, tools)
+            parts += ["---", f"*{step.title}.*", *(contained(visible(text)) for text in step.texts), "---"]
     parts += ["---", f"{_plain(usage_text(history.info.usage))}"]
     return "\n\n".join(parts) + "\n"
 
@@ -136,16 +134,8 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _head(history: History) -> Iterator[str]:
-    info = history.info
     yield f"# {_plain(title_of(history))}"
-    rows = [
-        ("Session", info.id),
-        ("Folder", info.cwd),
-        ("Model", " ".join(filter(None, [info.provider, info.model]))),
-        ("Started", clock_of(info.started)),
-        ("Fork of", f"{info.parent}, after message {info.fork_point}" if info.parent else ""),
-    ]
-    yield "\n".join(f"- {name}: {_on_a_line(value)}" for name, value in rows if value)
+    yield "\n".join(f"- {name}: {_on_a_line(value)}" for name, value in facts_of(history.info))
     if faults := fault_text(history):
         yield f"> {faults}."
     if history.summary:
@@ -153,48 +143,32 @@ def _head(history: History) -> Iterator[str]:
         yield contained(visible(history.summary))
 
 
-def _at(message: Message) -> str:
-    return f" · {_plain(clock_of(message.time))}" if message.time else ""
-
-
-def _content(message: Message, tools: Mapping[str, str]) -> Iterator[str]:
-    for block in message.content:
-        yield from _block(block, tools)
-
-
-def _block(block: Block, tools: Mapping[str, str]) -> Iterator[str]:
-    match block:
+def _part(part: Part) -> Iterator[str]:
+    match part:
         case Text(text):
             if text.strip():
                 yield contained(visible(text).strip("\n"))
         case Image():
-            yield f"*[{_plain(image_text(block))}]*"
+            yield f"*[{_plain(image_text(part))}]*"
         case Thinking(text):
             yield "**Thinking**"
             yield fenced(visible(text), "text") if text else "*[encrypted]*"
-        case ToolCall(_, name, args):
+        case Call(name, args):
             yield f"**Call of {_on_a_line(name)}**"
             for argument, value in named_arguments(args):
                 if argument:
                     yield f"{_on_a_line(argument)}:"
                 yield fenced(visible(value), "" if argument else "json")
-        case ToolResult(call_id, content, is_error):
-            name = _on_a_line(tools.get(call_id, "a call that is not there"))
-            yield f"**{'Error' if is_error else 'Result'} of {name}**"
-            for part in content:
-                yield (
-                    fenced(visible(part.text), "text") if isinstance(part, Text) else f"*[{_plain(image_text(part))}]*"
-                )
+        case Result():
+            yield from _result(part)
+        case Note(text):
+            yield f"*{_on_a_line(text)}*"
 
 
-def _compaction(compacted: Compacted) -> Iterator[str]:
-    yield "---"
-    yield f"*{compaction_text(compacted)}.*"
-    if compacted.messages:
-        yield from (
-            contained(visible(block.text)) for block in compacted.messages[0].content if isinstance(block, Text)
-        )
-    yield "---"
+def _result(result: Result) -> Iterator[str]:
+    yield f"**{'Error' if result.is_error else 'Result'} of {_on_a_line(result.tool or 'a call that is not there')}**"
+    for part in result.content:
+        yield fenced(visible(part.text), "text") if isinstance(part, Text) else f"*[{_plain(image_text(part))}]*"
 
 
 def _on_a_line(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agent.sessions.reading.history import Compacted, History
+    from agent.sessions.store import SessionInfo
     from agent.transcript import Image
     from wire.events import Totals
 
@@ -17,12 +18,15 @@ _UNSEEN = re.compile(
 _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 _RETURN = re.compile(r"\r\n?")
 TITLE_CHARACTERS = 120
+ROLES = {"user": "User", "assistant": "Assistant", "tool": "Results"}
 _UNITS = ("B", "KiB", "MiB", "GiB")
 
 
 def visible(text: str) -> str:
     """The text with colours left out and a name in place of each character that controls a terminal or the direction
     of text, as `<U+202E>`. Nothing is hidden, and nothing takes effect."""
+    if text.isprintable():
+        return text
     return _UNSEEN.sub(lambda found: f"<U+{ord(found[0]):04X}>", _COLOUR.sub("", _RETURN.sub("\n", text)))
 
 
@@ -30,6 +34,18 @@ def title_of(history: History) -> str:
     """The title on one line, cut; never empty."""
     title = " ".join(visible(history.info.title).split()) or f"Session {history.info.id[:8]}"
     return title if len(title) <= TITLE_CHARACTERS else title[: TITLE_CHARACTERS - 1] + "…"
+
+
+def facts_of(info: SessionInfo) -> list[tuple[str, str]]:
+    """Label and value of what is known of a session."""
+    rows = [
+        ("Session", info.id),
+        ("Folder", info.cwd),
+        ("Model", " ".join(filter(None, [info.provider, info.model]))),
+        ("Started", clock_of(info.started)),
+        ("Fork of", f"{info.parent}, after message {info.fork_point}" if info.parent else ""),
+    ]
+    return [(label, value) for label, value in rows if value]
 
 
 def clock_of(time: str) -> str:

@@ -10,7 +10,7 @@ from agent.sessions.load import FAULTS_SHOWN, Fault, opened
 from agent.sessions.rows import Compaction, Meta, Row, Summary, Unreadable
 from agent.sessions.store import SessionInfo, describe
 from agent.sessions.torn_line import Lines
-from agent.transcript import Message, ToolCall
+from agent.transcript import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,15 +46,6 @@ class History(msgspec.Struct, frozen=True):
                 yield waiting.pop(0)
             yield number, message
         yield from waiting
-
-    def tool_names(self) -> dict[str, str]:
-        """The name of the tool of each call, by the call's id."""
-        return tool_names(self.messages)
-
-
-def tool_names(messages: tuple[Message, ...]) -> dict[str, str]:
-    """The name of the tool of each call, by the call's id."""
-    return {block.id: block.name for message in messages for block in message.content if isinstance(block, ToolCall)}
 
 
 def read_history(path: Path) -> History:

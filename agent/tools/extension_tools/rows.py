@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.tools.extension_tools.report import Row, advice
 from supervisor.extension.lifecycle import State
-from supervisor.reload.of_dialect import is_of
+from supervisor.reload.plan import is_of
 from wire.text import one_line, printable, valid_text
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.extension.pending_requests import PROGRESS_BURST, PROGRESS_LENGTH, PROGRESS_PER_SECOND
+from supervisor.extension.connection.pending_requests import PROGRESS_BURST, PROGRESS_LENGTH, PROGRESS_PER_SECOND
 from supervisor.loop.rate_limit import TokenBucket
 
 if TYPE_CHECKING:

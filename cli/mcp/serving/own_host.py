@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cli.hosts.host import make_host
 from cli.mcp.serving.stdio import Stdio
-from supervisor.host import CannotServeError, HostEvent, Phase
+from supervisor.host import CannotServeError, HostEvent, HostPhase
 from supervisor.mcp_server.own_source import OwnSource
 from wire.exit_codes import Status
 
@@ -38,7 +38,7 @@ def serve_own(flags: Mapping[str, Any]) -> int:
     try:
         phase = host.run()
         _tell_end(stdio, host.stopped_by, faults)
-        if phase is Phase.CUT_SHORT:
+        if phase is HostPhase.CUT_SHORT:
             return Status.INTERRUPTED.exit_code
         if host.missing:
             return Status.REQUIRED_EXTENSION.exit_code

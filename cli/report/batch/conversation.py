@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from enum import Enum
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from agent.batch.journal.errors import FolderError
 from agent.batch.journal.own_files import IN_RUNS, open_own
+from agent.sessions.export.conversation import Call, Entry, Note, Part, Result
+from agent.transcript import Text
 from wire import events
 from wire.lenient_json import UNREADABLE, repaired
 
@@ -21,41 +24,10 @@ HEAD_BYTES, TAIL_BYTES = 1 << 20, 3 << 20
 """Of a long file, what is read from its beginning and from its end: the end tells why a run failed."""
 TEXT_CHARACTERS = 8 * 1024
 """Of one text; of a longer one the middle is left out."""
-ENTRY_CHARACTERS = 200
-"""What an entry counts beside its texts."""
+PART_CHARACTERS = 200
+"""What a part of a conversation counts beside its texts."""
 HEAD_SHARE = 0.25
 """Of a conversation that is too long, the part that is kept from its beginning; the rest is kept from its end."""
-
-
-class Kind(Enum):
-    PROMPT = "prompt"
-    TEXT = "text"
-    """Of the model."""
-    TOOL = "tool"
-    TURN = "turn"
-    """A turn begins."""
-    NOTICE = "notice"
-    """Something that happened: a retry, a summary, an extension that ended."""
-    ERROR = "error"
-    GAP = "gap"
-    """Something is left out here."""
-
-
-class Entry(msgspec.Struct):
-    """One thing of a conversation, in the order in which it began. Texts are cut to `TEXT_CHARACTERS`."""
-
-    kind: Kind
-    text: str = ""
-    """Of a tool: its arguments as JSON."""
-    title: str = ""
-    """Of a tool: its name."""
-    result: str | None = None
-    """Of a tool; None if there was none."""
-    is_bad: bool = False
-
-    @property
-    def size(self) -> int:
-        return ENTRY_CHARACTERS + len(self.text) + len(self.title) + len(self.result or "")
 
 
 class Conversation(msgspec.Struct):
@@ -89,7 +61,7 @@ def read_conversation(path: Path) -> Conversation:
     except OSError:
         return Conversation(is_there=False)
     except FolderError as error:
-        return Conversation([Entry(Kind.ERROR, str(error), is_bad=True)], is_there=False)
+        return Conversation([Entry("assistant", [Note(str(error), is_bad=True)])], is_there=False)
     with open(fd, "rb") as file:
         try:
             size = os.fstat(fd).st_size
@@ -120,7 +92,7 @@ class _Fold:
 
     def __init__(self) -> None:
         self.conversation = Conversation()
-        self._calls: dict[str, Entry] = {}
+        self._calls: dict[str, Call] = {}
         """Calls without a result so far."""
         self._said: list[str] = []
         """Pieces of a text whose message has not come."""
@@ -135,68 +107,70 @@ class _Fold:
 
     def leave_out(self, count: int) -> None:
         self.conversation.left_out_bytes = count
-        self._add(Kind.GAP, f"{count:,} bytes of the events are left out here")
+        self._add(Note(f"{count:,} bytes of the events are left out here"))
 
     def finish(self) -> Conversation:
         if said := "".join(self._said).strip():
-            self._add(Kind.TEXT, said)
-            self._add(Kind.ERROR, "the message does not end: the stream is cut off here")
-        for entry in self._calls.values():
-            entry.is_bad = True
+            self._add(Text(cut(said)))
+            self._add(Note("the message does not end: the stream is cut off here", is_bad=True))
         return self.conversation
 
-    def _add(self, kind: Kind, text: str, *, title: str = "") -> Entry:
-        entry = Entry(kind, cut(text), title, is_bad=kind is Kind.ERROR)
-        self.conversation.entries.append(entry)
-        return entry
+    def _add(self, part: Part) -> None:
+        """To the turn that has begun."""
+        entries = self.conversation.entries
+        if not entries or entries[-1].role == "user":
+            entries.append(Entry("assistant", []))
+        entries[-1].parts.append(part)
 
     def _take(self, record: events.AnyRecord) -> None:
         match record:
             case events.TextDelta(delta=delta):
                 self._said.append(delta)
             case events.TurnStart(step=step):
-                self._add(Kind.TURN, str(step))
+                self.conversation.entries.append(Entry("assistant", [], step))
             case events.UserMessage(content=content):
-                self._add(Kind.PROMPT, _words(content))
+                self.conversation.entries.append(Entry("user", [Text(cut(_words(content)))]))
             case events.AssistantMessage(content=content):
                 self._said.clear()
                 if said := _words(content):
-                    self._add(Kind.TEXT, said)
+                    self._add(Text(cut(said)))
             case events.ToolCall() | events.ToolResult():
                 self._tool(record)
             case events.Done():
                 self.conversation.is_done = True
             case _:
-                if told := _told(record):
-                    self._add(*told)
+                if note := _note(record):
+                    self._add(Note(cut(note.text), note.is_bad))
 
     def _tool(self, record: events.ToolCall | events.ToolResult) -> None:
         if isinstance(record, events.ToolCall):
-            arguments = bytes(record.args).decode("utf-8", "replace")
+            arguments = cut(bytes(record.args).decode("utf-8", "replace"))
             title = f"{record.name} ({record.extension})" if record.extension else record.name
-            self._calls[record.id] = self._add(Kind.TOOL, arguments, title=title)
+            call = self._calls[record.id] = Call(title, arguments.encode())
+            self._add(call)
             return
-        entry = self._calls.pop(record.id, None)
-        if entry is None:
-            entry = self._add(Kind.TOOL, "", title="a call that is not shown")
-        entry.result, entry.is_bad = cut(_words(record.content)), record.is_error
+        asked = self._calls.pop(record.id, None)
+        result = Result((Text(cut(_words(record.content))),), record.is_error)
+        if asked is None:
+            self._add(result)
+        else:
+            asked.result = result
 
 
-def _told(record: events.AnyRecord) -> tuple[Kind, str] | None:
+def _note(record: events.AnyRecord) -> Note | None:
     """What a record says that is not a part of the conversation itself; None for those without interest."""
     match record:
         case events.TurnEnd(stop=stop, error=error) if stop in ("error", "aborted", "length"):
-            return Kind.ERROR, f"the turn ended with {stop}" + (f": {error}" if isinstance(error, str) else "")
+            return Note(f"the turn ended with {stop}" + (f": {error}" if isinstance(error, str) else ""), is_bad=True)
         case events.Error(message=message):
-            return Kind.ERROR, message
+            return Note(message, is_bad=True)
         case events.Extension(event=event) if event != "started":
-            kind = Kind.ERROR if event in ("failed", "blocked") else Kind.NOTICE
-            return kind, f"{record.extension} {event}: {record.message}"
+            return Note(f"{record.extension} {event}: {record.message}", is_bad=event in ("failed", "blocked"))
         case events.Retry():
-            return Kind.NOTICE, f"request sent again after {record.wait_s:g} s: {record.reason}"
+            return Note(f"request sent again after {record.wait_s:g} s: {record.reason}")
         case events.CompactDone():
             shorter = f"{record.messages_before} messages became {record.messages_after}"
-            return Kind.NOTICE, f"the conversation was summed up: {shorter}\n{record.summary}"
+            return Note(f"the conversation was summed up: {shorter}\n{record.summary}")
     return None
 
 
@@ -224,24 +198,32 @@ def _words(content: Iterable[events.Content]) -> str:
 
 def shortened(entries: list[Entry], most: int) -> list[Entry]:
     """Entries of at most `most` characters: of a longer conversation its beginning and its end."""
-    if sum(entry.size for entry in entries) <= most:
+    parts = [(entry, part) for entry in entries for part in entry.parts]
+    sizes = [_size(part) for _, part in parts]
+    if sum(sizes) <= most:
         return entries
-    head = _fitting(entries, int(most * HEAD_SHARE))
-    rest = entries[head:]
-    tail = _fitting(reversed(rest), most - int(most * HEAD_SHARE))
-    left_out = len(rest) - tail
+    head = _fitting(sizes, int(most * HEAD_SHARE))
+    tail = _fitting(reversed(sizes[head:]), most - int(most * HEAD_SHARE))
+    left_out = len(parts) - head - tail
     if not left_out:
         return entries
-    gap = Entry(Kind.GAP, f"{left_out:,} steps are left out here")
-    return [*entries[:head], gap, *entries[len(entries) - tail :]]
+    gap = (Entry("assistant", []), Note(f"{left_out:,} steps are left out here"))
+    kept = groupby([*parts[:head], gap, *parts[len(parts) - tail :]], key=lambda pair: id(pair[0]))
+    groups = [list(group) for _, group in kept]
+    return [replace(group[0][0], parts=[part for _, part in group]) for group in groups]
 
 
-def _fitting(entries: Iterable[Entry], most: int) -> int:
-    """How many of the first entries have at most `most` characters together."""
-    count = 0
-    for entry in entries:
-        most -= entry.size
-        if most < 0:
-            break
-        count += 1
-    return count
+def _size(part: Part) -> int:
+    match part:
+        case Text(text) | Note(text):
+            return PART_CHARACTERS + len(text)
+        case Call(name, args, result):
+            return PART_CHARACTERS + len(name) + len(args) + (_size(result) if result is not None else 0)
+        case Result(content):
+            return PART_CHARACTERS + sum(len(each.text) for each in content if isinstance(each, Text))
+    return PART_CHARACTERS
+
+
+def _fitting(sizes: Iterable[int], most: int) -> int:
+    """How many of the first sizes are at most `most` together."""
+    return sum(total <= most for total in accumulate(sizes))

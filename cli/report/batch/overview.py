@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from cli.number_format import bytes_text, clock_text, count_text, dollars, elapsed, percent_text, plural, short
 from cli.report.batch.figures import Phase, State
-from cli.report.markup import number, text
-from cli.report.page.headline import Tile, coded, top
+from cli.report.markup import text
+from cli.report.page.table import Cell, Column, number_cell, section, table
+from cli.report.page.top import Tile, coded, findings, top
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
@@ -74,8 +75,10 @@ def overview(batch: BatchFigures, folder: str, written: str) -> str:
         ("zot", batch.version),
         ("page made", written),
     ]
-    shown = top(title, [(label, value) for label, value in facts if value], batch.notes, tiles(batch))
-    return shown + _next(batch, folder) + _outcomes(batch)
+    steps = [(text(what), coded(text(why)), is_bad) for what, why, is_bad in next_steps(batch, folder)]
+    calm = "All tasks are ok." if batch.tasks else "There are no tasks."
+    shown = top(title, facts, batch.notes, tiles(batch)) + findings("What to do next", steps, calm)
+    return shown + _outcomes(batch)
 
 
 def tiles(batch: BatchFigures) -> list[Tile]:
@@ -157,18 +160,6 @@ def next_steps(batch: BatchFigures, folder: str) -> list[tuple[str, str, bool]]:
     return found
 
 
-def _next(batch: BatchFigures, folder: str) -> str:
-    found = next_steps(batch, folder)
-    if not found:
-        calm = "All tasks are ok." if batch.tasks else "There are no tasks."
-        return f'<section id="findings" class="calm"><h2>What to do next</h2><p>{calm}</p></section>'
-    rows = "".join(
-        f'<li class="{"bad" if is_bad else "plain"}"><b>{text(what)}</b><div>{coded(text(why))}</div></li>'
-        for what, why, is_bad in found
-    )
-    return f'<section id="findings"><h2>What to do next</h2><ul>{rows}</ul></section>'
-
-
 def style_of(state: str) -> str:
     """The style of a state: good, bad, waits or plain."""
     if state == TaskStatus.OK.value:
@@ -176,22 +167,22 @@ def style_of(state: str) -> str:
     return {"running": "waits", "interrupted": "waits", "not_run": "plain"}.get(state, "bad")
 
 
-def chip(state: str) -> str:
-    return f'<span class="state {style_of(state)}">{text(state, 40)}</span>'
-
-
 def _outcomes(batch: BatchFigures) -> str:
     counts, total = batch.states(), len(batch.tasks)
     if not total:
         return ""
-    most = max(counts.values())
-    rows = "".join(
-        f'<li><span>{chip(state)}</span><span class="track"><i class="{style_of(state)}" '
-        f'style="width:{number(max(0.3, 100 * count / most))}%"></i></span>'
-        f"<b>{count_text(count)}</b><small>{percent_text(100 * count / total)}</small></li>"
+    columns = (Column("outcome", is_text=True), Column("tasks", has_bar=True), Column("of all"))
+    rows = (
+        (
+            Cell(state, style=style_of(state)),
+            number_cell(count, count_label),
+            number_cell(100 * count / total, percent_text),
+        )
         for state, count in counts.items()
     )
-    return (
-        '<section id="outcomes"><h2>How the tasks have ended</h2><p class="caption">Each task counts once, with its '
-        f'final outcome.</p><ul class="outcomes">{rows}</ul></section>'
-    )
+    caption = "Each task counts once, with its final outcome."
+    return section("outcomes", "How the tasks have ended", caption, table("Outcomes", columns, rows))
+
+
+def count_label(value: float) -> str:
+    return count_text(round(value))

@@ -1,83 +1,62 @@
-"""Assembles the page of a batch: one file that works alone and may not fetch anything."""
+"""The page of a batch: one file that works alone and may not fetch anything."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from cli.number_format import count_text, dollars, elapsed, plural
-from cli.report.batch.charts import distribution, workload_chart
+from cli.number_format import clock_text, count_text, elapsed, plural, short
+from cli.report.batch.distributions import distributions
 from cli.report.batch.overview import overview
 from cli.report.batch.tables import all_tasks, extensions, extremes, failures, pauses, retries
-from cli.report.markup import script_data, text
-from cli.report.page.shell import document, packaged
+from cli.report.markup import text
+from cli.report.page.document import drawn_document
+from cli.report.page.table import Column, figure, number_cell, section, table
 
 if TYPE_CHECKING:
     from cli.report.batch.figures import BatchFigures
     from cli.report.batch.tables import Links
+    from cli.report.batch.workload import Workload
 
-ROOM = Path(__file__).parent
+COLUMNS, ROWS = 240, 12
+"""Stretches of time in the chart of the runs, and in its table."""
+STARTS_MARKED = 40
 
 
 def render(batch: BatchFigures, links: Links, *, folder: str, pages_said: str, written: str, version: str) -> str:
     """The HTML of the whole page. `folder` has the names of its folders as a shell takes them; `pages_said` tells which
     tasks have a page of their own; `written` says when the page was made."""
-    tasks, data = all_tasks(batch, links, pages_said)
-    body = (
-        overview(batch, folder, written)
-        + failures(batch, links)
-        + _workload(batch)
-        + _distributions(batch)
-        + extremes(batch, links)
-        + retries(batch, links)
-        + extensions(batch)
-        + tasks
-    )
-    script = f'"use strict";\n(() => {{\n{packaged("script/numbers.js")}\n{packaged("batch.js", folder=ROOM)}\n}})();'
-    return document(
-        f"{text(batch.name, 100)}: a batch of zot",
-        packaged("colors.css", "page.css") + "\n" + packaged("batch.css", folder=ROOM),
-        f"<main>{body}</main><footer>Made by zot {text(version)} from {text(folder, 200)}.</footer>"
-        f'<script type="application/json" id="data">{script_data(data)}</script>',
-        script,
-    )
+    data: dict[str, Any] = {"end": batch.workload.end}
+    body = overview(batch, folder, written) + failures(batch, links)
+    if columns := batch.workload.columns(COLUMNS):
+        data["workload"] = {"end": batch.workload.end, "columns": columns, "starts": _starts(batch.workload)}
+        body += _workload(batch)
+    if (found := distributions(batch)) is not None:
+        shown, data["distributions"] = found
+        body += shown
+    body += extremes(batch, links) + retries(batch, links) + extensions(batch) + all_tasks(batch, links, pages_said)
+    return drawn_document(f"{text(batch.name, 100)}: a batch of zot", body, data, version=version, source=folder)
 
 
 def _workload(batch: BatchFigures) -> str:
-    chart = workload_chart(batch.workload)
-    if not chart:
-        return ""
-    caption = (
-        f"At most {plural(batch.workload.most, 'run')} at the same time. The axis is the time of work since the start"
-    )
-    if len(batch.workload.starts) > 1:
+    workload = batch.workload
+    caption = f"At most {plural(workload.most, 'run')} at the same time. The axis is the time of work since the start"
+    if len(workload.starts) > 1:
         caption += (
-            f"; the batch was started {count_text(len(batch.workload.starts))} times, each start has a line, and what "
+            f"; the batch was started {count_text(len(workload.starts))} times, each start has a line, and what "
             "lies between two of them is left out"
         )
-    return (
-        f'<section id="workload"><h2>Runs at the same time</h2><p class="caption">{caption}.</p>'
-        f"{chart}{pauses(batch)}</section>"
-    )
+    columns = (Column("from"), Column("running, mean"), Column("paused, mean"))
+    rows = [
+        (number_cell(workload.end * at / ROWS, elapsed), number_cell(running, short), number_cell(paused, short))
+        for at, (running, paused) in enumerate(workload.columns(ROWS))
+    ]
+    drawn = figure("workload", table("Runs over time", columns, rows))
+    return section("workload", "Runs at the same time", f"{caption}.", drawn + pauses(batch))
 
 
-def _distributions(batch: BatchFigures) -> str:
-    told = [one for task in batch.tasks if (one := task.told) is not None]
-    if not told:
-        return ""
-    costs = [cost for task in batch.tasks if (cost := task.cost_usd) is not None]
-    unknown = len(told) - len(costs)
-    aside = (
-        f"The cost of {plural(unknown, 'task is', 'tasks are')} not known, and not in this chart." if unknown else ""
-    )
-    return (
-        '<section id="distributions"><h2>Cost, time and tokens of a task</h2><p class="caption">How many tasks cost '
-        "how much; the axis is logarithmic. Cost and tokens are those of all attempts of a task, the time that of the "
-        'one that counts, pauses included.</p><div class="cells">'
-        + distribution("Cost", costs, dollars, aside)
-        + distribution("Time", [one.duration_s for one in told], elapsed)
-        + distribution(
-            "Tokens", [task.tokens for task in batch.tasks if task.attempts], lambda value: count_text(round(value))
-        )
-        + "</div></section>"
-    )
+def _starts(workload: Workload) -> list[tuple[float, str]]:
+    """The moment of each start after the first, and what is told of it."""
+    return [
+        (moment, f"start {count_text(number)}, {clock_text(began)}, {jobs} at a time")
+        for number, (moment, began, jobs) in enumerate(workload.starts[1:STARTS_MARKED], 2)
+    ]

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cli.number_format import bytes_text, count_text, dollars, duration_text, elapsed, plural, short
-from cli.report.batch.chosen import most_expensive, most_tried, slowest
-from cli.report.batch.overview import chip
+from cli.report.batch.overview import count_label, style_of
 from cli.report.batch.reasons import groups_of
-from cli.report.markup import name, number, text
+from cli.report.batch.selection import most_expensive, most_tried, slowest
+from cli.report.markup import text
+from cli.report.page.table import Cell, Column, chip, named, number_cell, section, table
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from cli.report.batch.figures import BatchFigures, ExtensionUse, TaskFigures
 
-ID_CHARACTERS = 80
 GROUPS = 60
 """Groups of failures that are shown."""
 GROUP_OPEN, GROUP_TASKS = 12, 300
@@ -25,12 +25,11 @@ GROUP_OPEN, GROUP_TASKS = 12, 300
 GROUP_REASON = 600
 EXTENSIONS = 300
 ROWS = 100
-"""Rows of the table of all tasks that are there without the script, and that the script shows at once."""
+"""Rows of the table of all tasks that the script shows at once."""
 ROWS_HELD = 20_000
-"""Tasks that the table can show; those that are not ok come first."""
-
-
-TEXT = ' class="text"'
+"""Tasks that the table has; those that are not ok come first."""
+TASK = Column("task", is_text=True, is_name=True)
+OUTCOME = Column("outcome", is_text=True)
 
 
 class Links:
@@ -43,9 +42,14 @@ class Links:
 
     def to(self, task: str) -> str:
         """The id of a task, as a link if it has a page."""
-        shown = f"<bdi>{text(task, ID_CHARACTERS) if task.strip() else name(task)}</bdi>"
+        return named(task, self._address(task))
+
+    def cell(self, task: str) -> Cell:
+        return Cell(task, link=self._address(task))
+
+    def _address(self, task: str) -> str:
         page = self.names.get(task)
-        return f'<a href="{self.folder}/{page}">{shown}</a>' if page else shown
+        return f"{self.folder}/{page}" if page else ""
 
 
 def failures(batch: BatchFigures, links: Links) -> str:
@@ -67,7 +71,7 @@ def failures(batch: BatchFigures, links: Links) -> str:
             )
         kind = text(group.error_kind, 40)
         shown += (
-            f"<li><div>{chip(group.status)} {kind} <b>{plural(len(group.tasks), 'task')}</b></div>"
+            f"<li><div>{chip(group.status, 'bad')} {kind} <b>{plural(len(group.tasks), 'task')}</b></div>"
             f'<p class="reason"><bdi>{text(group.reason.strip() or "no reason was given", GROUP_REASON)}</bdi></p>'
             f'<ul class="ids">{_items(tasks[:GROUP_OPEN])}</ul>{rest}</li>'
         )
@@ -75,10 +79,7 @@ def failures(batch: BatchFigures, links: Links) -> str:
     caption = "The largest group first. … stands for numbers and ids that differ from task to task."
     if left > 0:
         caption += f" {plural(left, 'smaller group is', 'smaller groups are')} not shown."
-    return (
-        f'<section id="failures"><h2>Failures by reason</h2><p class="caption">{caption}</p>'
-        f'<ol class="groups">{shown}</ol></section>'
-    )
+    return section("failures", "Failures by reason", caption, f'<ol class="groups">{shown}</ol>')
 
 
 def _items(items: Sequence[str]) -> str:
@@ -87,49 +88,57 @@ def _items(items: Sequence[str]) -> str:
 
 def pauses(batch: BatchFigures) -> str:
     """Why runs waited, and how long; empty if none did."""
-    found = batch.workload.pauses()
-    if not found:
-        return ""
-    rows = "".join(
-        f'<tr><td class="text"><bdi>{text(one.reason or "no reason was given", 200)}</bdi></td>'
-        f"<td>{count_text(one.times)}</td><td>{elapsed(one.seconds)}</td></tr>"
-        for one in found
-    )
-    return _table(("why runs waited", "pauses", "all runs together"), rows, "Pauses", texts=1)
+    rows = [
+        (
+            Cell(one.reason[:200] or "no reason was given"),
+            number_cell(one.times, count_label),
+            number_cell(one.seconds, elapsed),
+        )
+        for one in batch.workload.pauses()
+    ]
+    columns = (Column("why runs waited", is_text=True), Column("pauses"), Column("all runs together"))
+    return table("Pauses", columns, rows) if rows else ""
 
 
 def extremes(batch: BatchFigures, links: Links) -> str:
     """The slowest tasks and the most expensive ones; empty before the first end."""
-    parts = ""
-    for title, tasks in (("Slowest", slowest(batch.tasks)), ("Most expensive", most_expensive(batch.tasks))):
-        if tasks:
-            rows = "".join(_extreme(task, links) for task in tasks)
-            parts += f"<div><h3>{title}</h3>{_table(HEADS, rows, title, texts=2)}</div>"
+    columns = (TASK, OUTCOME, *map(Column, ("time", "paused", "cost", "tokens")))
+    parts = [
+        f"<div><h3>{title}</h3>{table(title, columns, (_extreme(task, links) for task in tasks))}</div>"
+        for title, tasks in (("Slowest", slowest(batch.tasks)), ("Most expensive", most_expensive(batch.tasks)))
+        if tasks
+    ]
     if not parts:
         return ""
-    return (
-        '<section id="extremes"><h2>Slowest and most expensive tasks</h2><p class="caption">The time is that of the '
-        "attempt that counts, pauses included; cost and tokens are those of all attempts of the task.</p>"
-        f'<div class="pair">{parts}</div></section>'
+    return section(
+        "extremes",
+        "Slowest and most expensive tasks",
+        "The time is that of the attempt that counts, pauses included; cost and tokens are those of all attempts of "
+        "the task.",
+        f'<div class="pair">{"".join(parts)}</div>',
     )
 
 
-HEADS = ("task", "outcome", "time", "paused", "cost", "tokens")
-
-
-def _extreme(task: TaskFigures, links: Links) -> str:
+def _extreme(task: TaskFigures, links: Links) -> list[Cell]:
     told = task.told
     assert told is not None
-    return (
-        f'<tr><th scope="row">{links.to(task.id)}</th><td class="text">{chip(told.status.value)}</td>'
-        f"<td>{elapsed(told.duration_s)}</td><td>{elapsed(told.paused_s) if told.paused_s else '-'}</td>"
-        f"<td>{_cost(task)}</td><td>{count_text(task.tokens)}</td></tr>"
-    )
+    return [
+        links.cell(task.id),
+        _state(told.status.value),
+        number_cell(told.duration_s, elapsed),
+        number_cell(told.paused_s or None, elapsed),
+        _cost(task),
+        number_cell(task.tokens, count_label),
+    ]
 
 
-def _cost(task: TaskFigures) -> str:
+def _state(state: str) -> Cell:
+    return Cell(state, style=style_of(state))
+
+
+def _cost(task: TaskFigures) -> Cell:
     cost = task.cost_usd
-    return "not known" if cost is None else dollars(cost)
+    return Cell("not known" if task.attempts else "-") if cost is None else number_cell(cost, dollars)
 
 
 def retries(batch: BatchFigures, links: Links) -> str:
@@ -145,38 +154,48 @@ def retries(batch: BatchFigures, links: Links) -> str:
     tried = most_tried(batch.tasks)
     if not before or not tried:
         return ""
-    rows = "".join(
-        f'<tr><td class="text">{chip(status)}</td><td>{count_text(count)}</td><td>{count_text(helped[status])}</td>'
-        "</tr>"
-        for status, count in before.most_common()
+    by_status = table(
+        "Retries by status",
+        (Column("attempt ended with", is_text=True), Column("attempts"), Column("task ok now")),
+        (
+            (_state(status), number_cell(count, count_label), number_cell(helped[status], count_label))
+            for status, count in before.most_common()
+        ),
     )
-    most = "".join(
-        f'<tr><th scope="row">{links.to(task.id)}</th><td class="text">{chip(task.state.value)}</td>'
-        f"<td>{count_text(len(task.attempts))}</td><td>{_cost(task)}</td></tr>"
-        for task in tried
+    by_task = table(
+        "Most attempts",
+        (TASK, Column("now", is_text=True), Column("attempts"), Column("cost of all")),
+        (
+            (
+                links.cell(task.id),
+                _state(task.state.value),
+                number_cell(len(task.attempts), count_label),
+                _cost(task),
+            )
+            for task in tried
+        ),
     )
-    by_status = _table(("attempt ended with", "attempts", "task ok now"), rows, "Retries by status", texts=1)
-    by_task = _table(("task", "now", "attempts", "cost of all"), most, "Most attempts", texts=2)
-    return (
-        '<section id="retries"><h2>Tried again</h2><p class="caption">Attempts whose outcome is not the final one of '
-        "their task: retries, tasks that were interrupted, and results that were run again on demand.</p>"
-        f'<div class="pair"><div><h3>Why</h3>{by_status}</div><div><h3>Most attempts</h3>{by_task}</div></div>'
-        "</section>"
+    return section(
+        "retries",
+        "Tried again",
+        "Attempts whose outcome is not the final one of their task: retries, tasks that were interrupted, and results "
+        "that were run again on demand.",
+        f'<div class="pair"><div><h3>Why</h3>{by_status}</div><div><h3>Most attempts</h3>{by_task}</div></div>',
     )
 
 
-_EXTENSION_COLUMNS: tuple[tuple[str, Callable[[ExtensionUse], str]], ...] = (
-    ("runs", lambda use: count_text(use.runs)),
-    ("CPU", lambda use: f"{short(use.cpu_s)} s" if use.cpu_s < 60 else elapsed(use.cpu_s)),
-    ("peak RSS", lambda use: bytes_text(use.rss_peak_bytes)),
-    ("calls", lambda use: count_text(use.calls)),
-    ("slowest p99", lambda use: duration_text(use.p99_ms)),
-    ("errors", lambda use: count_text(use.errors)),
-    ("timeouts", lambda use: count_text(use.timeouts)),
-    ("blocks", lambda use: count_text(use.blocks)),
-    ("restarts", lambda use: count_text(use.restarts)),
-    ("unexpected exits", lambda use: count_text(use.unexpected_exits)),
-    ("lost", lambda use: count_text(use.lost)),
+_EXTENSION_COLUMNS: tuple[tuple[str, Callable[[ExtensionUse], float | None], Callable[[float], str]], ...] = (
+    ("runs", lambda use: use.runs, count_label),
+    ("CPU", lambda use: use.cpu_s, lambda cpu_s: f"{short(cpu_s)} s" if cpu_s < 60 else elapsed(cpu_s)),
+    ("peak RSS", lambda use: use.rss_peak_bytes, bytes_text),
+    ("calls", lambda use: use.calls, count_label),
+    ("slowest p99", lambda use: use.p99_ms, duration_text),
+    ("errors", lambda use: use.errors, count_label),
+    ("timeouts", lambda use: use.timeouts, count_label),
+    ("blocks", lambda use: use.blocks, count_label),
+    ("restarts", lambda use: use.restarts, count_label),
+    ("unexpected exits", lambda use: use.unexpected_exits, count_label),
+    ("lost", lambda use: use.lost, count_label),
 )
 _BAD = frozenset({"errors", "timeouts", "restarts", "unexpected exits", "lost"})
 
@@ -185,96 +204,61 @@ def extensions(batch: BatchFigures) -> str:
     """What each extension used in all attempts; empty without extensions."""
     if not batch.extensions:
         return ""
-    most_cpu = max(use.cpu_s for use in batch.extensions)
-    rows = ""
-    for use in batch.extensions[:EXTENSIONS]:
-        rows += f'<tr><th scope="row"><bdi>{name(use.name)}</bdi></th>'
-        for title, shown in _EXTENSION_COLUMNS:
-            value = shown(use)
-            style = ' class="zero"' if value == "0" else ' class="bad"' if title in _BAD else ""
-            bar = (
-                f'<i style="width:{number(100 * use.cpu_s / most_cpu, 1)}%"></i>' if title == "CPU" and most_cpu else ""
-            )
-            rows += f"<td{style}>{bar}<span>{value}</span></td>"
-        rows += "</tr>"
+    columns = [
+        Column("extension", is_text=True, is_name=True),
+        *(Column(title, has_bar=title == "CPU") for title, *_ in _EXTENSION_COLUMNS),
+    ]
+    rows = (
+        [
+            Cell(use.name),
+            *(number_cell(value(use), label, is_bad=title in _BAD) for title, value, label in _EXTENSION_COLUMNS),
+        ]
+        for use in batch.extensions[:EXTENSIONS]
+    )
     left = len(batch.extensions) - EXTENSIONS
     more = f" {count_text(left)} with less use are not shown." if left > 0 else ""
-    heads = ("extension", *(title for title, _ in _EXTENSION_COLUMNS))
-    return (
-        '<section id="extensions"><h2>What the extensions used</h2><p class="caption">Sums of all attempts, over whole '
-        f"process trees; peak RSS and p99 are the highest of any attempt. The most CPU first.{more}</p>"
-        f"{_table(heads, rows, 'Extensions', texts=1)}</section>"
+    return section(
+        "extensions",
+        "What the extensions used",
+        "Sums of all attempts, over whole process trees; peak RSS and p99 are the highest of any attempt. The most CPU "
+        f"first.{more}",
+        table("Extensions", columns, rows),
     )
 
 
-def _table(heads: Sequence[str], rows: str, label: str, *, texts: int) -> str:
-    """A table that scrolls by itself. The first `texts` columns are texts, the others numbers."""
-    head = "".join(
-        f'<th scope="col"{TEXT if index < texts else ""}>{text(title)}</th>' for index, title in enumerate(heads)
-    )
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{text(label)}"><table>'
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
-
-
-def all_tasks(batch: BatchFigures, links: Links, said: str) -> tuple[str, dict[str, Any]]:
-    """The section with all tasks, and the data of which the script makes its rows. `said` tells which have a page."""
+def all_tasks(batch: BatchFigures, links: Links, said: str) -> str:
+    """The section with all tasks. `said` tells which have a page."""
     # Those that have failed first, then the others in their order.
     shown = sorted(batch.tasks, key=lambda task: not task.has_failed)[:ROWS_HELD]
     if not shown:
-        return "", {}
-    rows = "".join(_row(task, links) for task in shown[:ROWS])
-    data = {
-        "folder": links.folder,
-        "most": ROWS,
-        "tasks": [
-            [
-                task.id[:ID_CHARACTERS],
-                task.state.value,
-                len(task.attempts),
-                round(told.duration_s, 3) if (told := task.told) else None,
-                task.cost_usd,
-                task.tokens if task.attempts else None,
-                links.names.get(task.id, ""),
-            ]
-            for task in shown
-        ],
-    }
-    kinds = ("text", "text", "number", "number", "number", "number")
-    titles = ("task", "outcome", "attempts", "time", "cost", "tokens")
-    head = "".join(
-        f'<th scope="col"{TEXT if kind == "text" else ""}><button type="button">{title}</button></th>'
-        for kind, title in zip(kinds, titles, strict=True)
-    )
+        return ""
+    columns = [TASK, OUTCOME, *map(Column, ("attempts", "time", "cost", "tokens"))]
+    rows: Iterable[list[Cell]] = (_row(task, links) for task in shown)
+    if len(batch.results.shards) > 1:
+        columns.append(Column("batch", "the folder with its last attempt", is_text=True))
+        rows = ([*_row(task, links), Cell(_rundir(batch, task))] for task in shown)
     held = len(batch.tasks) - len(shown)
     left = f" {plural(held, 'task')} at the end of the order are left out." if held > 0 else ""
-    return (
-        '<section id="tasks"><h2>All tasks</h2>'
-        f'<p class="caption">{text(said)} Those that have failed come first.{left}</p>'
-        '<p class="filter" hidden><input type="search" id="filter" placeholder="Filter by id or outcome" '
-        'aria-label="Filter the tasks by id or outcome"> <span id="count" role="status"></span></p>'
-        '<div class="scroll" tabindex="0" role="region" aria-label="All tasks"><table>'
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
-        f'<p class="more"><button type="button" id="more" hidden>show more</button><noscript>{_first(shown)}</noscript>'
-        "</p></section>"
-    ), data
+    return section(
+        "tasks",
+        "All tasks",
+        f"{text(said)} Those that have failed come first.{left}",
+        table("All tasks", columns, rows, filter_hint="Filter by id or outcome", shown=ROWS),
+    )
 
 
-def _row(task: TaskFigures, links: Links) -> str:
+def _rundir(batch: BatchFigures, task: TaskFigures) -> str:
+    """The folder with the files of the attempt that tells most, as the user has named it; empty if there is none."""
+    return str(batch.results.locate(task.id, task.latest)[0].path) if task.latest else ""
+
+
+def _row(task: TaskFigures, links: Links) -> list[Cell]:
     told = task.told
-    took, cost, tokens = ("-", "-", "-") if told is None else (elapsed(told.duration_s), _cost(task), _tokens(task))
-    return (
-        f'<tr><th scope="row">{links.to(task.id)}</th><td class="text">{chip(task.state.value)}</td>'
-        f"<td>{count_text(len(task.attempts))}</td><td>{took}</td><td>{cost}</td><td>{tokens}</td></tr>"
-    )
-
-
-def _tokens(task: TaskFigures) -> str:
-    return count_text(task.tokens)
-
-
-def _first(shown: Sequence[TaskFigures]) -> str:
-    return (
-        f"The first {ROWS} of {count_text(len(shown))}: a browser with scripts shows all." if len(shown) > ROWS else ""
-    )
+    return [
+        links.cell(task.id),
+        _state(task.state.value),
+        number_cell(len(task.attempts), count_label),
+        number_cell(None if told is None else told.duration_s, elapsed),
+        _cost(task),
+        number_cell(task.tokens if task.attempts else None, count_label),
+    ]

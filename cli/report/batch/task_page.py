@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agent.sessions.export.html_parts import HtmlParts, verbatim
+from agent.transcript import Text
 from cli.number_format import bytes_text, count_text, dollars, duration_text, elapsed, plural, short
-from cli.report.batch.conversation import Kind, cut, shortened
+from cli.report.batch.conversation import cut, shortened
 from cli.report.batch.figures import State
-from cli.report.batch.overview import chip
-from cli.report.markup import name, text
-from cli.report.page.headline import top
-from cli.report.page.shell import document, packaged
+from cli.report.batch.overview import count_label, style_of
+from cli.report.markup import text
+from cli.report.page.document import document, packaged
+from cli.report.page.table import Cell, Column, chip, number_cell, section, table
+from cli.report.page.top import top
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
-    from cli.report.batch.conversation import Conversation, Entry
-    from cli.report.batch.figures import Attempt, TaskFigures
+    from agent.sessions.export.conversation import Entry
+    from cli.report.batch.conversation import Conversation
+    from cli.report.batch.figures import TaskFigures
     from wire.batch.outcome import CommandEnd, Outcome
 
 PAGE_CHARACTERS = 200_000
 """Of the conversations of one page, before they are escaped."""
-LINE_CHARACTERS = 160
-"""Of the arguments of a call in its line."""
 PROMPT_CHARACTERS = 32 * 1024
 RESULT_CHARACTERS = 64 * 1024
 META_CHARACTERS = 8 * 1024
-ALL = 1 << 30
 
 
 class TaskPage(msgspec.Struct, kw_only=True):
@@ -58,22 +58,24 @@ def render_task(page: TaskPage) -> str:
     task, outcome = page.task, page.outcome
     shown_first, conversation = page.conversations[0] if page.conversations else (task.latest, None)
     body = f'<p class="back"><a href="{page.back}">← <bdi>{text(page.batch, 100)}</bdi></a></p>'
-    body += top(f"Task {task.id}", _facts(task, outcome, shown_first), [], [])
+    body += top(f"Task {task.id}", _facts(task, outcome, shown_first))
     body += _ending(task)
     if page.prompt:
-        body += f'<section id="prompt"><h2>Prompt</h2>{_pre(cut(page.prompt, PROMPT_CHARACTERS))}</section>'
+        body += f'<section id="prompt"><h2>Prompt</h2>{_shown(cut(page.prompt, PROMPT_CHARACTERS))}</section>'
     if outcome is not None and outcome.text.strip():
         more = '<p class="caption">Cut; the events have all of it.</p>' if outcome.is_cut else ""
-        body += f'<section id="result"><h2>Final text</h2>{_pre(cut(outcome.text, RESULT_CHARACTERS))}{more}</section>'
+        body += (
+            f'<section id="result"><h2>Final text</h2>{_shown(cut(outcome.text, RESULT_CHARACTERS))}{more}</section>'
+        )
     if outcome is not None:
         body += _command("setup", outcome.setup) + _command("check", outcome.check)
     room = page.room
     if conversation is not None:
         body += _conversation(conversation, page.prompt, room, is_over=task.running != shown_first)
     if page.stderr:
-        body += f'<section id="stderr"><h2>The end of stderr</h2>{_pre(page.stderr)}</section>'
+        body += f'<section id="stderr"><h2>The end of stderr</h2>{_shown(page.stderr)}</section>'
     if page.diff:
-        body += f'<section id="diff"><h2>What it has changed</h2>{_pre(page.diff)}</section>'
+        body += f'<section id="diff"><h2>What it has changed</h2>{_shown(page.diff)}</section>'
     body += _attempts(task)
     for number, other in page.conversations[1:]:
         told = _steps(other, page.prompt, room // 4)
@@ -82,7 +84,7 @@ def render_task(page: TaskPage) -> str:
         body += _extensions(outcome) + _meta(outcome.meta)
     return document(
         f"{text(task.id, 100)}: {text(task.state.value)}",
-        packaged("colors.css") + "\n" + packaged("task.css", folder=Path(__file__).parent),
+        packaged("colors.css", "task.css"),
         f"<main>{body}</main>",
     )
 
@@ -110,7 +112,7 @@ def _facts(task: TaskFigures, outcome: Outcome | None, shown: int) -> list[tuple
             ("ended", outcome.ended),
             ("session", outcome.session),
         ]
-    return [(label, value) for label, value in facts if value]
+    return facts
 
 
 def _ending(task: TaskFigures) -> str:
@@ -123,9 +125,10 @@ def _ending(task: TaskFigures) -> str:
         State.NOT_RUN: "It has no final outcome yet.",
     }
     said = words.get(task.state, "") if isinstance(task.state, State) else ""
+    state = chip(task.state.value, style_of(task.state.value))
     return (
-        f'<section id="ending" class="{"good" if task.is_ok else "bad"}"><p>{chip(task.state.value)} {said}</p>'
-        + (_pre(reason) if reason else "")
+        f'<section id="ending" class="{"good" if task.is_ok else "bad"}"><p>{state} {said}</p>'
+        + (_shown(reason) if reason else "")
         + "</section>"
     )
 
@@ -147,47 +150,22 @@ def _conversation(conversation: Conversation, prompt: str, room: int, *, is_over
 
 def _steps(conversation: Conversation, prompt: str, room: int) -> str:
     entries = conversation.entries
-    first = next((at for at, entry in enumerate(entries) if entry.kind is Kind.PROMPT), -1)
-    if prompt and first >= 0 and entries[first].text.strip() == cut(prompt).strip():
-        entries = [*entries[:first], *entries[first + 1 :]]  # it stands above
-    return "".join(map(_entry, shortened(entries, room)))
+    first = next((entry for entry in entries if entry.role == "user"), None)
+    if prompt and first is not None and first.parts == [Text(cut(prompt))]:
+        entries = [entry for entry in entries if entry is not first]  # it stands above
+    parts = HtmlParts(has_prose=False)
+    return "".join(_entry(entry, parts) for entry in shortened(entries, room))
 
 
-def _entry(entry: Entry) -> str:
-    match entry.kind:
-        case Kind.TURN:
-            return f'<h3 class="turn">turn {text(entry.text)}</h3>'
-        case Kind.TOOL:
-            return _call(entry)
-        case Kind.NOTICE | Kind.ERROR | Kind.GAP:
-            style = "bad" if entry.is_bad else "note"
-            return f'<p class="{style}">{_shown(entry.text)}</p>'
-        case _:
-            return f'<div class="{entry.kind.value}"><b>{_ROLES[entry.kind]}</b>{_pre(entry.text)}</div>'
-
-
-_ROLES = {Kind.PROMPT: "user", Kind.TEXT: "model"}
-
-
-def _call(entry: Entry) -> str:
-    first = " ".join(entry.text[: 4 * LINE_CHARACTERS].split())
-    if entry.result is None:
-        ended, result = " <em>no result</em>", ""
-    else:
-        ended, result = " <em>error</em>" if entry.is_bad else "", f"<b>result</b>{_pre(entry.result)}"
-    return (
-        f'<details class="tool{" bad" if entry.is_bad else ""}"><summary><b>{name(entry.title)}</b> '
-        f"<code><bdi>{text(first, LINE_CHARACTERS)}</bdi></code>{ended}</summary>{_pre(entry.text)}{result}</details>"
-    )
+def _entry(entry: Entry, parts: HtmlParts) -> str:
+    title = "user" if entry.role == "user" else f"turn {entry.number}" if entry.number else ""
+    head = f"<h3>{title}</h3>" if title else ""
+    shown = "".join(parts.part(entry.role, part) for part in entry.parts)
+    return f'<article class="{entry.role}">{head}{shown}</article>'
 
 
 def _shown(value: str) -> str:
-    return text(value, ALL)
-
-
-def _pre(value: str) -> str:
-    """A text as it is. A line feed at the start of `<pre>` is not shown: one more keeps that of the text."""
-    return f'<pre dir="auto">\n{_shown(value.rstrip())}</pre>'
+    return verbatim("text", value)
 
 
 def _command(what: str, end: CommandEnd | None) -> str:
@@ -196,46 +174,55 @@ def _command(what: str, end: CommandEnd | None) -> str:
     style = "bad" if end.exit_status else "good"
     return (
         f'<section id="{what}" class="{style}"><h2>{what}: {end.how}</h2><p class="caption">'
-        f"{duration_text(end.duration_ms)}; the end of its output</p>{_pre(end.output)}</section>"
+        f"{duration_text(end.duration_ms)}; the end of its output</p>{_shown(end.output)}</section>"
     )
 
 
 def _attempts(task: TaskFigures) -> str:
     if len(task.attempts) < 2:
         return ""
-    return (
-        '<section id="attempts"><h2>All attempts</h2><div class="scroll" tabindex="0"><table><thead><tr>'
-        "<th>attempt</th><th>outcome</th><th>time</th><th>cost</th><th>reason</th></tr></thead>"
-        f"<tbody>{''.join(map(_attempt, task.attempts))}</tbody></table></div></section>"
+    columns = (
+        Column("attempt"),
+        Column("outcome", is_text=True),
+        Column("time"),
+        Column("cost"),
+        Column("reason", is_text=True),
     )
-
-
-def _attempt(attempt: Attempt) -> str:
-    final = " (it counts)" if attempt.is_final else ""
-    cost = "not known" if attempt.cost_usd is None else dollars(attempt.cost_usd)
-    return (
-        f"<tr><td>{attempt.number}{final}</td><td>{chip(attempt.status.value)}</td><td>{elapsed(attempt.duration_s)}</td>"
-        f"<td>{cost}</td><td><bdi>{text(attempt.reason, 300)}</bdi></td></tr>"
+    rows = (
+        (
+            Cell(f"{one.number}{' (it counts)' if one.is_final else ''}"),
+            Cell(one.status.value, style=style_of(one.status.value)),
+            number_cell(one.duration_s, elapsed),
+            Cell("not known") if one.cost_usd is None else number_cell(one.cost_usd, dollars),
+            Cell(one.reason),
+        )
+        for one in task.attempts
     )
+    return section("attempts", "All attempts", "", table("All attempts", columns, rows))
 
 
 def _extensions(outcome: Outcome) -> str:
     if not outcome.extensions:
         return ""
-    rows = "".join(
-        f"<tr><td><bdi>{name(extension)}</bdi></td><td>{text(cost.state, 20)}</td>"
-        f"<td>{short(cost.cpu_ms / 1000)} s</td><td>{bytes_text(cost.rss_peak_bytes)}</td>"
-        f"<td>{count_text(cost.calls)}</td><td>{count_text(cost.errors)}</td><td>{duration_text(cost.p99_ms)}</td>"
-        f"<td>{count_text(cost.restarts)}</td></tr>"
+    columns = (
+        Column("extension", is_text=True, is_name=True),
+        Column("state", is_text=True),
+        *map(Column, ("CPU", "peak RSS", "calls", "errors", "p99", "restarts")),
+    )
+    rows = (
+        (
+            Cell(extension),
+            Cell(cost.state),
+            number_cell(cost.cpu_ms / 1000, lambda cpu_s: f"{short(cpu_s)} s"),
+            number_cell(cost.rss_peak_bytes, bytes_text),
+            number_cell(cost.calls, count_label),
+            number_cell(cost.errors, count_label),
+            number_cell(cost.p99_ms, duration_text),
+            number_cell(cost.restarts, count_label),
+        )
         for extension, cost in outcome.extensions.items()
     )
-    heads = "".join(
-        f"<th>{head}</th>" for head in ("extension", "state", "CPU", "peak RSS", "calls", "errors", "p99", "restarts")
-    )
-    return (
-        '<section id="extensions"><h2>Extensions</h2><div class="scroll" tabindex="0"><table>'
-        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div></section>"
-    )
+    return section("extensions", "Extensions", "", table("Extensions", columns, rows))
 
 
 def _meta(meta: dict[str, Any]) -> str:
@@ -245,4 +232,4 @@ def _meta(meta: dict[str, Any]) -> str:
         shown = json.dumps(meta, ensure_ascii=False, indent=1)
     except (ValueError, RecursionError):  # a number of thousands of digits, or a thousand levels
         shown = "it cannot be shown"
-    return f'<section id="meta"><h2>meta</h2>{_pre(cut(shown, META_CHARACTERS))}</section>'
+    return f'<section id="meta"><h2>meta</h2>{_shown(cut(shown, META_CHARACTERS))}</section>'

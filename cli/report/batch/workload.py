@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from wire.batch.journal_lines import Line
 
-NO_TASK = ("", 0)
 REASONS_KEPT = 100
 REASON_CHARACTERS = 300
 

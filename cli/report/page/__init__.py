@@ -1,4 +1,5 @@
-"""The HTML page of a report: its headline, findings and table, its style and script, and the page around them.
+"""Parts that all pages of a report share: the document, its top, its tables, and the one script that draws.
 
-The charts are in `charts`.
+Tables are made here, once, and are all that a page shows without its script. `script/` sorts them, and draws the charts
+from the JSON in the page.
 """

@@ -1,194 +1,121 @@
-"""The table of costs, a row for each extension. The page's script sorts and filters it."""
+"""Tables of a page. The script sorts and filters their rows, and draws bars in columns that have them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
-from cli.number_format import bytes_text, count_text, duration_text, short
-from cli.report.charts.series import coarser
-from cli.report.markup import name, number, text
+import msgspec
+
+from cli.report.markup import TEXT_CHARACTERS, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from cli.report.charts.series import Series, Values
-    from cli.report.reading.recording import Figures
-
-SPARK_POINTS = 40
-SPARK_WIDTH, SPARK_HEIGHT = 78, 18
-COLUMNS_WITH_ROOM = 16
-"""With more columns there is no room for small lines, if the table is to fit in 1280 pixels."""
-ROWS = 1000
-"""The most rows of a page."""
+NAME_CHARACTERS = 80
+"""Of a text that names something."""
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of the table. `value` is None for an extension without this figure; `label` is the text of a value."""
-
+class Column(msgspec.Struct, frozen=True):
     title: str
-    hint: str
-    value: Callable[[Figures], float | None]
-    label: Callable[[float], str]
+    hint: str = ""
+    is_text: bool = False
     has_bar: bool = False
-    is_bad: bool = False
-    """Whether a value above 0 is marked as bad."""
-    is_rare: bool = False
-    """Whether the column is left out if all its values are 0."""
+    is_name: bool = False
+    """Whether its cells are the headers of their rows."""
 
 
-def _count(value: float) -> str:
-    return count_text(int(value))
+class Cell(msgspec.Struct, frozen=True, gc=False):
+    label: str
+    value: float | None = None
+    """Of a number: rows are sorted by it. None if it is not known."""
+    style: str = ""
+    """`bad` or `zero` of a number; of a text, the style of a state."""
+    link: str = ""
+    """An address, escaped as such."""
+    hint: str = ""
+    note: str = ""
+    """Small text behind the label."""
 
 
-def _rare(title: str, hint: str, value: Callable[[Figures], float | None]) -> Column:
-    """The column of a count that is bad, and mostly 0."""
-    return Column(title, hint, value, _count, is_bad=True, is_rare=True)
-
-
-COLUMNS = (
-    Column(
-        "CPU",
-        "processor seconds of the whole tree",
-        lambda extension: None if extension.in_client else extension.cpu_s,
-        lambda value: f"{short(value)} s",
-        True,
-    ),
-    Column(
-        "peak RSS",
-        "highest resident size",
-        lambda extension: None if extension.in_client else extension.rss_peak_bytes,
-        bytes_text,
-        True,
-    ),
-    Column("calls", "requests that waited for an answer", lambda extension: extension.calls, _count, True),
-    Column("p50", "half of the answers were faster", lambda extension: extension.p50_ms, duration_text),
-    Column("p99", "one answer in a hundred was slower", lambda extension: extension.p99_ms, duration_text),
-    Column("errors", "calls that failed", lambda extension: extension.errors, _count, is_bad=True),
-    _rare("timeouts", "calls without an answer in time", lambda extension: extension.timeouts),
-    Column("blocks", "what it refused as a guard", lambda extension: extension.blocks, _count),
-    Column("exits", "processes that ended, stops in good order included", lambda extension: extension.exits, _count),
-    _rare("unexpected exits", "exits that nobody had asked for", lambda extension: extension.unexpected_exits),
-    Column("restarts", "how often it was brought back", lambda extension: extension.restarts, _count, is_bad=True),
-    _rare("limits", "times over a limit", lambda extension: extension.limit_breaches),
-    Column("frames in", "frames that it sent", lambda extension: extension.frames_in, _count),
-    Column("frames out", "frames that it was sent", lambda extension: extension.frames_out, _count),
-    Column("bytes in", "bytes that it sent", lambda extension: extension.bytes_in, bytes_text),
-    Column("bytes out", "bytes that it was sent", lambda extension: extension.bytes_out, bytes_text),
-    Column(
-        "definitions",
-        "tokens of its tools in each request, by estimate",
-        lambda extension: extension.definition_tokens,
-        _count,
-    ),
-    _rare("lost", "events and notes dropped", lambda extension: extension.lost),
-    _rare("junk", "lines on its stdout that were no frames", lambda extension: extension.junk_lines),
-)
-"""The columns after the name and the state, in the order of the page. The first two have small lines."""
-LAST_BEFORE_EXIT = "restarts"
-"""The column of the last exit follows this one."""
-AND_THOSE_IN_CLIENT = (
-    "CPU time and memory of an extension in the client program are the program's own, and not known here."
-)
-
-
-def table(figures: Sequence[Figures], series: Series | None, ids: dict[str, str], end: float) -> str:
-    """The section with the table; empty without extensions."""
-    if not figures:
-        return ""
-    shown = sorted(figures, key=lambda extension: (-extension.cpu_s, -extension.rss_peak_bytes, extension.name))
-    others = [column for column in COLUMNS[2:] if any(column.value(extension) is not None for extension in shown)]
-    known = [*COLUMNS[:2], *others]
-    columns = [column for column in known if not column.is_rare or any(column.value(extension) for extension in shown)]
-    zeros = ", ".join(column.title for column in known if column not in columns)
-    highest = [max((column.value(extension) or 0.0) for extension in shown) for column in columns]
-    is_dense = len(columns) > COLUMNS_WITH_ROOM
-    sparks = _Sparks(series, end) if series is not None and len(series.times) > 1 and not is_dense else None
-    head = _head("extension", "sort by name", "text") + _head("state", "at the end of the recording", "text")
-    for index, column in enumerate(columns):
-        head += _head(column.title, column.hint, "descending" if index == 0 else "number")
-        if sparks is not None and index < 2:
-            head += '<th class="spark" scope="col">over time</th>'
-        if column.title == LAST_BEFORE_EXIT:
-            head += _head("last exit", "how its last process ended", "text")
-    rows = "".join(_row(extension, columns, highest, sparks, ids[extension.name]) for extension in shown[:ROWS])
-    own_scale = " The small lines have each their own scale." if sparks is not None else ""
-    left_out = f" The first {ROWS:,} of {len(shown):,}." if len(shown) > ROWS else ""
-    left_out += f" 0 everywhere: {zeros}." if zeros else ""
-    left_out += f" {AND_THOSE_IN_CLIENT}" if any(extension.in_client for extension in shown) else ""
-    dense = ' class="dense"' if is_dense else ""
-    return (
-        '<section id="costs"><h2>What each extension cost</h2>'
-        f'<p class="caption">Over the whole recording and its process tree.{own_scale}{left_out}</p>'
-        '<p class="filter" hidden><input type="search" id="filter" placeholder="Filter by name or state"'
-        ' aria-label="Filter the table by name or state"> <span id="count" role="status"></span></p>'
-        f'<div class="scroll" tabindex="0" role="region" aria-label="Costs"><table{dense}>'
-        f"<thead><tr>{head}</tr></thead>"
-        f"<tbody>{rows}</tbody></table></div></section>"
-    )
-
-
-def _head(title: str, hint: str, kind: str) -> str:
-    """`kind` is text, number, or descending for the column that the rows are sorted by."""
-    sort = ' aria-sort="descending"' if kind == "descending" else ""
-    style = ' class="text"' if kind == "text" else ""
-    return f'<th scope="col"{style}{sort}><button type="button" title="{hint}">{title}</button></th>'
-
-
-def _row(
-    extension: Figures, columns: Sequence[Column], highest: Sequence[float], sparks: _Sparks | None, row: str
-) -> str:
-    why = f' title="{text(extension.failure, 200)}"' if extension.failure else ""
-    cells = (
-        f'<th scope="row"><bdi title="{text(extension.name, 120)}">{name(extension.name)}</bdi></th>'
-        f'<td class="text"><span class="state {state_class(extension)}"{why}>{text(extension.state, 20)}</span>'
-        f"{' <small>in the client program</small>' if extension.in_client else ''}</td>"
-    )
-    for index, (column, most) in enumerate(zip(columns, highest, strict=True)):
-        cells += _cell(column, column.value(extension), most)
-        if sparks is not None and index < 2:
-            cells += f'<td class="spark">{sparks.drawn(extension.name, index)}</td>'
-        if column.title == LAST_BEFORE_EXIT:
-            cells += f'<td class="text">{text(extension.exit_status or "-", 60)}</td>'
-    return f'<tr id="{row}">{cells}</tr>'
-
-
-def state_class(extension: Figures) -> str:
-    """The style of a state: good, bad, waits or plain."""
-    if extension.state == "failed":
-        return "bad"
-    return {"ready": "good", "backoff": "waits"}.get(extension.state, "plain")
-
-
-def _cell(column: Column, value: float | None, most: float) -> str:
+def number_cell(value: float | None, label: Callable[[float], str], *, is_bad: bool = False) -> Cell:
+    """The cell of a number. `is_bad` marks a value above 0; one that is not known is a `-`."""
     if value is None:
-        return '<td data-v="-1">-</td>'
-    bar = ""
-    if column.has_bar and most > 0:
-        bar = f'<i style="width:{number(100 * max(0.0, value) / most, 1)}%"></i>'
-    style = ' class="bad"' if column.is_bad and value > 0 else ' class="zero"' if value == 0 else ""
-    return f'<td data-v="{value:.6g}"{style}>{bar}<span>{text(column.label(value))}</span></td>'
+        return Cell("-")
+    return Cell(label(value), value, "zero" if value == 0 else "bad" if is_bad and value > 0 else "")
 
 
-class _Sparks:
-    """Draws small lines, each in its own scale. A line shows the shape; the cell beside it shows the value."""
+def chip(state: str, style: str, hint: str = "") -> str:
+    """A state, as a word in a colour."""
+    return f'<span class="state {style}"{_hint(hint)}>{text(state, 40)}</span>'
 
-    def __init__(self, series: Series, end: float) -> None:
-        self._lines = series.lines
-        times = coarser(series.times, SPARK_POINTS)
-        self._xs = [round((time or 0.0) / end * SPARK_WIDTH) for time in times]
 
-    def drawn(self, extension: str, which: int) -> str:
-        line = self._lines.get(extension)
-        if line is None:
-            return ""
-        values: Values = coarser((line.cpu_percent, line.rss_bytes)[which], SPARK_POINTS)
-        highest = max((value for value in values if value is not None), default=0.0) or 1.0
-        d, pen_down = "", False
-        for x, value in zip(self._xs, values, strict=True):
-            if value is not None:
-                y = round((SPARK_HEIGHT - 2) * (1 - max(0.0, value) / highest)) + 1
-                d += f"{'L' if pen_down else 'M'}{x} {y}"
-            pen_down = value is not None
-        return f'<svg class="s{which}" aria-hidden="true"><path d="{d}"/></svg>'
+def table(
+    label: str,
+    columns: Sequence[Column],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    ids: Iterable[str] = (),
+    style: str = "",
+    sorted_by: int | None = None,
+    filter_hint: str = "",
+    shown: int = 0,
+) -> str:
+    """A table that scrolls by itself. `ids` are those of the first rows; `sorted_by` is the column whose values fall.
+    With `filter_hint` the script offers to filter by the first two columns. It shows `shown` rows at once, all if 0."""
+    head = "".join(_head(column, is_sorted=index == sorted_by) for index, column in enumerate(columns))
+    tags = chain((f'<tr id="{each}">' for each in ids), repeat("<tr>"))
+    made = [f"{tag}{''.join(map(_cell, columns, row))}</tr>" for tag, row in zip(tags, rows, strict=False)]
+    at_once = shown or len(made)
+    body = f"<tbody>{''.join(made[:at_once])}</tbody>"
+    if made[at_once:]:
+        body += f'<tbody class="rest">{"".join(made[at_once:])}</tbody>'
+    given = f' class="{style}"' if style else ""
+    given += f' data-filter="{text(filter_hint)}"' if filter_hint else ""
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{text(label)}"><table{given}>'
+        f"<thead><tr>{head}</tr></thead>{body}</table></div>"
+    )
+
+
+def _head(column: Column, *, is_sorted: bool) -> str:
+    given = (' class="text"' if column.is_text else "") + (" data-bar" if column.has_bar else "")
+    given += ' aria-sort="descending"' if is_sorted else ""
+    return f'<th scope="col"{given}{_hint(column.hint)}>{text(column.title)}</th>'
+
+
+def _cell(column: Column, cell: Cell) -> str:
+    note = f" <small>{text(cell.note)}</small>" if cell.note else ""
+    if column.is_name:
+        return f'<th scope="row">{named(cell.label, cell.link, cell.hint)}{note}</th>'
+    if not column.is_text:
+        value = "" if cell.value is None else f' data-v="{cell.value:.6g}"'
+        style = f' class="{cell.style}"' if cell.style else ""
+        return f"<td{value}{style}>{text(cell.label)}</td>"
+    if cell.style:
+        return f'<td class="text">{chip(cell.label, cell.style, cell.hint)}{note}</td>'
+    said = named(cell.label, cell.link, cell.hint, TEXT_CHARACTERS) if cell.label else ""
+    return f'<td class="text">{said}{note}</td>'
+
+
+def named(label: str, link: str = "", hint: str = "", most: int = NAME_CHARACTERS) -> str:
+    """A text of others, which cannot turn the text around it; never empty, so that a link has a text."""
+    shown = f"<bdi{_hint(hint)}>{text(label, most) if label.strip() else '(no name)'}</bdi>"
+    return f'<a href="{link}">{shown}</a>' if link else shown
+
+
+def _hint(hint: str) -> str:
+    return f' title="{text(hint, 200)}"' if hint else ""
+
+
+def section(id_: str, title: str, caption: str, body: str, *, is_drawn: bool = False) -> str:
+    """A section of a page. `caption` and `body` are HTML already. One that `is_drawn` has nothing to show without the
+    script."""
+    said = f'<p class="caption">{caption}</p>' if caption else ""
+    return f'<section id="{id_}"{" hidden" if is_drawn else ""}><h2>{title}</h2>{said}{body}</section>'
+
+
+def figure(kind: str, tables: str) -> str:
+    """The place of a chart, which the script draws, and the same in tables, which it folds away."""
+    told = f'<details class="told" open><summary>As a table</summary>{tables}</details>' if tables else ""
+    return f'<div data-figure="{kind}"></div>{told}'

@@ -1,4 +1,4 @@
-"""How a worker is connected: a process on pipes, or a part of the program that embeds this host.
+"""The channel to one worker: frames in both directions, requests to it, its own calls, and the rules of its handshake.
 
-The handshake, the frames and the requests are those of `extension.worker` in both cases.
+Which worker there is, and what becomes of it, is above: in `supervisor.extension`.
 """

@@ -1,11 +1,14 @@
-"""Round trips to one worker: once the pong is back, all is read that the worker had written before it got the ping."""
+"""Round trips to workers: once the pong is back, all is read that a worker had written before it got the ping."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+    from supervisor.loop.loop import Loop
 
 OPEN_LIMIT = 100
 """Most round trips to one worker at the same time."""
@@ -54,3 +57,30 @@ class RoundTrips:
         waiting, self._done = self._done, {}
         for done in waiting.values():
             done()
+
+
+class RoundTrip:
+    """One round trip to each of several workers. `done` is called once, in a later pass: when all have answered or
+    ended, or after `within_s` seconds."""
+
+    def __init__(self, loop: Loop, asked: Iterable[RoundTrips], done: Callable[[], None], within_s: float) -> None:
+        self._loop = loop
+        self._done = done
+        self._left: dict[RoundTrips, str] = {}
+        """The id of the ping to each worker that has not answered."""
+        for trips in asked:
+            if trip := trips.begin(partial(self._back, trips)):
+                self._left[trips] = trip
+        self._timer = loop.call_later(within_s if self._left else 0.0, self._over)
+
+    def _back(self, trips: RoundTrips) -> None:
+        del self._left[trips]
+        if not self._left:
+            self._timer.cancel()
+            self._timer = self._loop.call_later(0.0, self._over)
+
+    def _over(self) -> None:
+        for trips, trip in self._left.items():
+            trips.cancel(trip)
+        self._left.clear()
+        self._done()

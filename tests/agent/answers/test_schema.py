@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from agent.answers.checked_text import repair_request
 from agent.answers.schema import FAULTS_LIMIT, SIZE_LIMIT, AnswerSchema, AnswerSchemaError
-from agent.answers.verdict import repair_request
 from tests.support.any_schema import ARGUMENTS, SCHEMAS
 
 ITEM = {"type": "object", "properties": {"price": {"type": "number", "minimum": 0}}, "required": ["price"]}

@@ -18,7 +18,7 @@ from agent.run.steering import Steering
 from agent.run.summarizer import Summarizer
 from agent.tools.toolbox import Toolbox
 from agent.transcript import Message, Text, ToolCall, ToolResult, text_of
-from supervisor.calls.verdict import Judgement
+from supervisor.calls.guard_chain import Judgement
 from supervisor.loop.loop import Loop
 from supervisor.process.teardown import stop_all
 from supervisor.supervisor import Supervisor

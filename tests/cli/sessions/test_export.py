@@ -14,8 +14,8 @@ from tests.support.session_files import ID
     ("name", "begins"),
     [
         ("run.md", "# Fix the test."),
-        ("run.html", "<!DOCTYPE html>"),
-        ("run.HTM", "<!DOCTYPE html>"),
+        ("run.html", "<!doctype html>"),
+        ("run.HTM", "<!doctype html>"),
         ("run.json", '{"id":"3a3ec9b6-'),
         ("run.zotsession", '{"type":"meta"'),
         ("run.txt", "# Fix the test."),
@@ -33,7 +33,7 @@ def test_the_flag_goes_before_the_suffix_and_stdout_is_markdown(zot, sessions):
     run(zot, "session", "export", ID, "--format", "json", "-o", "run.md")
     assert json.loads((zot.cwd / "run.md").read_text())["id"] == ID
     assert run(zot, "session", "export", ID).text.startswith("# Fix the test.")
-    assert run(zot, "session", "export", ID, "-o", "-", "--format", "html").text.startswith("<!DOCTYPE html>")
+    assert run(zot, "session", "export", ID, "-o", "-", "--format", "html").text.startswith("<!doctype html>")
     assert run(zot, "session", "export", ID, "--format", "zotsession").text.startswith('{"type":"meta"')
 
 

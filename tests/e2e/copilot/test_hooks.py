@@ -167,7 +167,7 @@ def test_arguments_and_results_have_the_names_of_copilot(bench):
     assert kinds == ["read", "write", "write", "custom-tool"]
 
 
-def test_what_is_approved_for_the_session_is_not_asked_again(each_sdk):
+def test_what_is_approved_for_the_session_is_asked_about_each_time(each_sdk):
     each_sdk.write(
         "asker",
         """
@@ -183,12 +183,12 @@ def test_what_is_approved_for_the_session_is_not_asked_again(each_sdk):
         });
         """,
     )
-    calls = [bash("echo 1"), bash("echo 2"), bash("echo 3 > a"), ("read", {"path": "a"}), ("read", {"path": "asked"})]
-    outcome = each_sdk.results(*calls, bash("cat /dev/null")).check(Status.OK)
+    outcome = each_sdk.results(
+        bash("echo 1 > a"), bash("echo 1 > a"), ("read", {"path": "a"}), ("read", {"path": "a"})
+    ).check(Status.OK)
     assert not any(result.is_error for result in outcome.of(ToolResult))
-    assert (each_sdk.zot.cwd / "asked").read_text().splitlines() == [
-        "echo 1", "echo 3 > a", f"{each_sdk.zot.cwd}/a", "cat /dev/null",
-    ]  # fmt: skip
+    asked = ["echo 1 > a", f"{each_sdk.zot.cwd}/a"]
+    assert (each_sdk.zot.cwd / "asked").read_text().splitlines() == [each for each in asked for _ in range(2)]
 
 
 def test_errors_of_tools(bench):

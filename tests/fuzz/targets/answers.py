@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agent.answers.checked_text import repair_request
 from agent.answers.schema import AnswerSchema, AnswerSchemaError
-from agent.answers.verdict import repair_request
 from tests.fuzz import seeds
 from tests.fuzz.target import Target
 from wire import events

@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from cli.report.page.page import render
 from cli.report.reading.recording import InputError
 from cli.report.reading.source import read_recording
+from cli.report.run.page import render
 from cli.run.prompt import PromptError, Reading, StdinKind, join, plan
 from cli.run.stdin import Reader
 from tests.fuzz.target import Target

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.accounting.account import TRACKED, Account, MemoryTrack
-from supervisor.accounting.latency import Histogram
+from supervisor.accounting.account import TRACKED, Account, Histogram, MemoryTrack
 
 DURATIONS = st.lists(st.floats(1e-6, 3600, allow_nan=False), min_size=1, max_size=200)
 

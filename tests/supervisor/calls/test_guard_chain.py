@@ -8,8 +8,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.calls.guard_chain import GuardChain, rounds_of
-from supervisor.calls.verdict import ALLOW, UNTOUCHED, Judgement, Verdict, VerdictKind, fold, rewritten
+from supervisor.calls.guard_chain import UNTOUCHED, GuardChain, Judgement, fold, rewritten, rounds_of
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
 from wire.frames import Event
 
 PROMPT = Event("user_prompt", text="go")

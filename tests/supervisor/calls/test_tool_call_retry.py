@@ -84,7 +84,7 @@ def test_a_call_ends_once_when_both_workers_die_together(host: Host, marks: Path
     host.run_for(0.3)
     assert len(answers) == 1
     assert answers[0].failure in (Failure.DIED, Failure.NOT_READING)
-    assert all(not worker.pending for worker in workers_of(host))
+    assert all(not worker.requests.pending for worker in workers_of(host))
 
 
 def test_a_call_that_ran_out_of_time_is_not_made_again(host: Host, marks: Path):
@@ -98,9 +98,9 @@ def test_a_cancelled_call_is_not_made_again(host: Host, marks: Path):
     answers: list[ToolAnswer] = []
     asked = host.begin_call("hold_again", b"{}", answers.append)
     host.until(marks.exists)
-    holder = next(worker for worker in workers_of(host) if worker.pending)
+    holder = next(worker for worker in workers_of(host) if worker.requests.pending)
     os.kill(holder.pid, signal.SIGKILL)
-    host.until(lambda: not holder.pending)
+    host.until(lambda: not holder.requests.pending)
     assert answers == [], "its end is told in a turn of its own"
     asked.cancel("no more interest")
     host.until(lambda: answers)

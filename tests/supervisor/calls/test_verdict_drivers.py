@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from supervisor.calls.guard_chain import UNTOUCHED, Judgement, effective, fold, rewritten
 from supervisor.calls.guards import Guards
-from supervisor.calls.verdict import UNTOUCHED, Judgement, Verdict, VerdictKind, fold, read_verdict, rewritten
 from supervisor.calls.verdict_request import VerdictInFlight, VerdictRequests
 from supervisor.loop.future import Failure, Pending
-from wire.frames import Event, InterceptResponse
+from wire.dialects.base import GuardAnswer
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
+from wire.frames import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,17 +25,17 @@ PROMPT = Event("user_prompt", text="go")
 """A dialect whose questions are the events themselves."""
 ANSWERS = st.sampled_from(
     [
-        *[InterceptResponse("1")] * 3,
-        InterceptResponse("1", block=True, reason="no"),
-        InterceptResponse("1", replace_text="a longer text"),
-        InterceptResponse("1", replace_text="short", reason="shortened"),
-        InterceptResponse("1", reason="seen"),
+        *[GuardAnswer("1", ALLOW)] * 3,
+        GuardAnswer("1", Verdict(VerdictKind.DENY, "no")),
+        GuardAnswer("1", Verdict(VerdictKind.ALLOW, replace_text="a longer text")),
+        GuardAnswer("1", Verdict(VerdictKind.ALLOW, "shortened", replace_text="short")),
+        GuardAnswer("1", Verdict(VerdictKind.ALLOW, "seen")),
         Failure.DIED,
         Failure.TIMEOUT,
         Failure.BAD_ANSWER,
     ]
 )
-Answer = InterceptResponse | Failure
+Answer = GuardAnswer | Failure
 
 
 class FakeTimer:
@@ -69,7 +71,7 @@ class FakeLoop:
 
 @dataclass
 class FakeExtension:
-    """Extension and worker in one. Its answer depends on the text that it is asked about."""
+    """Extension, worker and its requests in one. Its answer depends on the text that it is asked about."""
 
     name: str
     answers: tuple[Answer, ...]
@@ -83,7 +85,7 @@ class FakeExtension:
     was_ready = is_settled = True
 
     def __post_init__(self) -> None:
-        self.lead = self
+        self.lead = self.requests = self
         self.notices = SimpleNamespace(tell=lambda *_: None)
 
     def answer_to(self, event: Event) -> Answer:
@@ -128,7 +130,7 @@ def judged_alone(extensions: list[FakeExtension]) -> Judgement:
         if isinstance(answer, Failure):
             verdict = Verdict(VerdictKind.NO_VERDICT, answer.value)
         else:
-            verdict = read_verdict("user_prompt", answer)
+            verdict = effective("user_prompt", answer.verdict)
         judgement = fold(judgement, extension.name, verdict, deny_on_failure=extension.denies_on_failure)
         if judgement.is_blocked:
             break
@@ -159,7 +161,8 @@ def test_no_guard_is_asked_after_a_cancellation_that_comes_with_an_answer():
             guards.cancel("interrupted")
 
     extensions = [
-        kind(name, (InterceptResponse("1"),), False, False) for kind, name in ((Interrupted, "a"), (FakeExtension, "b"))
+        kind(name, (GuardAnswer("1", ALLOW),), False, False)
+        for kind, name in ((Interrupted, "a"), (FakeExtension, "b"))
     ]
     guards = guards_of(loop, extensions)
     judgement = VerdictRequests(loop, guards).judge(PROMPT)  # type: ignore[arg-type]
@@ -170,8 +173,8 @@ def test_no_guard_is_asked_after_a_cancellation_that_comes_with_an_answer():
 def test_a_question_behind_a_block_keeps_its_deadline_until_it_is_answered():
     loop: Any = FakeLoop()
     extensions = [
-        FakeExtension("a", (InterceptResponse("1", block=True),), True, False),
-        FakeExtension("b", (InterceptResponse("1"),), True, False),
+        FakeExtension("a", (GuardAnswer("1", Verdict(VerdictKind.DENY)),), True, False),
+        FakeExtension("b", (GuardAnswer("1", ALLOW),), True, False),
     ]
     VerdictRequests(loop, guards_of(loop, extensions)).judge(PROMPT)  # type: ignore[arg-type]
     ((pending, event),) = extensions[1].open()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import Raw
 
-from supervisor.calls.verdict import UNTOUCHED, Judgement, Missing, Remark
+from supervisor.calls.guard_chain import UNTOUCHED, Judgement, Missing, Remark
 from supervisor.extension.lifecycle import State
 from supervisor.loop.pipes import PipeReader
 from tests.support.host import AT_ONCE, LATER, Host
@@ -262,7 +262,7 @@ def test_a_verdict_goes_to_the_first_worker_that_is_up_also_if_it_is_busy(host: 
     first, second = host.extension("pool").workers
     host.until(lambda: {first.state, second.state} == {State.READY})
     host.begin_call("hold", b"{}", lambda _answer: None)
-    assert len(first.pending) == 1, "the first worker is busy"
+    assert len(first.requests.pending) == 1, "the first worker is busy"
     assert host.ask(waits=waits).reason == str(first.pid)
 
 
@@ -355,7 +355,7 @@ def test_a_verdict_that_is_cancelled_blocks_and_asks_no_further_guard(host: Host
     host.add("blocker", "tool_call", "no", priority=1)
     host.start()
     verdict = in_flight.verdict("it")
-    host.until(lambda: host.extension("never_answers").lead.pending)
+    host.until(lambda: host.extension("never_answers").lead.requests.pending)
     verdict.cancel("no more interest")
     judgement = in_flight.until_all()["it"]
     assert (judgement.blocked_by, judgement.reason) == ("host", "no more interest")

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from supervisor.calls.verdict import Judgement
+from supervisor.calls.guard_chain import Judgement
 from supervisor.loop.future import Failure
 from tests.support.control_peer import FakeAnswer, Peer, Serving
 from wire import control, frames

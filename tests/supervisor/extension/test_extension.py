@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.calls.verdict import UNTOUCHED
+from supervisor.calls.guard_chain import UNTOUCHED
 from supervisor.extension.lifecycle import State
 from supervisor.loop.future import Failure
 from tests.support.host import AT_ONCE, LATER, SOON, Host
@@ -300,5 +300,5 @@ def test_every_call_ends_once_through_random_restarts_and_crashes(host: Host, tm
     host.until(lambda: all(worker.state is State.READY for name in names for worker in host.extension(name).workers))
     assert set(ended.values()) == {1}
     assert {name for name in host.tools() if name in names} == set(names)
-    assert all(not worker.pending for name in names for worker in host.extension(name).workers)
+    assert all(not worker.requests.pending for name in names for worker in host.extension(name).workers)
     assert host.stop() < PATIENCE_S

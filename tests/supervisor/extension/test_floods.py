@@ -108,14 +108,14 @@ def test_guards_of_others_answer_between_the_largest_frames_of_one(host: Host):
     host.write("flood", FLOOD % (frame, 1))
     host.start()
     worker = host.extension("flood").lead
-    session, decoded_in = worker._session, []
+    session, decoded_in = worker.channel.session, []
 
     def receive(line: bytes | bytearray, now: float) -> Received:
         if len(line) > SHORT:
             decoded_in.append(host.loop.passes)
         return session.receive(line, now)
 
-    worker._session = SimpleNamespace(receive=receive, due_at=None, stop=session.stop)
+    worker.channel.session = SimpleNamespace(receive=receive, due_at=None, stop=session.stop)
     answers = 0
     while len(decoded_in) < LARGE_FRAMES:
         assert host.supervisor.intercept(CALL).missing == ()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.calls.verdict import UNTOUCHED
+from supervisor.calls.guard_chain import UNTOUCHED
 from supervisor.extension.lifecycle import State
 from supervisor.loop.future import Failure
 from supervisor.process.table import ProcessTable
@@ -36,8 +36,8 @@ def test_each_call_goes_to_the_least_busy_worker(host: Host, marks: Path):
     add_pool(host, marks, 3)
     for _ in range(6):
         begin(host, "hold")
-    assert [len(worker.pending) for worker in workers_of(host)] == [2, 2, 2]
-    workers_of(host)[1].cancel_pending("no more")
+    assert [len(worker.requests.pending) for worker in workers_of(host)] == [2, 2, 2]
+    workers_of(host)[1].requests.cancel_pending("no more")
     answer = json.loads(host.text("who"))
     assert answer["pid"] == workers_of(host)[1].pid
 
@@ -87,7 +87,7 @@ def test_a_lost_worker_is_replaced_and_takes_its_share(host: Host, marks: Path):
     assert host.said_of("pool")[-1] == ("restarted", "ready again, restart 1 (worker 1)")
     for _ in range(4):
         begin(host, "hold")
-    assert [len(worker.pending) for worker in workers_of(host)] == [2, 2]
+    assert [len(worker.requests.pending) for worker in workers_of(host)] == [2, 2]
 
 
 def test_calls_fail_with_the_reason_while_all_workers_are_down(host: Host, marks: Path):

@@ -112,7 +112,7 @@ def test_a_pong_that_waits_to_be_read_counts(host: Host):
     host.add("pinged", watchdog_s=30, restart=LATER)
     host.start()
     worker = host.extension("pinged").lead
-    host.until(lambda: worker.frames_in == 5)  # hello, two tools, ready, and the first pong
+    host.until(lambda: worker.channel.frames_in == 5)  # hello, two tools, ready, and the first pong
     skipped = 30.0
     host.until(lambda: host.cost("pinged").frames_out == 3)  # the second ping
     assert select.select([worker.child.stdout], [], [], 5)[0]
@@ -128,6 +128,7 @@ class Pinged:
     def __init__(self, loop: Loop) -> None:
         self.state = State.READY
         self.pings: list[str] = []
+        self.channel = self.requests = self
         self.on_pong = None
         self.restart_timer = loop.call_at
 

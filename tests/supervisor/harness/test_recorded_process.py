@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.extension.handshake import Readiness
+from supervisor.extension.connection.handshake import Readiness
 from supervisor.extension.lifecycle import State
 from supervisor.harness.harness import Harness
 from supervisor.harness.recorded_process import HandshakePhase, phase_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.calls.verdict import UNTOUCHED
+from supervisor.calls.guard_chain import UNTOUCHED
 from supervisor.loop.loop import Loop
 from supervisor.mcp_server.server import DRAIN_S, GAIN_S, LOSS_S, OUTBOX_LIMIT, STUCK_S, McpServer, ServingPhase
 from wire import frames

@@ -11,8 +11,7 @@ import pytest
 from supervisor.discovery.discover import DISABLED, Discovery
 from supervisor.discovery.found import Found, Scope
 from supervisor.discovery.skipped import Cause, Skipped, Why
-from supervisor.reload.of_dialect import plan_dialect
-from supervisor.reload.plan import Keep, KnownExtension, Plan, Replace, Skip, Start, Stop
+from supervisor.reload.plan import Keep, KnownExtension, Plan, Replace, Skip, Start, Stop, plan_dialect
 from wire.manifest import parse_manifest
 
 PARENT = Path("/project/extensions")

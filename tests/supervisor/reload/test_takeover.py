@@ -60,7 +60,7 @@ def test_a_pending_call_is_answered_by_the_old_version(host: Host, folder: Folde
     assert folder.says()["version"] == "v2"
     assert old.is_running
     assert not answers
-    old.tell(frames.Event("turn_end"))
+    old.requests.tell(frames.Event("turn_end"))
     host.until(lambda: answers)
     assert answers[0].frame.content[0].text == "v1"
     lone(host, folder.extension)

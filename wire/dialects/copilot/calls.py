@@ -99,7 +99,7 @@ class Calls:
     # --- what the extension says --------------------------------------------------------------------------
 
     def usual_answer(self, line: Line) -> Received | None:
-        """Takes the answer to a call if there is nothing unusual about it."""
+        """Takes a `WRITTEN_TOOL_ANSWER` if there is nothing unusual about it."""
         usual = tool_results.usual_answer(line)
         if usual is None or usual.params.requestId not in self._calls:
             return None

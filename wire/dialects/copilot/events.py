@@ -10,7 +10,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from wire import frames
 from wire.dialects.copilot.hooks import text_of_result
-from wire.dialects.copilot.permissions.asked import permission_request
+from wire.dialects.copilot.permissions import permission_request
 from wire.dialects.copilot.tool_names import told_args, told_name
 from wire.dialects.jsonrpc import encode
 from wire.text import valid_text

@@ -1,4 +1,6 @@
-"""The questions to hooks: which hook an event is for, and its input. Pure.
+"""Hooks: which one an event is for, its input, and the verdict in its output. Pure.
+
+The input:
 
     tool_call       preToolUse           toolName, toolArgs
     tool_result     postToolUse          toolName, toolArgs, toolResult
@@ -9,23 +11,43 @@
     error           errorOccurred        error, errorContext, recoverable
 
 Each input has `sessionId`, `timestamp` (ms since 1970) and `cwd` besides.
+
+The output:
+
+    preToolUse           permissionDecision (allow, deny, ask), permissionDecisionReason, modifiedArgs,
+                         additionalContext
+    postToolUse          modifiedResult, additionalContext
+    postToolUseFailure   additionalContext
+    userPromptSubmitted  modifiedPrompt, additionalContext
+    sessionStart         additionalContext
+    sessionEnd           sessionSummary, cleanupActions
+    errorOccurred        errorHandling (retry, skip, abort), retryCount, userNotification
+
+All fields are optional, and null is as good as none. A field that is not what it should be makes the whole output no
+verdict, with two exceptions: `deny` is a block whatever else is wrong, and so is `ask`, because what it asks about
+cannot be shown as the extension meant it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 from msgspec import UNSET
+from msgspec.structs import replace
 
-from wire.dialects.copilot.tool_names import told_args, told_name
+from wire import frames
+from wire.dialects.copilot.tool_names import RewriteError, same, taken_back, told_args, told_name
+from wire.dialects.copilot.tool_results import value_result
+from wire.dialects.json_values import kind_of, text_of
 from wire.dialects.jsonrpc import encode
-from wire.text import valid_text
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
+from wire.text import counted, one_line, valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wire import frames
-    from wire.dialects.base import HostInfo
+    from wire.dialects.base import HostInfo, Message
 
 FAILURE = "postToolUseFailure"
 SHELL = "bash"
@@ -44,6 +66,32 @@ HOOKS = {event: hook for hook, event in HOOK_EVENTS.items() if hook != FAILURE}
 """The hook for each event. For a `tool_result` that is an error it is `postToolUseFailure`."""
 THROWN = "zotHookError"
 """The member in which our facade of the SDK says that a handler has thrown: the SDK itself hides that."""
+FIELDS = {
+    "preToolUse": {"permissionDecision", "permissionDecisionReason", "modifiedArgs", "additionalContext"},
+    "postToolUse": {"modifiedResult", "additionalContext"},
+    "postToolUseFailure": {"additionalContext"},
+    "userPromptSubmitted": {"modifiedPrompt", "additionalContext"},
+    "sessionStart": {"additionalContext"},
+    "sessionEnd": {"sessionSummary", "cleanupActions"},
+    "errorOccurred": {"errorHandling", "retryCount", "userNotification"},
+}
+"""The fields of each hook's output that have an effect."""
+WITHOUT_EFFECT = frozenset({"suppressOutput", "modifiedConfig"})
+"""Fields of the SDK's types that nothing here heeds."""
+CLEANUPS = 20
+"""Cleanup actions that are shown."""
+LINE_LENGTH = 1_000
+"""Characters of a line that is shown or logged."""
+REASON_LENGTH = 500
+"""Characters of what a handler threw."""
+QUOTED = 80
+RETRIES = 1_000
+"""More are as many."""
+
+_DECISIONS = {"allow": VerdictKind.ALLOW, "deny": VerdictKind.DENY, "ask": VerdictKind.ASK}
+Besides = frames.Log | frames.Notify
+
+# --- questions -----------------------------------------------------------------------------------------------
 
 
 def hook_of(event: frames.Event) -> str | None:
@@ -121,3 +169,190 @@ def told_images(content: Sequence[frames.ContentBlock]) -> list[dict[str, Any]]:
 def text_of_result(content: Sequence[frames.ContentBlock]) -> str:
     """The texts of a result, each on a line of its own."""
     return "\n".join(block.text for block in content if block.type == "text" and block.text)
+
+
+# --- outputs -------------------------------------------------------------------------------------------------
+
+
+class OutputError(Exception):
+    """An output that cannot be understood; the text names the field."""
+
+
+class Output(NamedTuple):
+    """The verdict of a hook, and what else its output says."""
+
+    verdict: Verdict
+    is_decided: bool = False
+    """Whether preToolUse has allowed or denied the call; if not, the permission handler decides."""
+    besides: tuple[Besides, ...] = ()
+    """What is shown and logged."""
+    unknown: tuple[str, ...] = ()
+    """Fields that have no effect."""
+
+
+def read_output(hook: str, output: Any, event: frames.Event, cwd: str) -> Output:
+    """The verdict on an event. `output` is what the handler returned, None for nothing; `cwd` is the working folder.
+    Raises `OutputError` alone."""
+    if output is None:
+        return Output(ALLOW)
+    if not isinstance(output, dict):
+        raise OutputError(f"its hook {handler_of(hook)} returned {kind_of(output)}, not an object")
+    if output.get(THROWN) is not None:
+        raise OutputError(f"its hook {handler_of(hook)} threw: {one_line(text_of(output[THROWN]), REASON_LENGTH)}")
+    unknown = tuple(name for name in output if name not in FIELDS.get(hook, ()) and output[name] is not None)
+    try:
+        return _Reader(hook, output, event, cwd).read()._replace(unknown=unknown)
+    except OutputError as error:
+        decision = output.get("permissionDecision") if hook == "preToolUse" else None
+        if decision != "ask":
+            raise
+        reason = _string_or_none(output.get("permissionDecisionReason"))
+        said = f"{reason} ({error})" if reason else f"the extension asks for a decision, but {error}"
+        return Output(Verdict(VerdictKind.DENY, said), is_decided=True, unknown=unknown)
+
+
+def _string_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
+
+
+class _Reader:
+    """Reads the output of one hook. All methods may raise `OutputError`."""
+
+    def __init__(self, hook: str, output: dict[str, Any], event: frames.Event, cwd: str) -> None:
+        self._hook = hook
+        self._output = output
+        self._event = event
+        self._cwd = cwd
+
+    def read(self) -> Output:
+        match self._hook:
+            case "preToolUse":
+                return self._pre_tool_use()
+            case "postToolUse":
+                return self._post_tool_use()
+            case "userPromptSubmitted":
+                prompt = self._string("modifiedPrompt")
+                return self._context(replace_text=None if prompt == self._event.text else prompt)
+            case "sessionEnd":
+                verdict = Verdict(VerdictKind.ALLOW, session_summary=self._string("sessionSummary") or "")
+                return Output(verdict, besides=self._cleanups())
+            case "errorOccurred":
+                return self._error_occurred()
+        return self._context()
+
+    # --- fields -------------------------------------------------------------------------------------------
+
+    def _string(self, name: str) -> str | None:
+        """A text; None for an empty one, too."""
+        value = self._output.get(name)
+        if value is None or isinstance(value, str):
+            return value or None
+        raise self._wrong(name, value, "a string")
+
+    def _choice(self, name: str, choices: Sequence[str]) -> Any:
+        value = self._output.get(name)
+        if value is None or (isinstance(value, str) and value in choices):
+            return value
+        shown = f'"{one_line(value, QUOTED)}"' if isinstance(value, str) else kind_of(value)
+        raise OutputError(self._in_hook(f"{name} is {shown}, not {', '.join(choices[:-1])} or {choices[-1]}"))
+
+    def _wrong(self, name: str, value: Any, wanted: str) -> OutputError:
+        return OutputError(self._in_hook(f"{name} is {kind_of(value)}, not {wanted}"))
+
+    def _in_hook(self, what: str) -> str:
+        return f"in the output of its hook {handler_of(self._hook)} {what}"
+
+    def _context(self, **outputs: Any) -> Output:
+        verdict = Verdict(VerdictKind.ALLOW, additional_context=self._string("additionalContext") or "", **outputs)
+        return Output(ALLOW if verdict == ALLOW else verdict)
+
+    # --- hooks --------------------------------------------------------------------------------------------
+
+    def _pre_tool_use(self) -> Output:
+        kind = _DECISIONS.get(self._choice("permissionDecision", tuple(_DECISIONS)))
+        if kind is VerdictKind.DENY:
+            reason = _string_or_none(self._output.get("permissionDecisionReason"))
+            return Output(Verdict(VerdictKind.DENY, reason or ""), is_decided=True)
+        reason = self._string("permissionDecisionReason")
+        read = self._context(modified_args=self._modified_args())
+        if kind is VerdictKind.ASK:
+            return read._replace(verdict=replace(read.verdict, kind=kind, reason=reason or ""))
+        return read._replace(is_decided=kind is not None)
+
+    def _modified_args(self) -> bytes | None:
+        given = self._output.get("modifiedArgs")
+        if given is None:
+            return None
+        before = b"{}" if self._event.tool_args is UNSET else bytes(self._event.tool_args)
+        try:
+            return taken_back(self._event.tool_name or "", before, given, self._cwd)
+        except RewriteError as error:
+            raise OutputError(self._in_hook(str(error))) from None
+
+    def _post_tool_use(self) -> Output:
+        given = self._output.get("modifiedResult")
+        if given is None:
+            return self._context()
+        modified, besides = self._modified_result(given)
+        return self._context(modified_result=modified)._replace(besides=besides)
+
+    def _error_occurred(self) -> Output:
+        count = self._output.get("retryCount")
+        if isinstance(count, bool) or not isinstance(count, int | float | None) or count != _whole(count):
+            raise self._wrong("retryCount", count, "a whole number")
+        handling = self._choice("errorHandling", ("retry", "skip", "abort"))
+        retries = 1 if count is None else int(max(0, min(RETRIES, count)))
+        verdict = Verdict(
+            VerdictKind.ALLOW,
+            error_handling=handling,
+            retry_count=retries if handling == "retry" else 0,
+            notification=self._string("userNotification") or "",
+        )
+        return Output(verdict)
+
+    def _cleanups(self) -> tuple[Besides, ...]:
+        actions = self._output.get("cleanupActions")
+        if actions is None:
+            return ()
+        if not isinstance(actions, list):
+            raise self._wrong("cleanupActions", actions, "a list")
+        for number, action in enumerate(actions):
+            if not isinstance(action, str):
+                raise self._wrong(f"cleanupActions[{number}]", action, "a string")
+        lines = [f"cleanup: {one_line(action, LINE_LENGTH)}" for action in actions[:CLEANUPS]]
+        if len(actions) > CLEANUPS:
+            lines[-1] = f"cleanup: {counted(len(actions) - CLEANUPS + 1, 'more action')}"
+        return tuple(each for line in lines for each in (frames.Log(line, "info"), frames.Notify("info", line)))
+
+    # --- results ------------------------------------------------------------------------------------------
+
+    def _modified_result(self, given: Any) -> tuple[frames.ModifiedResult | None, tuple[Besides, ...]]:
+        """The result in place of the tool's, None if it is the same; and the line that it has for the log."""
+        try:
+            *logged, result = value_result("", given)
+        except msgspec.ValidationError as error:
+            raise OutputError(self._in_hook(f"modifiedResult is not a tool result: {error}")) from None
+        if not isinstance(result, frames.ToolResult):
+            raise OutputError(self._in_hook(f"modifiedResult is not a tool result: {_reason(result)}"))
+        besides = tuple(line for line in logged if isinstance(line, frames.Log))
+        content, before = result.content or [], self._event.content or []
+        if isinstance(given, dict) and self._is_unchanged(given):
+            if not result.is_error:
+                return None, besides
+            content = list(before) or content
+        return frames.ModifiedResult(content, is_error=result.is_error), besides
+
+    def _is_unchanged(self, given: dict[str, Any]) -> bool:
+        """Whether the texts and images are those of the tool's result."""
+        before = self._event.content or []
+        images = given.get("binaryResultsForLlm") or []
+        return given.get("textResultForLlm") == text_of_result(before) and same(images, told_images(before))
+
+
+def _reason(message: Message) -> str:
+    return message.reason if isinstance(message, frames.Malformed) else ""
+
+
+def _whole(count: float | None) -> float | None:
+    """The count without its fraction; None if it has none to begin with."""
+    return count if count is None or isinstance(count, int) else float(count // 1)

@@ -31,7 +31,7 @@ from wire.dialects.copilot.joining import Joined, JoinError, joined
 from wire.dialects.copilot.limits import limit_of
 from wire.dialects.copilot.requests import Kind, Request, Requests, answered, answered_with, refused
 from wire.dialects.copilot.rpc.methods import NO_ANSWERS_AFTER, Methods
-from wire.dialects.copilot.tool_results import COMMAND_ANSWER, TOOL_ANSWER
+from wire.dialects.copilot.tool_results import COMMAND_ANSWER, METHOD_WITHIN, TOOL_ANSWER, WRITTEN_TOOL_ANSWER
 from wire.dialects.copilot.verdicts import HANDLER_GONE, Verdicts
 from wire.dialects.json_values import string
 from wire.dialects.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, SERVER_ERROR, encode, number_of
@@ -128,8 +128,10 @@ class CopilotSession:
     def receive(self, line: Line, now: float) -> Received:  # noqa: ARG002
         if type(line) is Text:
             return self._on_text(line)
-        if (received := self._calls.usual_answer(line)) is not None:
-            return received
+        if line.find(WRITTEN_TOOL_ANSWER, 0, METHOD_WITHIN) >= 0:
+            received = self._calls.usual_answer(line)
+            if received is not None:
+                return received
         if len(line) > SHORT and (count := count_strings(line)) > STRINGS_LIMIT:
             why = f"a message of {len(line)} bytes has about {count} strings; at most {STRINGS_LIMIT} are read"
             return self._lost(why, jsonrpc.named(bytes(line[:PREFIX_KEPT]), bytes(line[-PREFIX_KEPT:])), bytes(line))

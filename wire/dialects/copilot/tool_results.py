@@ -68,14 +68,14 @@ class UsualAnswer(msgspec.Struct):
 
 
 _usual = msgspec.json.Decoder(UsualAnswer).decode
-_METHOD = TOOL_ANSWER.encode()
-_WITHIN = 100
+WRITTEN_TOOL_ANSWER = TOOL_ANSWER.encode()
+METHOD_WITHIN = 100
 """Bytes of a message in which its method is, if nothing unusual comes before it."""
 
 
 def usual_answer(line: Line) -> UsualAnswer | None:
-    """The answer to a call in a message, if there is nothing unusual about it."""
-    if line.find(_METHOD, 0, _WITHIN) < 0 or (len(line) > SHORT and count_strings(line) > STRINGS_LIMIT):
+    """The answer to a call in a message that names its method, if there is nothing unusual about it."""
+    if len(line) > SHORT and count_strings(line) > STRINGS_LIMIT:
         return None
     try:
         return _usual(line)

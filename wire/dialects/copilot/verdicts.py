@@ -21,17 +21,15 @@ from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import replace
 
 from wire import frames
-from wire.dialects.base import Remarked, Warned
-from wire.dialects.copilot.hook_outputs import FIELDS, WITHOUT_EFFECT, OutputError, read_output
-from wire.dialects.copilot.hooks import handler_of, question
-from wire.dialects.copilot.permissions.answers import Answer, read_permission
-from wire.dialects.copilot.permissions.approvals import Approvals
-from wire.dialects.copilot.permissions.asked import hook_request, permission_request
+from wire.dialects.base import GuardAnswer, Remarked, Warned
+from wire.dialects.copilot.hooks import FIELDS, WITHOUT_EFFECT, OutputError, handler_of, question, read_output
+from wire.dialects.copilot.permissions import ASKED, hook_request, permission_request, read_permission, undecided
 from wire.dialects.copilot.requests import Kind, Request
 from wire.dialects.copilot.tool_results import error_message
 from wire.dialects.json_values import kind_of, text_of
 from wire.dialects.jsonrpc import encode
 from wire.dialects.long_lines import SHORT, STRINGS_LIMIT, count_strings
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
 from wire.framing import string_member
 from wire.lenient_json import UNREADABLE, read, reason
 from wire.text import one_line
@@ -40,9 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from wire.dialects.base import HostInfo, Message, Received
-    from wire.dialects.copilot.hook_outputs import Output
+    from wire.dialects.copilot.hooks import Output
     from wire.dialects.copilot.joining import Joined
-    from wire.dialects.copilot.permissions.answers import Permission
     from wire.dialects.copilot.requests import Requests
     from wire.dialects.jsonrpc import Incoming
 
@@ -52,7 +49,7 @@ fall out: the time of a question is over long before."""
 KEPT_SIZE = 32 * 1024 * 1024
 """Characters that each of these may have together."""
 NAMES_LIMIT = 100
-"""Remarks on fields without an effect and on approvals, each once."""
+"""Remarks on fields without an effect, each once."""
 SHOWN = 80
 REASON_LENGTH = 500
 _HOOK = "hooks.invoke"
@@ -61,20 +58,14 @@ _REFUSAL = re.compile(rb'"kind"\s*:\s*"(?:reject|den|cancel)')
 """In answers that cannot be read. In a text of theirs the quotes would be escaped."""
 _PERMISSION = "permission"
 HANDLER_GONE = "the extension has left the session: its permission handler is asked nothing any more"
-NOT_ASKED = "its permission handler could not ask anyone"
-ASKED = "the extension wants a person to decide"
 
 
 class _Pending(NamedTuple):
     """A permission request without an answer."""
 
-    response: frames.InterceptResponse
-    """The verdict if it is approved."""
-    is_hook_request: bool
-    """Whether a hook said `ask`."""
-    reason: str
-    """Of the hook."""
-    asked: dict[str, Any]
+    call_id: str
+    verdict: Verdict
+    """Of the hook: allow, or ask."""
 
 
 T = TypeVar("T")
@@ -127,7 +118,6 @@ class Verdicts:
         self._pending: _Newest[_Pending] = _Newest()
         self._args: _Newest[Raw] = _Newest()
         """The arguments of calls, by the calls' ids."""
-        self._approvals = Approvals(host.cwd)
         self._named: set[str] = set()
 
     def note(self, event: frames.Event) -> None:
@@ -141,8 +131,8 @@ class Verdicts:
         self.note(event)
         hooks = self.joined.hooks
         is_hook_there = hooks is None or "preToolUse" in hooks or self.has_left
-        if event.event == "tool_call" and not is_hook_there and self._asks_about(event):
-            return self._ask_permission(event, frames.InterceptResponse(call_id))
+        if event.event == "tool_call" and not is_hook_there and self._asks_about(event, ALLOW):
+            return self._ask_permission(event, _Pending(call_id, ALLOW))
         is_told_without = event.event == "tool_result" and event.tool_args is UNSET
         if is_told_without and (args := self._args.get(event.tool_id)) is not None:
             event = replace(event, tool_args=args)
@@ -151,12 +141,11 @@ class Verdicts:
         self._questions.put(call_id, event, len(params))
         return self._requests.send(Request(Kind.HOOK, call_id, hook), params)
 
-    def _asks_about(self, event: frames.Event) -> bool:
-        """Whether its permission handler is asked about a call for which no hook said `ask`."""
+    def _asks_about(self, event: frames.Event, verdict: Verdict) -> bool:
+        """Whether its permission handler is asked about a call that no hook has decided. `verdict` is the hook's."""
         tool = self.joined.tools.get(event.tool_name or "")
-        if not self.joined.asks_permission or (tool is not None and tool.skip_permission):
-            return False
-        return not self._approvals.covers(permission_request(event, self.joined, self._host.cwd))
+        is_free = tool is not None and tool.skip_permission and verdict.kind is not VerdictKind.ASK
+        return self.joined.asks_permission and not is_free
 
     # --- hooks --------------------------------------------------------------------------------------------
 
@@ -172,34 +161,29 @@ class Verdicts:
             said = b"" if event is None or message.result is UNSET else bytes(message.result)
             return (_unreadable(request, str(error), said),), b""
         try:
-            output = read_output(request.id, hook, given, event, self._host.cwd)
+            output = read_output(hook, given, event, self._host.cwd)
         except OutputError as error:
             return (frames.Malformed(str(error), _HOOK, request.id),), b""
         messages: list[Message] = [*output.besides, *self._remarks(hook, output)]
+        verdict = output.verdict
         if event.event == "tool_call":
-            judged = self._rewritten(event, output)
-            is_hook_request = output.decision == "ask" and self.joined.asks_permission
-            if is_hook_request or (output.decision is None and self._asks_about(judged)):
-                hook_reason = output.reason if is_hook_request else None
+            judged = self._rewritten(event, verdict)
+            if not output.is_decided and self._asks_about(judged, verdict):
                 if self.has_left:
-                    pending = _Pending(output.response, is_hook_request, hook_reason or "", {})
-                    return [*messages, _undecided(pending, HANDLER_GONE)], b""
-                return messages, self._ask_permission(judged, output.response, hook_reason)
-            if output.decision == "ask":
-                return [*messages, _asking(output.response, output.reason)], b""
-        return [*messages, output.response], b""
+                    return [*messages, _answer(request.id, undecided(verdict, HANDLER_GONE))], b""
+                return messages, self._ask_permission(judged, _Pending(request.id, verdict))
+        return [*messages, _answer(request.id, verdict)], b""
 
     def lost(self, request: Request, why: str, said: bytes) -> Message:
         """Takes an answer to `hooks.invoke` that cannot be read. `said` is what is known of it."""
         self._questions.take(request.id)
         return _unreadable(request, why, said)
 
-    def _rewritten(self, event: frames.Event, output: Output) -> frames.Event:
+    def _rewritten(self, event: frames.Event, verdict: Verdict) -> frames.Event:
         """The call as it will be made, as far as this extension is concerned."""
-        args = output.response.modified_args
-        if args is UNSET:
+        if verdict.modified_args is None:
             return event
-        event = replace(event, tool_args=args)
+        event = replace(event, tool_args=Raw(verdict.modified_args))
         self.note(event)
         return event
 
@@ -221,19 +205,15 @@ class Verdicts:
 
     # --- permissions --------------------------------------------------------------------------------------
 
-    def _ask_permission(
-        self, event: frames.Event, response: frames.InterceptResponse, hook_reason: str | None = None
-    ) -> bytes:
-        """Asks the permission handler; with `hook_reason` because a hook said `ask`."""
-        is_hook_request = hook_reason is not None
-        cwd = self._host.cwd
-        if is_hook_request:
-            asked = hook_request(event, hook_reason or "", cwd)
+    def _ask_permission(self, event: frames.Event, pending: _Pending) -> bytes:
+        """Asks the permission handler."""
+        if pending.verdict.kind is VerdictKind.ASK:
+            asked = hook_request(event, pending.verdict.reason, self._host.cwd)
         else:
-            asked = permission_request(event, self.joined, cwd)
+            asked = permission_request(event, self.joined, self._host.cwd)
         request_id = self._requests.next_id()
         data = encode({"requestId": request_id, "permissionRequest": asked})
-        self._pending.put(request_id, _Pending(response, is_hook_request, hook_reason or "", asked), len(data))
+        self._pending.put(request_id, pending, len(data))
         return self._requests.event("permission.requested", data)
 
     def permission_answered(self, params: Raw | UnsetType) -> Received:
@@ -245,35 +225,11 @@ class Verdicts:
         if pending is None:
             shown = one_line(text_of(request_id), SHOWN)
             return (Remarked(f"an answer to permission request {shown}, which nobody waits for; ignored"),), b""
-        response = pending.response
-        permission = read_permission(value.get("result"))
-        match permission.answer:
-            case Answer.APPROVED:
-                return (*self._approve(pending, permission), response), b""
-            case Answer.REFUSED:
-                return (_blocking(response, permission.reason),), b""
-            case Answer.NOBODY:
-                return (_asking(response, pending.reason or NOT_ASKED),), b""
-            case Answer.NO_OPINION:
-                return (_asking(response, pending.reason) if pending.is_hook_request else response,), b""
-        return (_undecided(pending, permission.reason),), b""
-
-    def _approve(self, pending: _Pending, permission: Permission) -> Sequence[Message]:
-        """Remembers what is approved for the session. What a hook asks about is asked about each time."""
-        if not permission.is_lasting or pending.is_hook_request:
-            return ()
-        approved = self._approvals.remember(pending.asked, permission.approval)
-        remark = f"its permission handler approves for the session, and is not asked again: {approved}"
-        if not approved:
-            remark = "its permission handler approves for the session what is not remembered: it is asked each time"
-        if remark in self._named or len(self._named) >= NAMES_LIMIT:
-            return ()
-        self._named.add(remark)
-        return (Remarked(remark),)
+        return (_answer(pending.call_id, read_permission(value.get("result"), pending.verdict)),), b""
 
     def end_permissions(self, reason: str) -> list[Message]:
         """The ends of all questions to the permission handler: none of them will be answered."""
-        return [_undecided(pending, reason) for pending in self._pending.take_all()]
+        return [_answer(call_id, undecided(verdict, reason)) for call_id, verdict in self._pending.take_all()]
 
     def permission_lost(self, why: str, said: bytes) -> Sequence[Message]:
         """Takes an answer of the permission handler that cannot be read. `said` is what is known of it; the id of the
@@ -285,31 +241,25 @@ class Verdicts:
             return (frames.Malformed(why, "answer"),)
         if _REFUSAL.search(said):
             reason = f"its permission handler refuses it; the rest of its answer cannot be read: {why}"
-            return (_blocking(pending.response, reason),)
-        return (_undecided(pending, why),)
+            return (GuardAnswer(pending.call_id, Verdict(VerdictKind.DENY, reason)),)
+        return (_answer(pending.call_id, undecided(pending.verdict, why)),)
 
 
-def _blocking(response: frames.InterceptResponse, reason: str) -> frames.InterceptResponse:
-    return frames.InterceptResponse(response.id, block=True, reason=reason)
+def _answer(call_id: str, verdict: Verdict) -> Message:
+    """The verdict as the host takes it. Of no verdict the log is told, too."""
+    if verdict.kind is VerdictKind.NO_VERDICT:
+        return frames.Malformed(verdict.reason, _PERMISSION, call_id)
+    if verdict.kind is VerdictKind.ASK and not verdict.reason:
+        verdict = replace(verdict, reason=ASKED)
+    return GuardAnswer(call_id, verdict)
 
 
 def _unreadable(request: Request, why: str, said: bytes) -> Message:
     """No verdict, unless the hook has denied: that counts whatever else is wrong."""
     if request.extra == "preToolUse" and _DENY.search(said):
         reason = f"its hook {handler_of('preToolUse')} denies it; the rest of its answer cannot be read: {why}"
-        return frames.InterceptResponse(request.id, block=True, reason=reason)
+        return GuardAnswer(request.id, Verdict(VerdictKind.DENY, reason))
     return frames.Malformed(why, _HOOK, request.id)
-
-
-def _undecided(pending: _Pending, why: str) -> Message:
-    """Nobody has answered the question of a hook: that is a block. Else it is no verdict."""
-    if pending.is_hook_request:
-        return _blocking(pending.response, f"{pending.reason or ASKED} ({why})")
-    return frames.Malformed(why, _PERMISSION, pending.response.id)
-
-
-def _asking(response: frames.InterceptResponse, reason: str) -> frames.InterceptResponse:
-    return replace(response, ask=True, reason=reason or ASKED)
 
 
 def _permission_params(params: Raw | UnsetType) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 // The same with the keyboard: zoom, pan, and walk from sample to sample.
-const move = (kind) => {
+const pan = (kind) => {
   const span = view.to - view.from;
   const middle = view.from + span / 2;
   ({
@@ -10,7 +10,6 @@ const move = (kind) => {
     all: () => zoom(0, data.end),
   })[kind]();
 };
-all("[data-zoom]").forEach((button) => button.addEventListener("click", () => move(button.dataset.zoom)));
 const KEYS = { "+": "in", "=": "in", "-": "out", Escape: "all" };
 document.addEventListener("keydown", (event) => {
   const plot = event.target.closest?.(".plot");
@@ -18,8 +17,8 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") hush();
   if (!plot) return;
   const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-  if (KEYS[event.key]) move(KEYS[event.key]);
-  else if (step && event.shiftKey) move(step < 0 ? "left" : "right");
+  if (KEYS[event.key]) pan(KEYS[event.key]);
+  else if (step && event.shiftKey) pan(step < 0 ? "left" : "right");
   else if (step) walk(plot, step);
   else return;
   event.preventDefault();
@@ -30,8 +29,8 @@ const walk = (plot, step) => {  // from sample to sample, or from mark to mark
   const box = plot.getBoundingClientRect();
   const panel = plot.closest(".panel");
   if (panel) {
-    walked = Math.min(Math.max(walked + step, 0), data.times.length - 1);
-    readPanel(panel, walked, box.left + (box.width * place(data.times[walked])) / 100, box.top);
+    walked = Math.min(Math.max(walked + step, 0), use.times.length - 1);
+    readPanel(panel, walked, box.left + (box.width * place(use.times[walked])) / 100, box.top);
     return;
   }
   const own = all("[data-a][aria-label]", plot).filter((mark) => mark.style.display !== "none");

@@ -38,8 +38,8 @@ const bytesUpto = (mib, ticks) => {
   return upto(highest / unit, ticks).map((value) => value * unit);
 };
 const MEASURES = {
-  cpu: { index: 0, label: (value) => `${short(value)} %`, upto },
-  rss: { index: 1, label: bytes, upto: bytesUpto },
+  cpu: { index: 0, title: "CPU", label: (value) => `${short(value)} %`, upto },
+  rss: { index: 1, title: "Memory", label: bytes, upto: bytesUpto },
 };
 const STEPS = [
   ...[1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1].flatMap((size) => [size, 2 * size, 5 * size]),

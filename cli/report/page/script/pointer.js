@@ -22,16 +22,16 @@ const cursorAt = (percent) => all(".cursor").forEach((cursor) => {
 });
 const nearest = (seconds) => {
   let best = 0;
-  data.times.forEach((time, at) => { if (Math.abs(time - seconds) < Math.abs(data.times[best] - seconds)) best = at; });
+  use.times.forEach((time, at) => { if (Math.abs(time - seconds) < Math.abs(use.times[best] - seconds)) best = at; });
   return best;
 };
 const TOLD = 10;
 const readPanel = (panel, at, x, y) => {
   const measure = MEASURES[panel.dataset.measure];
-  const rows = visible().map((key) => [nameOf(key), valuesOf(key, measure)[at], styleOf(key)])
+  const rows = visible().map((key) => [lineName(key), valuesOf(key, measure)[at], styleOf(key)])
     .filter(([, value]) => value !== null).sort((a, b) => b[1] - a[1]);
   const more = rows.length - TOLD;
-  const table = make("table", {});
+  const table = make("table");
   const row = (name, value, style) => {
     const line = table.insertRow();
     const cell = line.insertCell();
@@ -41,32 +41,24 @@ const readPanel = (panel, at, x, y) => {
   };
   rows.slice(0, TOLD).forEach((each) => row(...each));
   if (more > 0) row(`and ${more} more lines`, rows.slice(TOLD).reduce((sum, [, value]) => sum + value, 0));
-  const others = data.lines.length - visible().filter((key) => key !== "host").length;
-  if (others > 0) row(`the other ${others}`, restAt(measure, at));
-  row("all extensions", data.total[measure.index][at]);
-  cursorAt(place(data.times[at]));
-  tell(x, y, make("b", { textContent: `at ${elapsed(data.times[at])}` }), table);
+  if (restCount() > 0) row(`the other ${restCount()}`, restAt(measure, at));
+  row("all extensions", use.total[measure.index][at]);
+  cursorAt(place(use.times[at]));
+  tell(x, y, make("b", { textContent: `at ${elapsed(use.times[at])}` }), table);
 };
 const point = (mark, x, y) => {
   all(".pointed").forEach((other) => other.classList.remove("pointed"));
   mark.classList.add("pointed");
   tell(x, y, ...told(mark.getAttribute("aria-label")));
 };
-all("[data-a]").forEach((mark) => {  // our own tips are there at once; two would be one too many
-  const title = one("title", mark);
-  if (!title) return;
-  mark.setAttribute("aria-label", title.textContent);
-  title.remove();
-});
-const readBars = (histogram, clientX, y) => {
-  const box = histogram.getBoundingClientRect();
-  const [first, last] = histogram.dataset.axis.split(",").map(Number);
+const readBars = (drawing, clientX, y) => {
+  const box = drawing.getBoundingClientRect();
+  const { first, last, bars } = histograms.get(drawing);
   const ms = 10 ** (first + ((clientX - box.left) / box.width) * (last - first));
-  const bars = new Map(histogram.dataset.bars.split(";").map((bar) => bar.split(",").map(Number)));
   const bar = Math.max(0, Math.ceil(4 * Math.log2(ms / 1e-4)));
   const total = [...bars.values()].reduce((sum, count) => sum + count, 0);
   const count = bars.get(bar) ?? 0;
-  const range = `${latency(1e-4 * 2 ** ((bar - 1) / 4))} to ${latency(1e-4 * 2 ** (bar / 4))}`;
+  const range = `${latency(barEnd(bar - 1))} to ${latency(barEnd(bar))}`;
   tell(clientX, y, make("b", { textContent: range }), `${count.toLocaleString("en-US")} of ${total.toLocaleString("en-US")} answers (${short((100 * count) / total)} %)`);
 };
 
@@ -89,8 +81,8 @@ document.addEventListener("pointermove", (event) => {
     return;
   }
   const plot = event.target.closest?.(".plot");
-  const histogram = event.target.closest?.("[data-bars]");
-  if (histogram) return readBars(histogram, event.clientX, event.clientY);
+  const histogram = event.target.closest?.(".histogram");
+  if (histograms.has(histogram)) return readBars(histogram, event.clientX, event.clientY);
   if (!plot) return hush();
   const fraction = inPlot(plot, event.clientX);
   const panel = plot.closest(".panel");
@@ -122,6 +114,3 @@ addEventListener("pointercancel", () => {
 document.addEventListener("dblclick", (event) => { if (event.target.closest?.(".plot")) zoom(0, data.end); });
 document.documentElement.addEventListener("pointerleave", hush);
 addEventListener("scroll", hush, { passive: true });
-addEventListener("resize", () => { if (one(".plots")) show(); });
-addEventListener("beforeprint", () => all("details").forEach((each) => { each.open = true; }));
-all("details").forEach((each) => each.addEventListener("toggle", () => { if (one(".plots")) show(); }));

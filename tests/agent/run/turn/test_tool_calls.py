@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agent.run.turn import tool_calls
 from agent.run.turn.tool_calls import SIDE_BY_SIDE, ToolCalls, side_by_side
 from agent.transcript import Image, Text, ToolCall, ToolResult, text_of
-from supervisor.calls.verdict import Judgement
+from supervisor.calls.guard_chain import Judgement
 
 
 def call(number: int, name: str = "big") -> ToolCall:

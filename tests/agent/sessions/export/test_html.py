@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from agent.sessions.export import html
+from agent.sessions.export import html_parts
 from agent.sessions.export.html import export_html
 from agent.sessions.reading.history import read_history
 from agent.sessions.rows import Meta, message_line, meta_line
@@ -29,7 +29,7 @@ def test_only_its_own_style_is_allowed(page):
     text = page(say("hello"))
     (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    assert f"default-src &#x27;none&#x27;; img-src data:; style-src &#x27;sha256-{digest}&#x27;" in text
+    assert f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'" in text
     assert "http" not in text.replace("http-equiv", "")
 
 
@@ -52,17 +52,17 @@ def test_results_without_calls_and_calls_without_results_are_shown(page):
 
 
 def test_a_long_text_is_cut_and_says_so(page, monkeypatch):
-    monkeypatch.setattr(html, "TEXT_CHARACTERS", 10)
+    monkeypatch.setattr(html_parts, "TEXT_CHARACTERS", 10)
     text = page(say("x" * 25))
     assert '<pre class="text" dir="auto">\nxxxxxxxxxx</pre>' in text
     assert "15 more characters are left out" in text
 
 
 def test_a_long_answer_is_not_read_as_markdown(page, monkeypatch):
-    monkeypatch.setattr(html, "PARSED_CHARACTERS", 10)
+    monkeypatch.setattr(html_parts, "PARSED_CHARACTERS", 10)
     assert "**bold** text" in page(say("**bold** text", "assistant"))
     assert "<strong>bold</strong>" in page(say("**bold**", "assistant"))
-    monkeypatch.setattr(html, "ALL_PARSED_CHARACTERS", 15)
+    monkeypatch.setattr(html_parts, "ALL_PARSED_CHARACTERS", 15)
     text = page(say("**bold**", "assistant"), say("**thin**", "assistant"))
     assert "<strong>bold</strong>" in text
     assert "**thin**</pre>" in text
@@ -83,7 +83,7 @@ def test_an_image_that_is_unfit_is_a_line(page, image, note):
 
 
 def test_all_images_together_have_a_limit(page, monkeypatch):
-    monkeypatch.setattr(html, "IMAGES_BYTES", 150)
+    monkeypatch.setattr(html_parts, "IMAGES_BYTES", 150)
     text = page(Message("user", (Image("image/png", PNG),) * 3, TIME))
     assert text.count("<img") == 2
     assert text.count("too large for this page") == 1

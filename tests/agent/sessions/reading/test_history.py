@@ -25,7 +25,6 @@ def test_all_messages_and_the_compaction_in_order(tmp_path):
     assert list(history.steps()) == [*numbered[:4], compacted, *numbered[4:]]
     assert ([fault.line for fault in history.faults], history.fault_count) == ([9], 1)
     assert history.version == "0.1"
-    assert history.tool_names() == {"t1": "read", "t2": "bash", "t3": "edit"}
 
 
 def test_compactions_at_the_start_the_end_and_twice_in_one_place(tmp_path):

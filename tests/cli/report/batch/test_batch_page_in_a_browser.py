@@ -13,8 +13,8 @@ from wire.events import Cost
 
 MANY = 150
 CLICK_HEAD = "document.querySelectorAll('#tasks thead button')[{}].click()"
-FIRST = "document.querySelector('#tasks tbody tr').textContent"
-ROWS = "document.querySelectorAll('#tasks tbody tr').length"
+FIRST = "document.querySelector('#tasks tbody tr:not([hidden])').textContent"
+ROWS = "document.querySelectorAll('#tasks tbody tr:not([hidden])').length"
 COST = Cost("exited", 250, 9 << 20, 1, 1, 1, 1, 1, 3, 1, 0, 2, 1, 1, 0, 1.5, 2.5, 1, "exit 0", 1, 1)
 
 
@@ -72,11 +72,17 @@ def test_the_tasks_are_sorted_filtered_and_shown_in_parts(show):
     assert browser.evaluate("document.querySelector('#count').textContent") == f"2 of {MANY}"
 
 
-def test_rows_of_the_script_are_as_those_without_it(show, written):
+def test_the_charts_say_what_the_tables_do(show):
     browser = show()
-    made = browser.evaluate("document.querySelector('#tasks tbody').innerHTML")
-    page = (written.path / "report.html").read_text()
-    assert made == page.partition('<section id="tasks">')[2].partition("<tbody>")[2].partition("</tbody>")[0]
+    texts = "Array.from(document.querySelectorAll({!r}), each => each.textContent)"
+    assert browser.evaluate(texts.format("#distributions figcaption b")) == ["Cost", "Time", "Tokens"]
+    told = browser.evaluate(texts.format("#distributions .bars title"))
+    rows = browser.evaluate(texts.format("#distributions tbody tr"))
+    assert [each.replace(": ", "").removesuffix("s").removesuffix(" task") for each in told] == rows
+    assert browser.evaluate(texts.format("#workload .key")) == ["running", "paused: waits for a rate limit"]
+    assert len(browser.evaluate(texts.format("#workload .columns title"))) == 240
+    assert not browser.evaluate("document.querySelector('.told').open")
+    assert browser.evaluate("document.querySelectorAll('[d*=NaN], [width*=NaN]').length") == 0
 
 
 def test_a_task_is_one_click_away_and_the_way_back_is_another(show, written):
@@ -96,3 +102,11 @@ def test_nothing_is_wider_than_the_window(show, name, width, dark):
     assert browser.evaluate("document.documentElement.scrollWidth") == width
     light = browser.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).every(part => part > 200)")
     assert light is not dark
+
+
+def test_a_batch_that_was_not_begun_is_a_page_too(browser, batch):
+    written = batch("a", "b")
+    assert make_report(str(written.path), None) == 0
+    browser.open(written.path / "report.html")
+    assert browser.evaluate("document.documentElement.dataset.ready") == "yes"
+    assert browser.complaints() == []

@@ -6,13 +6,13 @@ import os
 
 import pytest
 
+from agent.sessions.export.conversation import Call, Entry, Note, Result
+from agent.transcript import Text
 from cli.report.batch.conversation import (
-    ENTRY_CHARACTERS,
     HEAD_BYTES,
+    PART_CHARACTERS,
     TAIL_BYTES,
     TEXT_CHARACTERS,
-    Entry,
-    Kind,
     cut,
     read_conversation,
     shortened,
@@ -27,7 +27,7 @@ def write(path, *records, tail=b""):
 
 
 def told(conversation):
-    return [(entry.kind, entry.text) for entry in conversation.entries]
+    return [part for entry in conversation.entries for part in entry.parts]
 
 
 def test_prompt_turns_tools_and_texts_are_in_their_order(tmp_path):
@@ -43,16 +43,19 @@ def test_prompt_turns_tools_and_texts_are_in_their_order(tmp_path):
         events.Done(),
     )
     conversation = read_conversation(path)
-    assert told(conversation) == [
-        (Kind.PROMPT, "mend it"),
-        (Kind.TURN, "1"),
-        (Kind.TEXT, "I look"),
-        (Kind.TOOL, '{"command":"ls"}'),
-        (Kind.NOTICE, "request sent again after 1.5 s: rate limited"),
-        (Kind.ERROR, "it broke"),
+    assert conversation.entries == [
+        Entry("user", [Text("mend it")]),
+        Entry(
+            "assistant",
+            [
+                Text("I look"),
+                Call("bash", b'{"command":"ls"}', Result((Text("no"),), is_error=True)),
+                Note("request sent again after 1.5 s: rate limited"),
+                Note("it broke", is_bad=True),
+            ],
+            number=1,
+        ),
     ]
-    tool = conversation.entries[3]
-    assert (tool.title, tool.result, tool.is_bad) == ("bash", "no", True)
     assert (conversation.is_done, conversation.unread) == (True, 0)
 
 
@@ -65,8 +68,8 @@ def test_a_stream_that_is_cut_off_shows_what_was_said_until_then(tmp_path):
         tail=b'{"type":"text_del',
     )
     conversation = read_conversation(path)
-    assert told(conversation)[1] == (Kind.TEXT, "half a sentence")
-    assert (conversation.unread, conversation.is_done, conversation.entries[0].is_bad) == (1, False, True)
+    assert told(conversation)[:2] == [Call("bash", b"{}"), Text("half a sentence")]
+    assert (conversation.unread, conversation.is_done) == (1, False)
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "pipe"])
@@ -86,7 +89,7 @@ def test_the_middle_of_a_long_file_is_left_out(tmp_path):
     text = events.encode(asked("first")) + filler * count + events.encode(said("last"))
     path.write_bytes(text)
     conversation = read_conversation(path)
-    assert [kind for kind, _ in told(conversation)] == [Kind.PROMPT, Kind.GAP, Kind.TEXT]
+    assert [type(part) for part in told(conversation)] == [Text, Note, Text]
     assert conversation.unread == 0
     assert len(text) - HEAD_BYTES - TAIL_BYTES <= conversation.left_out_bytes <= len(text) - TAIL_BYTES
 
@@ -95,23 +98,24 @@ def test_a_file_of_one_endless_line_is_bounded(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(b'{"type":"text_delta","delta":"' + b"x" * (2 * (HEAD_BYTES + TAIL_BYTES)))
     conversation = read_conversation(path)
-    assert [entry.kind for entry in conversation.entries] == [Kind.GAP]
+    assert [type(part) for part in told(conversation)] == [Note]
 
 
 def test_texts_of_a_megabyte_are_cut_and_keep_both_ends(tmp_path):
     conversation = read_conversation(write(tmp_path / "x", said("A" + "x" * 2**20 + "Z")))
-    (entry,) = conversation.entries
-    assert entry.text[0] + entry.text[-1] == "AZ"
-    assert len(entry.text) < TEXT_CHARACTERS + 100
+    (said_,) = told(conversation)
+    assert said_.text[0] + said_.text[-1] == "AZ"
+    assert len(said_.text) < TEXT_CHARACTERS + 100
     assert cut("short") == "short"
 
 
 def test_a_long_conversation_keeps_its_beginning_and_its_end():
-    entries = [Entry(Kind.TEXT, str(number)) for number in range(1000)]
-    kept = shortened(entries, 100 * (ENTRY_CHARACTERS + 3))
-    assert 90 < len(kept) <= 101
-    gap = next(index for index, entry in enumerate(kept) if entry.kind is Kind.GAP)
-    assert kept[:gap] == entries[:gap]
-    assert kept[gap + 1 :] == entries[-(len(kept) - gap - 1) :]
-    assert kept[gap].text == f"{1000 - len(kept) + 1} steps are left out here"
-    assert shortened(entries[:3], 10**6) == entries[:3]
+    parts = [Text(str(number)) for number in range(1000)]
+    entries = [Entry("assistant", parts[:100], number=1), Entry("assistant", parts[100:], number=2)]
+    first, gap, last = shortened(entries, 100 * (PART_CHARACTERS + 3))
+    kept = len(first.parts) + len(last.parts)
+    assert 90 < kept <= 100
+    assert first == Entry("assistant", parts[: len(first.parts)], number=1)
+    assert last == Entry("assistant", parts[-len(last.parts) :], number=2)
+    assert gap.parts == [Note(f"{1000 - kept} steps are left out here")]
+    assert shortened(entries[:1], 10**6) == entries[:1]

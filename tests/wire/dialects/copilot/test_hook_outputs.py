@@ -9,19 +9,20 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import UNSET, Raw
 
-from supervisor.calls.verdict import VerdictKind, read_verdict
+from supervisor.calls.guard_chain import effective
 from tests.support.any_json import json_values
 from tests.support.copilot_verdicts import Talk, dumped, tool_call, tool_result
 from wire import frames
-from wire.dialects.base import Remarked, Warned
-from wire.dialects.copilot.hook_outputs import FIELDS, OutputError, read_output
+from wire.dialects.base import GuardAnswer, Remarked, Warned
+from wire.dialects.copilot.hooks import FIELDS, OutputError, read_output
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
 
 PROMPT = frames.Event("user_prompt", text="hi")
 START = frames.Event("session_start", source="new")
 END = frames.Event("session_end", reason="complete")
 ERROR = frames.Event("error", error="x", error_context="system", recoverable=True)
+DENY, ASK = VerdictKind.DENY, VerdictKind.ASK
 CALL = tool_call(command="ls", timeout=3)
 RESULT = tool_result("one", "two")
 EVENTS = {
@@ -35,12 +36,13 @@ EVENTS = {
 }
 
 
-def verdict(event: frames.Event, output: Any) -> frames.InterceptResponse:
+def verdict(event: frames.Event, output: Any) -> Verdict:
     """The verdict, which is all that comes of the output."""
     (response,), sent = Talk().judge(event, output)
     assert sent == b""
-    assert isinstance(response, frames.InterceptResponse)
-    return response
+    assert isinstance(response, GuardAnswer)
+    assert response.id == "c1"
+    return response.verdict
 
 
 def fault(event: frames.Event, output: Any) -> str:
@@ -51,8 +53,8 @@ def fault(event: frames.Event, output: Any) -> str:
     return message.reason
 
 
-def plain(**fields: Any) -> frames.InterceptResponse:
-    return frames.InterceptResponse("c1", **fields)
+def plain(kind: VerdictKind = VerdictKind.ALLOW, reason: str = "", **fields: Any) -> Verdict:
+    return Verdict(kind, reason, **fields)
 
 
 # --- every field --------------------------------------------------------------------------------------------
@@ -61,41 +63,39 @@ def plain(**fields: Any) -> frames.InterceptResponse:
 @pytest.mark.parametrize("output", [None, {}, {"additionalContext": None}])
 @pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
 def test_nothing_allows(event: frames.Event, output: Any):
-    response = verdict(event, output)
-    assert response == plain()
-    assert read_verdict(event.event, response).kind is VerdictKind.ALLOW
+    assert verdict(event, output) == ALLOW
 
 
 @pytest.mark.parametrize(
-    ("event", "output", "response"),
+    ("event", "output", "expected"),
     [
         (PROMPT, {"modifiedPrompt": "ho"}, plain(replace_text="ho")),
         (PROMPT, {"modifiedPrompt": "hi"}, plain()),
         (PROMPT, {"additionalContext": "c"}, plain(additional_context="c")),
         (CALL, {"permissionDecision": "allow"}, plain()),
         (CALL, {"permissionDecision": "allow", "permissionDecisionReason": "fine"}, plain()),
-        (CALL, {"permissionDecision": "deny"}, plain(block=True)),
-        (CALL, {"permissionDecision": "deny", "permissionDecisionReason": "no"}, plain(block=True, reason="no")),
-        (CALL, {"permissionDecision": "ask", "permissionDecisionReason": "hm"}, plain(ask=True, reason="hm")),
+        (CALL, {"permissionDecision": "deny"}, plain(DENY)),
+        (CALL, {"permissionDecision": "deny", "permissionDecisionReason": "no"}, plain(DENY, "no")),
+        (CALL, {"permissionDecision": "ask", "permissionDecisionReason": "hm"}, plain(ASK, "hm")),
         (
             CALL,
             {"permissionDecision": "ask", "additionalContext": "c"},
-            plain(ask=True, reason="the extension wants a person to decide", additional_context="c"),
+            plain(ASK, "the extension wants a person to decide", additional_context="c"),
         ),
-        (CALL, {"modifiedArgs": {"command": "pwd"}}, plain(modified_args=Raw(b'{"command":"pwd"}'))),
+        (CALL, {"modifiedArgs": {"command": "pwd"}}, plain(modified_args=b'{"command":"pwd"}')),
         (CALL, {"modifiedArgs": {"timeout": 3.0, "command": "ls"}}, plain()),
         (CALL, {"additionalContext": "c"}, plain(additional_context="c")),
         (CALL, {"additionalContext": ""}, plain()),
         (
             CALL,
             {"permissionDecision": "allow", "modifiedArgs": {"command": "pwd"}, "additionalContext": "c"},
-            plain(modified_args=Raw(b'{"command":"pwd"}'), additional_context="c"),
+            plain(modified_args=b'{"command":"pwd"}', additional_context="c"),
         ),
         (RESULT, {"additionalContext": "c"}, plain(additional_context="c")),
         (EVENTS["postToolUseFailure"], {"additionalContext": "c"}, plain(additional_context="c")),
         (START, {"additionalContext": "c"}, plain(additional_context="c")),
         (END, {"sessionSummary": "s"}, plain(session_summary="s")),
-        (ERROR, {"errorHandling": "retry"}, plain(error_handling="retry")),
+        (ERROR, {"errorHandling": "retry"}, plain(error_handling="retry", retry_count=1)),
         (ERROR, {"errorHandling": "retry", "retryCount": 2}, plain(error_handling="retry", retry_count=2)),
         (ERROR, {"errorHandling": "retry", "retryCount": -1e300}, plain(error_handling="retry", retry_count=0)),
         (ERROR, {"errorHandling": "retry", "retryCount": 1e300}, plain(error_handling="retry", retry_count=1000)),
@@ -104,13 +104,13 @@ def test_nothing_allows(event: frames.Event, output: Any):
         (ERROR, {"userNotification": "n"}, plain(notification="n")),
     ],
 )
-def test_what_a_field_does(event: frames.Event, output: dict, response: frames.InterceptResponse):
-    assert verdict(event, output) == response
+def test_what_a_field_does(event: frames.Event, output: dict, expected: Verdict):
+    assert verdict(event, output) == expected
 
 
 def test_rewritten_arguments_are_those_of_the_agents_tool():
     response = verdict(tool_call("write", path="a", content="x"), {"modifiedArgs": {"path": "a", "file_text": "y"}})
-    assert json.loads(bytes(response.modified_args)) == {"path": "a", "content": "y"}
+    assert json.loads(response.modified_args or b"") == {"path": "a", "content": "y"}
 
 
 def modified(output: Any, event: frames.Event = RESULT) -> frames.ModifiedResult | None:
@@ -165,7 +165,7 @@ def test_the_log_line_of_a_modified_result_is_logged():
     output = {"modifiedResult": {"textResultForLlm": "new", "resultType": "success", "sessionLog": "a\nb"}}
     assert Talk().judge(RESULT, output)[0] == [
         frames.Log("a\nb"),
-        plain(modified_result=frames.ModifiedResult([text("new")])),
+        GuardAnswer("c1", plain(modified_result=frames.ModifiedResult([text("new")]))),
     ]
 
 
@@ -176,7 +176,7 @@ def test_cleanup_actions_are_logged_and_shown():
         frames.Notify("info", "cleanup: removed x"),
         frames.Log("cleanup: stopped y", "info"),
         frames.Notify("info", "cleanup: stopped y"),
-        plain(session_summary="s"),
+        GuardAnswer("c1", plain(session_summary="s")),
     ]
 
 
@@ -246,15 +246,14 @@ def test_a_field_of_the_wrong_type_is_no_verdict_and_is_named(event: frames.Even
 )
 def test_deny_is_deny_whatever_else_is_wrong(wrong: dict):
     (*_, response), _ = Talk().judge(CALL, {"permissionDecision": "deny", **wrong})
-    assert isinstance(response, frames.InterceptResponse)
-    assert response.block is True
-    assert read_verdict("tool_call", response).kind is VerdictKind.DENY
+    assert isinstance(response, GuardAnswer)
+    assert response.verdict.kind is DENY
 
 
 def test_a_question_about_something_that_cannot_be_understood_is_a_block():
     output = {"permissionDecision": "ask", "permissionDecisionReason": "sure?", "modifiedArgs": 7}
     said = "sure? (in the output of its hook onPreToolUse modifiedArgs is a number, not an object)"
-    assert verdict(CALL, output) == plain(block=True, reason=said)
+    assert verdict(CALL, output) == plain(DENY, said)
 
 
 def test_a_handler_that_threw_gives_no_verdict():
@@ -272,20 +271,20 @@ def test_the_user_is_told_once_of_a_field_that_is_unknown_and_the_log_of_one_tha
             "'permissionDecison' in the output of its hook onPreToolUse has no effect; known are additionalContext, "
             "modifiedArgs, permissionDecision, permissionDecisionReason",
         ),
-        plain(),
+        GuardAnswer("c1", ALLOW),
     ]
-    assert talk.judge(CALL, output)[0] == [frames.InterceptResponse("c2")]
+    assert talk.judge(CALL, output)[0] == [GuardAnswer("c2", ALLOW)]
 
 
 def test_a_field_of_another_hook_has_no_effect():
     messages, _ = Talk().judge(EVENTS["postToolUseFailure"], {"modifiedResult": "new"})
-    assert [type(message) for message in messages] == [Warned, frames.InterceptResponse]
-    assert messages[-1] == plain()
+    assert [type(message) for message in messages] == [Warned, GuardAnswer]
+    assert messages[-1] == GuardAnswer("c1", ALLOW)
 
 
 def test_a_hook_that_nobody_knows_may_return_anything():
     messages, _ = Talk().judge(frames.Event("turn_start"), {"x": 1})
-    assert [type(message) for message in messages] == [Remarked, frames.InterceptResponse]
+    assert [type(message) for message in messages] == [Remarked, GuardAnswer]
 
 
 def test_fields_without_an_effect_are_not_named_for_ever():
@@ -323,22 +322,21 @@ def test_whatever_a_hook_returns_becomes_one_legal_verdict_or_none(hook: str, ou
     assert sent == b""
     *besides, last = messages
     assert all(isinstance(each, Remarked | Warned | frames.Log | frames.Notify) for each in besides)
-    assert isinstance(last, frames.InterceptResponse | frames.Malformed)
+    assert isinstance(last, GuardAnswer | frames.Malformed)
     assert last.id == "c1"
-    if isinstance(last, frames.InterceptResponse):
-        again = msgspec.json.decode(msgspec.json.encode(last), type=frames.InterceptResponse)
-        assert again == last
-        assert read_verdict(event.event, last).kind is not VerdictKind.NO_VERDICT
+    if isinstance(last, GuardAnswer):
+        assert msgspec.convert(msgspec.to_builtins(last.verdict), Verdict) == last.verdict
+        assert effective(event.event, last.verdict).kind is not VerdictKind.NO_VERDICT
     if hook == "preToolUse" and isinstance(output, dict) and not output.get("zotHookError"):
         said = output.get("permissionDecision")
         if said in ("deny", "ask") and not isinstance(last, frames.Malformed):
-            assert read_verdict(event.event, last).kind in (VerdictKind.DENY, VerdictKind.ASK)
+            assert last.verdict.kind in (DENY, ASK)
 
 
 @given(OUTPUTS)
 def test_the_reader_raises_one_kind_of_error(output: Any):
     try:
-        read_output("c", "preToolUse", output, CALL, "/repo")
+        read_output("preToolUse", output, CALL, "/repo")
     except OutputError as error:
         named = str(error)
     else:
@@ -382,14 +380,14 @@ def test_a_long_rewritten_result_is_taken():
     long = "x" * 4_000_000
     output = dumped({"output": {"modifiedResult": {"textResultForLlm": long, "resultType": "success"}}})
     (response,), _ = talk.answer(talk.ask(RESULT), output)
-    assert response == plain(modified_result=frames.ModifiedResult([text(long)]))
+    assert response.verdict == plain(modified_result=frames.ModifiedResult([text(long)]))
 
 
 def test_half_a_character_is_mended():
     talk = Talk()
     (response,), _ = talk.answer(talk.ask(PROMPT), b'{"output":{"additionalContext":"a\\ud83d"}}')
-    assert response == plain(additional_context="a\ufffd")
+    assert response.verdict == plain(additional_context="a\ufffd")
 
 
 def test_unchanged_arguments_stay_unset():
-    assert verdict(CALL, {"modifiedArgs": None}).modified_args is UNSET
+    assert verdict(CALL, {"modifiedArgs": None}).modified_args is None

@@ -6,8 +6,9 @@ import pytest
 
 from tests.support.copilot_verdicts import HOST, MS, SESSION, Talk, tool_call, tool_result
 from wire import frames
-from wire.dialects.base import HostInfo
+from wire.dialects.base import GuardAnswer, HostInfo
 from wire.dialects.copilot.hooks import question
+from wire.dialects.verdict import ALLOW
 
 BASE = {"sessionId": SESSION, "timestamp": MS, "cwd": "/repo"}
 
@@ -88,7 +89,7 @@ def test_a_command_that_fails_is_no_error():
     talk = Talk({"errorOccurred"})
     question = talk.ask(failed)
     assert question["params"]["hookType"] == "error", "a hook that no extension has"
-    assert talk.answer(question, {"result": {}})[0] == [frames.InterceptResponse("c1")]
+    assert talk.answer(question, {"result": {}})[0] == [GuardAnswer("c1", ALLOW)]
 
 
 @pytest.mark.parametrize("reason", ["complete", "error", "abort", "timeout", "user_exit"])
@@ -160,7 +161,7 @@ def test_a_hook_that_is_not_there_is_asked_and_its_empty_answer_allows(hooks: se
     talk = Talk(hooks)
     sent = talk.ask(event)
     assert sent["params"]["hookType"] == hook
-    assert talk.answer(sent, {"result": {}}) == ([frames.InterceptResponse("c1")], b"")
+    assert talk.answer(sent, {"result": {}}) == ([GuardAnswer("c1", ALLOW)], b"")
 
 
 def test_an_event_without_a_hook_has_no_question():

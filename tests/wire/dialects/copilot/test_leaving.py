@@ -10,6 +10,7 @@ from msgspec import Raw
 from tests.support.copilot_talk import Talk, opened
 from wire import frames
 from wire.dialects.base import UnsendableError
+from wire.dialects.verdict import VerdictKind
 
 TOOL_ANSWER = "session.tools.handlePendingToolCall"
 
@@ -69,7 +70,7 @@ def test_the_permission_handler_of_who_has_left_gives_no_verdict():
     assert "its permission handler is asked nothing any more" in str(lost)
     (asked,) = talk.keep(talk.session.ask("q3", event))
     (denied,) = talk.hear({"id": asked["id"], "result": {"output": {"permissionDecision": "ask"}}})
-    assert denied.block
+    assert denied.verdict.kind is VerdictKind.DENY
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from tests.support.any_json import json_values
 from tests.support.copilot_verdicts import tool_call
 from wire import frames
 from wire.dialects.copilot.joining import Joined, Tool
-from wire.dialects.copilot.permissions.answers import Answer, Permission, read_permission
-from wire.dialects.copilot.permissions.asked import hook_request, permission_request
+from wire.dialects.copilot.permissions import NOT_ASKED, hook_request, permission_request, read_permission
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
 
 JOINED = Joined("s", {"own": Tool("own", "It does.")})
 
@@ -172,6 +172,9 @@ def test_a_program_that_a_shell_would_start_is_named(command: str):
 
 # --- answers ------------------------------------------------------------------------------------------------
 
+CHANGED = Verdict(VerdictKind.ALLOW, modified_args=b"{}")
+HOOK_ASKS = Verdict(VerdictKind.ASK, "hm", modified_args=b"{}")
+
 
 @pytest.mark.parametrize(
     "kind",
@@ -181,7 +184,7 @@ def test_a_program_that_a_shell_would_start_is_named(command: str):
     ],
 )  # fmt: skip
 def test_approved(kind: str):
-    assert read_permission({"kind": kind, "approval": {"kind": "read"}}).answer is Answer.APPROVED
+    assert read_permission({"kind": kind, "approval": {"kind": "read"}}, HOOK_ASKS) == CHANGED
 
 
 @pytest.mark.parametrize(
@@ -204,21 +207,23 @@ def test_approved(kind: str):
     ],
 )
 def test_refused(result: dict, reason: str):
-    assert read_permission(result) == Permission(Answer.REFUSED, reason)
+    assert read_permission(result, HOOK_ASKS) == Verdict(VerdictKind.DENY, reason)
 
 
 def test_a_decision_with_its_context_counts_without_it():
     context = {"outcome": "approved", "source": "x", "surface": "y"}
     for result in ({"kind": "approve-once"}, {"kind": "reject", "feedback": "no"}):
         attributed = {"kind": "attributed", "result": result, "decisionContext": context}
-        assert read_permission(attributed) == read_permission(result)
-    assert read_permission({"kind": "attributed", "result": "x"}).answer is Answer.UNKNOWN
+        assert read_permission(attributed, CHANGED) == read_permission(result, CHANGED)
+    assert read_permission({"kind": "attributed", "result": "x"}, CHANGED).kind is VerdictKind.NO_VERDICT
 
 
 def test_nobody_and_no_opinion():
-    assert read_permission({"kind": "user-not-available"}).answer is Answer.NOBODY
-    assert read_permission({"kind": "no-opinion"}).answer is Answer.NO_OPINION
-    assert read_permission({"kind": "no-result"}).answer is Answer.NO_OPINION
+    assert read_permission({"kind": "user-not-available"}, ALLOW) == Verdict(VerdictKind.ASK, NOT_ASKED)
+    assert read_permission({"kind": "user-not-available"}, HOOK_ASKS) == HOOK_ASKS
+    for before in (ALLOW, CHANGED, HOOK_ASKS):
+        assert read_permission({"kind": "no-opinion"}, before) is before
+        assert read_permission({"kind": "no-result"}, before) is before
 
 
 @pytest.mark.parametrize(
@@ -234,9 +239,11 @@ def test_nobody_and_no_opinion():
     ],
 )
 def test_what_is_not_understood(result: Any, said: str):
-    assert read_permission(result) == Permission(Answer.UNKNOWN, said)
+    assert read_permission(result, CHANGED) == Verdict(VerdictKind.NO_VERDICT, said)
+    assert read_permission(result, HOOK_ASKS) == Verdict(VerdictKind.DENY, f"hm ({said})")
 
 
 @given(json_values | st.dictionaries(st.sampled_from(["kind", "feedback", "zotHookError"]), json_values))
 def test_any_result_is_read(result: Any):
-    assert read_permission(result).answer is not Answer.APPROVED
+    assert read_permission(result, ALLOW).kind is not VerdictKind.ALLOW
+    assert read_permission(result, HOOK_ASKS).kind is VerdictKind.DENY

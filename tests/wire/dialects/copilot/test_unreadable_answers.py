@@ -8,9 +8,11 @@ import pytest
 
 from tests.support.copilot_talk import Talk, dumped, opened
 from wire import frames
-from wire.dialects.copilot.hook_outputs import THROWN
+from wire.dialects.base import GuardAnswer
+from wire.dialects.copilot.hooks import THROWN
 from wire.dialects.copilot.session import PERMISSION_ANSWER
 from wire.dialects.long_lines import LIMITS, SHORT, STRINGS_LIMIT
+from wire.dialects.verdict import VerdictKind
 from wire.framing.content_length import framed
 
 CALL = frames.Event("tool_call", tool_id="c", tool_name="bash", tool_args=frames.Raw(b'{"command":"ls"}'))
@@ -41,10 +43,10 @@ def test_a_denial_is_a_block_whatever_else_is_in_the_answer(wrong: bytes, is_fir
     talk = opened(hooks=True)
     deny = b'"permissionDecision" : "deny"'
     (verdict,) = talk.hear(answer(asked(talk), b",".join([deny, wrong] if is_first else [wrong, deny])))
-    assert isinstance(verdict, frames.InterceptResponse)
-    assert (verdict.id, verdict.block) == ("7", True)
-    assert "denies it; the rest of its answer cannot be read: " in (verdict.reason or "")
-    assert len(verdict.reason or "") < 500
+    assert isinstance(verdict, GuardAnswer)
+    assert (verdict.id, verdict.verdict.kind) == ("7", VerdictKind.DENY)
+    assert "denies it; the rest of its answer cannot be read: " in verdict.verdict.reason
+    assert len(verdict.verdict.reason) < 500
 
 
 @pytest.mark.parametrize("wrong", UNREADABLE.values(), ids=UNREADABLE.keys())
@@ -96,8 +98,8 @@ def test_an_answer_of_the_permission_handler_that_is_too_long(kind: str, hook_as
     (verdict,), refusal = talk.request(PERMISSION_ANSWER, **params, result={"kind": kind, "feedback": "x" * SHORT})
     assert "over the limit" in refusal["error"]["message"]
     if blocked:
-        assert isinstance(verdict, frames.InterceptResponse)
-        assert verdict.block
+        assert isinstance(verdict, GuardAnswer)
+        assert verdict.verdict.kind is VerdictKind.DENY
     else:
         assert isinstance(verdict, frames.Malformed)
     assert verdict.id == "7"

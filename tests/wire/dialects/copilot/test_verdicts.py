@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
-from supervisor.calls.verdict import ALLOW, VerdictKind, read_verdict
 from tests.support.any_json import json_values
 from tests.support.copilot_verdicts import MS, SESSION, Talk, dumped, read, tool_call, tool_result
 from wire import frames
-from wire.dialects.base import HostInfo, Remarked, Setup
+from wire.dialects.base import GuardAnswer, HostInfo, Remarked, Setup
 from wire.dialects.copilot.dialect import DIALECT
 from wire.dialects.copilot.joining import Tool
+from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
 
 CALL = tool_call(command="ls")
 ONCE = {"kind": "approve-once"}
@@ -59,8 +59,8 @@ def after_hook(output: Any, result: Any, event: frames.Event = CALL) -> Any:
 def test_a_hook_that_decides_leaves_the_handler_unasked(output: dict, kind: VerdictKind, hooks: set[str] | None):
     (response,), sent = Talk(hooks, asks_permission=True).judge(CALL, output)
     assert sent == b""
-    assert isinstance(response, frames.InterceptResponse)
-    assert read_verdict("tool_call", response).kind is kind
+    assert isinstance(response, GuardAnswer)
+    assert response.verdict.kind is kind
 
 
 def test_without_a_decision_the_handler_is_asked_about_the_tool():
@@ -90,20 +90,35 @@ def test_a_tool_with_skip_permission_is_not_asked_about():
     talk = Talk({"sessionStart"}, asks_permission=True, tools=(own,))
     sent = talk.ask(tool_call("own"))
     assert sent["method"] == "hooks.invoke"
-    assert talk.answer(sent, {"result": {}}) == ([frames.InterceptResponse("c1")], b"")
+    assert talk.answer(sent, {"result": {}}) == ([GuardAnswer("c1", ALLOW)], b"")
     asked = Talk(asks_permission=True, tools=(own,)).judge(tool_call("own"), {"permissionDecision": "ask"})[1]
     assert permission(asked)["kind"] == "hook"
 
 
 def test_the_handler_is_asked_about_calls_only():
     messages, sent = Talk(asks_permission=True).judge(tool_result("x"), None)
-    assert (messages, sent) == ([frames.InterceptResponse("c1")], b"")
+    assert (messages, sent) == ([GuardAnswer("c1", ALLOW)], b"")
 
 
 # --- what it says -------------------------------------------------------------------------------------------
 
 OUTPUTS = {"modifiedArgs": {"command": "pwd"}, "additionalContext": "c"}
-WITH_OUTPUTS = frames.InterceptResponse("c1", modified_args=Raw(b'{"command":"pwd"}'), additional_context="c")
+WITH_OUTPUTS = GuardAnswer("c1", Verdict(VerdictKind.ALLOW, modified_args=b'{"command":"pwd"}', additional_context="c"))
+
+
+@pytest.mark.parametrize("kind", ["approve-once", "approve-for-session", "approve-for-location", "approve-permanently"])
+@pytest.mark.parametrize("hooks", [set(), {"preToolUse"}])
+def test_the_handler_is_asked_about_each_call_whatever_it_approved(kind: str, hooks: set[str]):
+    talk = Talk(hooks, asks_permission=True)
+    for _ in range(2):
+        question = talk.ask(CALL)
+        if hooks:
+            messages, sent = talk.answer(question, {"result": {}})
+            assert messages == []
+            question = read(sent)
+        approval = {"kind": "commands", "commandIdentifiers": ["ls"]}
+        (response,), _ = talk.permit(question, {"kind": kind, "approval": approval})
+        assert response == GuardAnswer(response.id, ALLOW)
 
 
 @pytest.mark.parametrize("decision", [{}, {"permissionDecision": "ask"}])
@@ -114,22 +129,22 @@ def test_what_the_handler_approves_has_the_outputs_of_the_hook(decision: dict):
 @pytest.mark.parametrize("decision", [{}, {"permissionDecision": "ask"}])
 def test_what_the_handler_rejects_is_blocked(decision: dict):
     response = after_hook({**OUTPUTS, **decision}, {"kind": "reject", "feedback": "use rg"})
-    assert response == frames.InterceptResponse("c1", block=True, reason="use rg")
+    assert response == GuardAnswer("c1", Verdict(VerdictKind.DENY, "use rg"))
 
 
 def test_nobody_to_ask_is_a_question():
     response = after_hook(None, {"kind": "user-not-available"})
-    assert response == frames.InterceptResponse("c1", ask=True, reason="its permission handler could not ask anyone")
+    assert response == GuardAnswer("c1", Verdict(VerdictKind.ASK, "its permission handler could not ask anyone"))
     response = after_hook(
         {"permissionDecision": "ask", "permissionDecisionReason": "hm"}, {"kind": "user-not-available"}
     )
-    assert response == frames.InterceptResponse("c1", ask=True, reason="hm")
+    assert response == GuardAnswer("c1", Verdict(VerdictKind.ASK, "hm"))
 
 
 def test_no_opinion_leaves_what_the_hook_said():
     assert after_hook(OUTPUTS, {"kind": "no-opinion"}) == WITH_OUTPUTS
     response = after_hook({"permissionDecision": "ask"}, {"kind": "no-opinion"})
-    assert response == frames.InterceptResponse("c1", ask=True, reason="the extension wants a person to decide")
+    assert response == GuardAnswer("c1", Verdict(VerdictKind.ASK, "the extension wants a person to decide"))
 
 
 def test_an_answer_that_is_not_understood_is_no_verdict():
@@ -141,7 +156,7 @@ def test_an_answer_that_is_not_understood_is_no_verdict():
 def test_after_a_question_of_a_hook_it_is_a_block():
     response = after_hook({"permissionDecision": "ask", "permissionDecisionReason": "hm"}, {"kind": "approve-always"})
     said = "hm (the kind of the permission result is 'approve-always', not a known one)"
-    assert response == frames.InterceptResponse("c1", block=True, reason=said)
+    assert response == GuardAnswer("c1", Verdict(VerdictKind.DENY, said))
 
 
 # --- answers to nothing -------------------------------------------------------------------------------------
@@ -150,7 +165,7 @@ def test_after_a_question_of_a_hook_it_is_a_block():
 def test_a_second_answer_is_ignored():
     talk = Talk({"sessionStart"}, asks_permission=True)
     sent = talk.ask(CALL)
-    assert talk.permit(sent, ONCE)[0] == (frames.InterceptResponse("c1"),)
+    assert talk.permit(sent, ONCE)[0] == (GuardAnswer("c1", ALLOW),)
     (remark,), nothing = talk.permit(sent, {"kind": "reject"})
     assert isinstance(remark, Remarked)
     assert "nobody waits for" in remark.text
@@ -172,7 +187,7 @@ def test_questions_that_are_never_answered_do_not_pile_up():
     for _ in range(1_000):
         last = talk.ask(CALL)
     assert isinstance(talk.permit(first, ONCE)[0][0], Remarked)
-    assert talk.permit(last, ONCE)[0] == (frames.InterceptResponse("c1001"),)
+    assert talk.permit(last, ONCE)[0] == (GuardAnswer("c1001", ALLOW),)
 
 
 def test_a_hook_that_answers_after_a_thousand_others_gives_no_verdict():
@@ -190,7 +205,7 @@ def test_large_events_of_unanswered_questions_do_not_pile_up():
     large = tool_result("x" * 12_000_000)
     first, _, last = talk.ask(large), talk.ask(large), talk.ask(large)
     assert isinstance(talk.answer(first, {"result": {}})[0][0], frames.Malformed)
-    assert talk.answer(last, {"result": {}})[0] == [frames.InterceptResponse("c3")]
+    assert talk.answer(last, {"result": {}})[0] == [GuardAnswer("c3", ALLOW)]
 
 
 # --- in a session -------------------------------------------------------------------------------------------
@@ -208,7 +223,7 @@ def test_a_session_tells_the_hook_of_a_result_the_arguments_of_its_call():
     answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"output": {"modifiedResult": "new"}}}
     (response,), sent = session.receive(dumped(answer), 0.0)
     result = frames.ModifiedResult([frames.ContentBlock("text", text="new")])
-    assert response == frames.InterceptResponse("c1", modified_result=result)
+    assert response == GuardAnswer("c1", Verdict(VerdictKind.ALLOW, modified_result=result))
     assert sent == b""
 
 
@@ -246,11 +261,11 @@ def test_each_call_gets_one_verdict_and_no_refusal_is_lost(decision: str | None,
         messages, sent = talk.permit(read(sent), result)
     assert sent == b""
     (answer,) = messages
-    assert isinstance(answer, frames.InterceptResponse | frames.Malformed)
+    assert isinstance(answer, GuardAnswer | frames.Malformed)
     assert answer.id == "c1"
     kind = VerdictKind.NO_VERDICT
-    if isinstance(answer, frames.InterceptResponse):
-        kind = read_verdict("tool_call", answer).kind
+    if isinstance(answer, GuardAnswer):
+        kind = answer.verdict.kind
     says = result.get("kind") if isinstance(result, dict) else None
     if decision == "allow":
         assert kind is VerdictKind.ALLOW
@@ -263,15 +278,15 @@ def test_each_call_gets_one_verdict_and_no_refusal_is_lost(decision: str | None,
     elif decision == "ask":
         assert kind in (VerdictKind.ASK, VerdictKind.DENY)
     elif says == "no-opinion":
-        assert answer == frames.InterceptResponse("c1")
+        assert answer == GuardAnswer("c1", ALLOW)
     else:
         assert kind is VerdictKind.NO_VERDICT
 
 
 def test_a_plain_allow_is_the_hosts_plain_allow():
     (response,), _ = Talk().judge(CALL, None)
-    assert isinstance(response, frames.InterceptResponse)
-    assert read_verdict("tool_call", response) is ALLOW
+    assert isinstance(response, GuardAnswer)
+    assert response.verdict is ALLOW
 
 
 @given(json_values)

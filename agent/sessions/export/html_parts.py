@@ -1,0 +1,166 @@
+"""The parts of a conversation as HTML. All texts are escaped; of the Markdown of the model only what is harmless is
+carried out, where it is asked for."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from agent.sessions.export.conversation import Call, Note, Part, Result
+from agent.sessions.export.wording import image_bytes, image_text, visible
+from agent.sessions.reading.arguments import named_arguments
+from agent.transcript import Image, Text, Thinking
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from markdown_it import MarkdownIt
+    from markdown_it.renderer import RendererHTML
+    from markdown_it.token import Token
+
+    from agent.transcript import Role
+
+TEXT_CHARACTERS = 256 * 1024
+"""The most of one text; the rest is left out."""
+PARSED_CHARACTERS = 32 * 1024
+ALL_PARSED_CHARACTERS = 2 * 1024 * 1024
+"""Of one text of the model and of all that are read as Markdown; others are shown as they are. A hostile text takes a
+second for each 100 KiB."""
+IMAGE_BYTES = 2 * 1024 * 1024
+IMAGES_BYTES = 16 * 1024 * 1024
+"""The most of one image and of all; others are a line."""
+IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+DOCTYPE = "<!doctype html>\n"
+SUMMARY_CHARACTERS = 160
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+_SAFE_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+
+
+class HtmlParts:
+    """Writes the parts of one document, whose images and Markdown have a limit together."""
+
+    def __init__(self, *, has_prose: bool) -> None:
+        """With `has_prose` the texts of the model are read as Markdown; else they are shown as they are."""
+        self._markdown = _markdown() if has_prose else None
+        self._images_left = IMAGES_BYTES
+        self._parsed_left = ALL_PARSED_CHARACTERS
+
+    def part(self, role: Role, part: Part) -> str:
+        """A part of an entry of this role; empty for a result, which stands with its call."""
+        match part:
+            case Text(text):
+                return self.prose(text) if role == "assistant" else verbatim("text", text) if text.strip() else ""
+            case Image():
+                return self._image(part)
+            case Thinking(text):
+                inner = verbatim("text", text) if text else '<p class="note">encrypted by the provider</p>\n'
+                return f'<details class="thinking"><summary>Thinking</summary>\n{inner}</details>\n'
+            case Call():
+                return self._call(part)
+            case Note(text, is_bad):
+                return f'<p class="{"bad" if is_bad else "note"}">{escaped(text)}</p>\n'
+            case Result():
+                if part.has_call:
+                    return ""
+                name = "error" if part.is_error else "result"
+                return (
+                    f'<details class="tool{" bad" if part.is_error else ""}"><summary><b>{name}</b> '
+                    f"<code>of a call that is not before it</code></summary>\n{self._result(part)}</details>\n"
+                )
+
+    def prose(self, text: str) -> str:
+        """A text of the model."""
+        if not text.strip():
+            return ""
+        if self._markdown is None or len(text) > min(PARSED_CHARACTERS, self._parsed_left):
+            return verbatim("text", text)
+        self._parsed_left -= len(text)
+        return f'<div class="prose">\n{self._markdown.render(visible(text))}</div>\n'
+
+    def _call(self, call: Call) -> str:
+        arguments = named_arguments(call.args)
+        first = next((" ".join(visible(value[:1000]).split()) for _, value in arguments if value.strip()), "")
+        if len(first) > SUMMARY_CHARACTERS:
+            first = first[: SUMMARY_CHARACTERS - 1] + "…"
+        is_bad = call.result is not None and call.result.is_error
+        note = " <em>no result</em>" if call.result is None else " <em>error</em>" if is_bad else ""
+        rows = "".join(
+            (f"<h3>{escaped(name[:200])}</h3>\n" if name else "") + verbatim("code", value) for name, value in arguments
+        )
+        answer = "" if call.result is None else f"<h3>result</h3>\n{self._result(call.result)}"
+        return (
+            f'<details class="tool{" bad" if is_bad else ""}"><summary><b>{escaped(call.name[:200])}</b> '
+            f"<code><bdi>{escaped(first)}</bdi></code>{note}</summary>\n{rows}{answer}</details>\n"
+        )
+
+    def _result(self, result: Result) -> str:
+        parts = [
+            verbatim("code", part.text) if isinstance(part, Text) else self._image(part) for part in result.content
+        ]
+        return "".join(parts) or '<p class="note">empty</p>\n'
+
+    def _image(self, image: Image) -> str:
+        label = escaped(image_text(image))
+        size = image_bytes(image)
+        if image.mime_type not in IMAGE_TYPES or not _BASE64.fullmatch(image.data):
+            return f'<p class="note">[{label}: not shown]</p>\n'
+        if size > min(IMAGE_BYTES, self._images_left):
+            return f'<p class="note">[{label}: too large for this page]</p>\n'
+        self._images_left -= size
+        return f'<figure><img alt="{label}" src="data:{image.mime_type};base64,{image.data}"></figure>\n'
+
+
+def _markdown() -> MarkdownIt:
+    """CommonMark with tables, without HTML and images, and with links to the web only."""
+    from markdown_it import MarkdownIt  # 30 ms, for exports only
+
+    class Harmless(MarkdownIt):
+        def validateLink(self, url: str) -> bool:  # noqa: N802  the name is the library's
+            return bool(_SAFE_LINK.match(url))
+
+    markdown = Harmless("commonmark", {"html": False}).enable("table").disable("image")
+    for cell in ("th_open", "td_open"):
+        markdown.add_render_rule(cell, _without_style)
+    return markdown
+
+
+def _without_style(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, _env: Any) -> str:
+    """A cell of a table without the style that aligns it: the page's policy allows the style sheet only."""
+    tokens[index].attrs.pop("style", None)
+    return renderer.renderToken(tokens, index, options, _env)
+
+
+def verbatim(kind: str, text: str) -> str:
+    """A text as it is, cut to `TEXT_CHARACTERS`."""
+    rest = len(text) - TEXT_CHARACTERS
+    cut = f'<p class="note">{rest:,} more characters are left out</p>\n' if rest > 0 else ""
+    # A line feed at the start of <pre> is not shown: one more keeps that of the text.
+    return f'<pre class="{kind}" dir="auto">\n{escaped(text[:TEXT_CHARACTERS].rstrip())}</pre>\n{cut}'
+
+
+def escaped(text: str) -> str:
+    """Text as the content of an element or of a quoted attribute."""
+    return escape(visible(text), quote=True)
+
+
+def html_document(title: str, style: str, body: str, script: str = "", *, has_images: bool = False) -> str:
+    """A page that works alone: the browser fetches nothing, and takes only this style and script, whatever a text
+    contains. `title` and `body` are HTML already; `script` is JavaScript, and may be empty."""
+    allowed = ("img-src data:; " if has_images else "") + (f"script-src {_digest(script)}; " if script else "")
+    policy = f"default-src 'none'; {allowed}style-src {_digest(style)}; base-uri 'none'; form-action 'none'"
+    return (
+        f'{DOCTYPE}<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n<meta name="color-scheme" content="light dark">\n'
+        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}"
+        + (f"<script>{script}</script>\n" if script else "")
+        + "</body>\n</html>\n"
+    )
+
+
+def _digest(content: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"

@@ -1,0 +1,148 @@
+"""The table of costs, a row for each extension."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from cli.number_format import bytes_text, count_text, duration_text, short
+from cli.report.page.table import Cell, Column, number_cell, section, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cli.report.reading.recording import Figures
+
+COLUMNS_WITH_ROOM = 16
+"""With more columns the script draws no small lines, if the table is to fit in 1280 pixels."""
+ROWS = 1000
+"""The most rows of a page."""
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """A column of the table. `value` is None for an extension without this figure; `label` is the text of a value."""
+
+    title: str
+    hint: str
+    value: Callable[[Figures], float | None]
+    label: Callable[[float], str]
+    has_bar: bool = False
+    is_bad: bool = False
+    """Whether a value above 0 is marked as bad."""
+    is_rare: bool = False
+    """Whether the column is left out if all its values are 0."""
+
+
+def _count(value: float) -> str:
+    return count_text(int(value))
+
+
+def _rare(title: str, hint: str, value: Callable[[Figures], float | None]) -> Cost:
+    """The column of a count that is bad, and mostly 0."""
+    return Cost(title, hint, value, _count, is_bad=True, is_rare=True)
+
+
+COLUMNS = (
+    Cost(
+        "CPU",
+        "processor seconds of the whole tree",
+        lambda extension: None if extension.in_client else extension.cpu_s,
+        lambda value: f"{short(value)} s",
+        True,
+    ),
+    Cost(
+        "peak RSS",
+        "highest resident size",
+        lambda extension: None if extension.in_client else extension.rss_peak_bytes,
+        bytes_text,
+        True,
+    ),
+    Cost("calls", "requests that waited for an answer", lambda extension: extension.calls, _count, True),
+    Cost("p50", "half of the answers were faster", lambda extension: extension.p50_ms, duration_text),
+    Cost("p99", "one answer in a hundred was slower", lambda extension: extension.p99_ms, duration_text),
+    Cost("errors", "calls that failed", lambda extension: extension.errors, _count, is_bad=True),
+    _rare("timeouts", "calls without an answer in time", lambda extension: extension.timeouts),
+    Cost("blocks", "what it refused as a guard", lambda extension: extension.blocks, _count),
+    Cost("exits", "processes that ended, stops in good order included", lambda extension: extension.exits, _count),
+    _rare("unexpected exits", "exits that nobody had asked for", lambda extension: extension.unexpected_exits),
+    Cost("restarts", "how often it was brought back", lambda extension: extension.restarts, _count, is_bad=True),
+    _rare("limits", "times over a limit", lambda extension: extension.limit_breaches),
+    Cost("frames in", "frames that it sent", lambda extension: extension.frames_in, _count),
+    Cost("frames out", "frames that it was sent", lambda extension: extension.frames_out, _count),
+    Cost("bytes in", "bytes that it sent", lambda extension: extension.bytes_in, bytes_text),
+    Cost("bytes out", "bytes that it was sent", lambda extension: extension.bytes_out, bytes_text),
+    Cost(
+        "definitions",
+        "tokens of its tools in each request, by estimate",
+        lambda extension: extension.definition_tokens,
+        _count,
+    ),
+    _rare("lost", "events and notes dropped", lambda extension: extension.lost),
+    _rare("junk", "lines on its stdout that were no frames", lambda extension: extension.junk_lines),
+)
+"""The columns after the name and the state, in the order of the page. The first two get small lines from the script."""
+LAST_BEFORE_EXIT = "restarts"
+"""The column of the last exit follows this one."""
+AND_THOSE_IN_CLIENT = (
+    "CPU time and memory of an extension in the client program are the program's own, and not known here."
+)
+
+
+def costs(figures: Sequence[Figures], ids: dict[str, str]) -> str:
+    """The section with the table; empty without extensions. `ids` has the ids of the rows."""
+    if not figures:
+        return ""
+    shown = sorted(figures, key=lambda extension: (-extension.cpu_s, -extension.rss_peak_bytes, extension.name))
+    others = [cost for cost in COLUMNS[2:] if any(cost.value(extension) is not None for extension in shown)]
+    known = [*COLUMNS[:2], *others]
+    held = [cost for cost in known if not cost.is_rare or any(cost.value(extension) for extension in shown)]
+    zeros = ", ".join(cost.title for cost in known if cost not in held)
+    columns = [
+        Column("extension", "sort by name", is_text=True, is_name=True),
+        Column("state", "at the end of the recording", is_text=True),
+        *(Column(cost.title, cost.hint, has_bar=cost.has_bar) for cost in held),
+    ]
+    exit_at = next(index for index, column in enumerate(columns, 1) if column.title == LAST_BEFORE_EXIT)
+    columns.insert(exit_at, Column("last exit", "how its last process ended", is_text=True))
+    rows = (_row(extension, held, exit_at) for extension in shown[:ROWS])
+    left_out = f" The first {ROWS:,} of {len(shown):,}." if len(shown) > ROWS else ""
+    left_out += f" 0 everywhere: {zeros}." if zeros else ""
+    left_out += f" {AND_THOSE_IN_CLIENT}" if any(extension.in_client for extension in shown) else ""
+    style = "dense" if len(held) > COLUMNS_WITH_ROOM else ""
+    return section(
+        "costs",
+        "What each extension cost",
+        f"Over the whole recording and its process tree.{left_out}",
+        table(
+            "Costs",
+            columns,
+            rows,
+            ids=[ids[extension.name] for extension in shown[:ROWS]],
+            style=style,
+            sorted_by=2,
+            filter_hint="Filter by name or state",
+        ),
+    )
+
+
+def _row(extension: Figures, held: Sequence[Cost], exit_at: int) -> list[Cell]:
+    cells = [
+        Cell(extension.name, hint=extension.name),
+        Cell(
+            extension.state,
+            style=state_class(extension),
+            hint=extension.failure,
+            note="in the client program" if extension.in_client else "",
+        ),
+        *(number_cell(cost.value(extension), cost.label, is_bad=cost.is_bad) for cost in held),
+    ]
+    cells.insert(exit_at, Cell(extension.exit_status or "-"))
+    return cells
+
+
+def state_class(extension: Figures) -> str:
+    """The style of a state: good, bad, waits or plain."""
+    if extension.state == "failed":
+        return "bad"
+    return {"ready": "good", "backoff": "waits"}.get(extension.state, "plain")

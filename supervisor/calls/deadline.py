@@ -1,0 +1,75 @@
+"""Requests whose callers do not wait, and their deadlines: a callback gets the result, exactly once.
+
+A request that is not answered in time fails. An answer that comes later is ignored, with a line in the extension's log.
+So a verdict that is too late is none, and the guard's `on_failure` decides. A caller that waits has the same deadline,
+see `PendingRequests.wait`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from supervisor.loop.future import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.extension.connection.pending_requests import PendingRequests
+    from supervisor.loop.future import Pending
+    from supervisor.loop.loop import Loop, Timer
+
+TIMES_AT_MOST = 10
+"""A call that goes on reporting progress may take this many times its time."""
+
+
+def end_after_progress(progressed_at: float, asked_at: float, timeout_s: float) -> float:
+    """When a request has run out of time whose last report of progress came at `progressed_at`."""
+    return min(progressed_at + timeout_s, asked_at + TIMES_AT_MOST * timeout_s)
+
+
+class InFlight:
+    """A request to extensions that is under way. Its callback is called exactly once, in a later pass of the loop than
+    the pass that began or cancelled the request."""
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+        self._awaited: dict[int, tuple[PendingRequests, Pending, Timer, Callable[[Pending], None]]] = {}
+        self._cancelled: str | None = None
+
+    def cancel(self, reason: str) -> None:
+        """Ends the request early, if it has not ended: the callback then gets a failure with this reason."""
+        self._cancelled = reason
+        for requests, pending, *_ in list(self._awaited.values()):
+            requests.cancel(pending, reason)
+
+    def _await(
+        self, requests: PendingRequests, pending: Pending, timeout_s: float, then: Callable[[Pending], None]
+    ) -> None:
+        """Calls `then` in a later pass, when the request is answered, has failed, or `timeout_s` seconds are over."""
+        timer = self._loop.call_later(timeout_s, partial(self._late, pending, timeout_s))
+        self._awaited[id(pending)] = requests, pending, timer, then
+        if pending.done:
+            self._end(pending)
+        else:
+            pending.on_done = partial(self._end, pending)
+
+    def _late(self, pending: Pending, timeout_s: float) -> None:
+        """Fails the request, unless a report of progress has started its time anew."""
+        requests, _, _, then = self._awaited[id(pending)]
+        if pending.progressed_at is not None:
+            ends_at = end_after_progress(pending.progressed_at, pending.asked_at, timeout_s)
+            if self._loop.clock() < ends_at:
+                again = self._loop.call_at(ends_at, partial(self._late, pending, timeout_s))
+                self._awaited[id(pending)] = requests, pending, again, then
+                return
+        requests.expire(pending, timeout_s)
+
+    def _end(self, pending: Pending) -> None:
+        """Has the end of the request told in the next pass."""
+        requests, _, timer, then = self._awaited.pop(id(pending))
+        timer.cancel()
+        pending.on_done = None
+        if pending.failure is not None and pending.failure not in (Failure.CANCELLED, Failure.TIMEOUT):
+            requests.account.errors += 1
+        self._loop.call_later(0, partial(then, pending))

@@ -1,0 +1,159 @@
+"""One call of a tool between its guards: which step is next, what guards are asked in it, what comes of the call. Pure.
+
+    ADMISSION   guards judge the call
+    RUNNING     the tool runs
+    RECOVERY    it has failed: guards of errors say whether it runs once more
+    REVIEW      guards judge the result, also that of a call that was refused
+    ENDED
+
+A driver asks and runs: `agent.run.turn.tool_calls` waits for each answer, `supervisor.mcp_server.served_call` does not.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from msgspec import Raw
+from msgspec.structs import replace
+
+from supervisor.registry.call_arguments import unfit
+from wire import frames
+
+if TYPE_CHECKING:
+    from supervisor.calls.guard_chain import Judgement
+
+HOST = "host"
+"""Who has blocked, if it was no guard."""
+
+
+class Step(Enum):
+    """The value is the event that guards judge in the step; "" if they judge nothing."""
+
+    ADMISSION = "tool_call"
+    RUNNING = ""
+    RECOVERY = "error"
+    REVIEW = "tool_result"
+    ENDED = "ended"
+
+
+class GuardedCall:
+    """The driver reads `step`: it answers `question` with `judged`, and RUNNING with `ran`, until the call has ended.
+    The result is then an error with the text `failure`, or if that is empty the tool's own; `changed` takes the place
+    of its content, and `contexts` stand behind it."""
+
+    __slots__ = (
+        "_names_guard", "_retries", "args", "call_id", "changed", "contexts", "failure", "prompt_end", "result", "step",
+        "tool",
+    )  # fmt: skip
+
+    def __init__(self, call_id: str, tool: str, args: bytes, *, names_guard: bool = False) -> None:
+        """`names_guard`: the text of a block says who has blocked, for readers without records that do."""
+        self.call_id = call_id
+        self.tool = tool
+        self.args = args
+        """As guards have left them."""
+        self.step = Step.ADMISSION
+        self.result: frames.Event | None = None
+        """The `tool_result` so far; None before the tool has run and while it runs."""
+        self.failure = ""
+        self.changed: frames.ModifiedResult | None = None
+        self.contexts: tuple[str, ...] = ()
+        self.prompt_end = ""
+        """Why a guard of errors wants the prompt to end; "" if none does."""
+        self._names_guard = names_guard
+        self._retries = 0
+
+    @property
+    def question(self) -> frames.Event:
+        """The event that guards judge in this step."""
+        if self.step is Step.ADMISSION:
+            return frames.Event("tool_call", tool_id=self.call_id, tool_name=self.tool, tool_args=Raw(self.args))
+        assert self.result is not None
+        if self.step is Step.RECOVERY:
+            return frames.Event(
+                "error", error=self._error(self.result), error_context="tool_execution", recoverable=True,
+                tool_id=self.call_id, tool_name=self.tool,
+            )  # fmt: skip
+        return self.result if self.failure else replace(self.result, tool_args=Raw(self.args))
+
+    def refuse(self, why: str) -> None:
+        """The call is not run."""
+        self.failure = why
+        self._take([frames.ContentBlock("text", text=why)], is_error=True)
+        self.step = Step.REVIEW
+
+    def abort(self, reason: str, *, is_guarded: bool = True) -> Step:
+        """Ends the call: guards are asked nothing any more. With `is_guarded` a guard wants to see results, so one that
+        it has not judged is withheld. Does nothing if the call has ended."""
+        if self.step is not Step.ENDED:
+            if is_guarded or self.result is None:
+                self._withhold(f"aborted: {reason}")
+            self.step = Step.ENDED
+        return self.step
+
+    def judged(self, judgement: Judgement) -> Step:
+        """Takes the judgement on `question`. Returns the next step."""
+        if self.step is Step.ADMISSION:
+            self._admitted(judgement)
+        elif self.step is Step.RECOVERY:
+            self._recovered(judgement)
+        elif self.step is Step.REVIEW:
+            self._reviewed(judgement)
+        return self.step
+
+    def ran(self, content: list[frames.ContentBlock], *, is_error: bool) -> Step:
+        """Takes the result of the tool. Returns the next step."""
+        self._take(content, is_error=is_error)
+        self.step = Step.RECOVERY if is_error else Step.REVIEW
+        return self.step
+
+    def _take(self, content: list[frames.ContentBlock], *, is_error: bool) -> None:
+        self.result = frames.Event(
+            "tool_result", tool_id=self.call_id, tool_name=self.tool, is_error=is_error, content=content
+        )
+
+    def _error(self, result: frames.Event) -> str:
+        return "\n".join(block.text for block in result.content or () if block.text)
+
+    def _admitted(self, judgement: Judgement) -> None:
+        if judgement.is_blocked:
+            self.refuse(self._words(judgement, "refused by"))
+            return
+        if judgement.args is not None:
+            if fault := unfit(judgement.args):
+                self.refuse(f"rewritten by a guard: {fault}")
+                return
+            self.args = judgement.args
+        self.contexts = (judgement.additional_context,)
+        self.step = Step.RUNNING
+
+    def _recovered(self, judgement: Judgement) -> None:
+        assert self.result is not None
+        if judgement.error_handling == "abort":
+            who, error = judgement.handled_by, self._error(self.result)
+            self.prompt_end = f"guard {who} ends the prompt after an error of {self.tool}: {error}"
+        if judgement.error_handling == "retry" and self._retries < judgement.retry_count:
+            self._retries += 1
+            self.result = None
+            self.step = Step.RUNNING
+        else:
+            self.step = Step.REVIEW
+
+    def _reviewed(self, judgement: Judgement) -> None:
+        if judgement.is_blocked:
+            has_run = "" if self.failure else "the call has run, but "
+            self._withhold(self._words(judgement, f"{has_run}its result is withheld by"))
+        else:
+            self.changed = judgement.result
+            self.contexts = (*self.contexts, judgement.additional_context)
+        self.step = Step.ENDED
+
+    def _withhold(self, why: str) -> None:
+        self.failure, self.changed, self.contexts = why, None, ()
+
+    def _words(self, judgement: Judgement, deed: str) -> str:
+        if not self._names_guard:
+            return judgement.reason
+        who = "the host" if judgement.blocked_by == HOST else f"the guard {judgement.blocked_by}"
+        return f"{deed} {who}: {judgement.reason}"

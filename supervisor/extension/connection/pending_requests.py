@@ -1,0 +1,279 @@
+"""Requests and events to one worker. A request has a deadline (see `deadline`) and can be cancelled.
+
+Each request ends exactly once: with an answer, or with a failure and its reason. Frames to the worker are queued up to
+a limit; sending never waits. This is the hot path of the host.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from supervisor.loop.future import Failure, Pending
+from supervisor.loop.rate_limit import TokenBucket
+from supervisor.process.child import EXIT_FOLLOWS_S
+from wire.dialects.base import UnsendableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.accounting.account import Account
+    from supervisor.loop.link import Link
+    from supervisor.loop.loop import Loop
+    from supervisor.loop.pipes import PipeReader, PipeWriter
+    from wire import frames
+    from wire.dialects.base import GuardAnswer, PanelChange, Session
+    from wire.manifest import Timeouts
+
+PROGRESS_BURST = 50
+PROGRESS_PER_SECOND = 20.0
+PROGRESS_LENGTH = 4096
+"""Most characters of a progress message that are passed on."""
+POSSIBLE_ANSWERS = frozenset({None, "tool_result", "event_intercept_response", "command_response"})
+"""The types of bad frames that may have been answers; None stands for an unreadable type."""
+
+
+class Complaints(Protocol):
+    """Takes what is wrong with an extension, see `supervisor.extension.notices.Notices`."""
+
+    def warn(self, key: str, message: str) -> None: ...
+    def has_warned(self, key: str) -> bool: ...
+    def remark(self, text: str) -> None: ...
+
+
+class PendingRequests:
+    """The requests to one worker that wait for an answer. Each ends exactly once: answered, or failed with a reason."""
+
+    __slots__ = (
+        "_clock", "_complaints", "_loop", "_on_timeout", "_progress_gate", "_session", "accepts_cancel", "account",
+        "is_extended_by_progress", "pending", "refusal", "stdin", "stdout", "timeouts", "timeouts_in_row",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        loop: Loop,
+        session: Session,
+        account: Account,
+        timeouts: Timeouts,
+        complaints: Complaints,
+        on_timeout: Callable[[], None],
+    ) -> None:
+        """`on_timeout` is called when a request has got no answer in time."""
+        self.refusal = "it is not started"
+        """Why requests fail at once; empty while the worker is up. The worker sets it."""
+        self.stdin: PipeWriter | Link | None = None
+        """Takes the frames to the worker; None before the start."""
+        self.stdout: PipeReader | Link | None = None
+        """What a wait for an answer waits on; None before the start."""
+        self.account = account
+        self.timeouts = timeouts
+        self.pending: dict[str, Pending] = {}
+        self.timeouts_in_row = 0
+        self.is_extended_by_progress = False
+        """Whether each progress report of a call starts its time anew."""
+        self.accepts_cancel = False
+        """Whether the worker wants to be told of calls that nobody waits for any longer."""
+        self._loop = loop
+        self._clock = loop.clock
+        self._session = session
+        self._complaints = complaints
+        self._on_timeout = on_timeout
+        self._progress_gate = TokenBucket(loop.clock(), PROGRESS_BURST, PROGRESS_PER_SECOND)
+
+    # --- requests -----------------------------------------------------------------------------------------
+
+    def ask(self, event: frames.Event) -> Pending:
+        """Asks a guard for its verdict."""
+        self.account.calls = number = self.account.calls + 1
+        call_id = str(number)
+        return self._request(call_id, self._session.ask(call_id, event), self.timeouts.intercept)
+
+    def call(self, tool: str, args: bytes, patience_s: float, tool_id: str = "") -> Pending:
+        """Calls a tool. `args` is a JSON value. The caller waits for `patience_s` seconds at most. `tool_id`: as with
+        `Session.call`."""
+        self.account.calls += 1
+        call_id = str(self.account.calls)
+        try:
+            frame = self._session.call(call_id, tool, args, tool_id)
+        except UnsendableError as error:
+            return self._unsendable(error)
+        pending = self._request(call_id, frame, patience_s)
+        pending.what = tool
+        return pending
+
+    def invoke(self, command: str, args: str) -> Pending:
+        """Runs a slash command."""
+        self.account.calls += 1
+        call_id = str(self.account.calls)
+        try:
+            frame = self._session.invoke(call_id, command, args)
+        except UnsendableError as error:
+            return self._unsendable(error)
+        pending = self._request(call_id, frame, self.timeouts.command)
+        pending.what = f"/{command}"
+        return pending
+
+    def _unsendable(self, error: UnsendableError) -> Pending:
+        pending = Pending(self._clock())
+        pending.fail(Failure.INVALID_ARGS, str(error))
+        return pending
+
+    def _request(self, call_id: str, frame: bytes, patience_s: float) -> Pending:
+        pending = Pending(self._clock())
+        if self.refusal:
+            self._session.cancel(call_id, "")
+            pending.fail(Failure.DIED, self.refusal)
+            return pending
+        stdin = self.stdin
+        assert stdin is not None
+        stuck = stdin.stuck_since
+        if stuck is not None and pending.asked_at - stuck > patience_s:
+            self._session.cancel(call_id, "")
+            pending.fail(Failure.NOT_READING, f"it has not read {stdin.name} since an earlier request ran out of time")
+            return pending
+        self.pending[call_id] = pending
+        if not stdin.send(frame):
+            self._session.cancel(call_id, "")
+            if stdin.is_open:
+                self._fail(call_id, Failure.NOT_READING, f"it does not read {stdin.name} ({stdin.queued} bytes wait)")
+            else:
+                self._loop.call_later(
+                    EXIT_FOLLOWS_S, lambda: self._fail(call_id, Failure.NOT_READING, f"it closed {stdin.name}")
+                )
+            return pending
+        account = self.account
+        account.frames_out += 1
+        account.bytes_out += len(frame)
+        return pending
+
+    def wait(self, pending: Pending, timeout_s: float) -> None:
+        """Waits for the answer, `timeout_s` seconds at most. When this returns, the request has ended."""
+        if not pending.done:
+            stdout = self.stdout
+            assert stdout is not None
+            if not self._loop.wait(pending, stdout, timeout_s, self.stdin):
+                self.expire(pending, timeout_s)
+                return
+        if pending.failure is not None and pending.failure is not Failure.CANCELLED:
+            self.account.errors += 1
+
+    def expire(self, pending: Pending, timeout_s: float) -> None:
+        """Fails a request that has got no answer within `timeout_s` seconds."""
+        if pending.done:
+            return
+        reason = f"no answer within {timeout_s:g} s"
+        if pending.progressed_at is not None:
+            reason += " of its last report of progress, or ten times that in all"
+        for call_id, other in self.pending.items():
+            if other is pending:
+                del self.pending[call_id]
+                self._send_cancel(call_id, pending, reason)
+                break
+        self.account.timeouts += 1
+        self.timeouts_in_row += 1
+        pending.fail(Failure.TIMEOUT, reason)
+        self._on_timeout()
+
+    # --- answers ------------------------------------------------------------------------------------------
+
+    def answered(self, frame: GuardAnswer | frames.ToolResult | frames.CommandResponse) -> None:
+        pending = self.pending.pop(frame.id, None)
+        if pending is None:
+            self._complaints.remark(
+                f"an answer to {frame.id[:80]!r}, which nobody waits for (late, repeated or unknown); ignored"
+            )
+            return
+        pending.value = frame
+        pending.done = True
+        self.account.latency.add(self._clock() - pending.asked_at)
+        self.timeouts_in_row = 0
+        if pending.on_done is not None:
+            pending.on_done()
+
+    def progressed(self, frame: frames.ToolProgress) -> None:
+        pending = self.pending.get(frame.id)
+        if pending is not None and self.is_extended_by_progress:
+            pending.progressed_at = self._loop.pass_time
+        if pending is None or pending.on_progress is None:
+            return  # the call ended meanwhile, or its caller takes no progress
+        if self._progress_gate.admits(self._loop.pass_time):
+            pending.on_progress(frame.text[:PROGRESS_LENGTH])
+        else:
+            self.account.notes_dropped += 1
+
+    def fail_for_bad_frame(self, frame: frames.Malformed) -> bool:
+        """Fails the request that a bad frame was meant to answer. Returns False if there is no such request. A frame
+        without a readable id counts as the answer if its type allows that and exactly one request is pending."""
+        key = frame.id
+        if key is None and len(self.pending) == 1 and frame.type in POSSIBLE_ANSWERS:
+            key = next(iter(self.pending))
+        pending = None if key is None else self.pending.pop(key, None)
+        if pending is None:
+            return False
+        self._complaints.remark(frame.reason)
+        pending.fail(Failure.BAD_ANSWER, frame.reason)
+        return True
+
+    # --- cancelling ---------------------------------------------------------------------------------------
+
+    def _fail(self, call_id: str, failure: Failure, reason: str) -> None:
+        if (pending := self.pending.pop(call_id, None)) is not None:
+            pending.fail(failure, reason)
+
+    def cancel_pending(self, reason: str) -> None:
+        """Cancels all pending requests. Late answers are ignored."""
+        for call_id, pending in self.pending.items():
+            self._send_cancel(call_id, pending, reason)
+        self.fail_pending(Failure.CANCELLED, reason)
+
+    def cancel(self, pending: Pending, reason: str) -> None:
+        """Cancels one request."""
+        for call_id, other in self.pending.items():
+            if other is pending:
+                self._send_cancel(call_id, pending, reason)
+                self._fail(call_id, Failure.CANCELLED, reason)
+                return
+
+    def _send_cancel(self, call_id: str, pending: Pending, reason: str) -> None:
+        if pending.what is None or not self.accepts_cancel or self.refusal:
+            return
+        if frame := self._session.cancel(call_id, reason):
+            self.write(frame)
+
+    def fail_pending(self, failure: Failure, reason: str) -> None:
+        """Fails all pending requests."""
+        failed = list(self.pending.values())
+        self.pending.clear()
+        for pending in failed:
+            pending.fail(failure, reason)
+
+    # --- events -------------------------------------------------------------------------------------------
+
+    def tell(self, event: frames.Event) -> None:
+        """Sends an event, in order with all other frames. If the queue is full, the event is dropped and counted."""
+        self._tell(self._session.tell(event))
+
+    def _tell(self, frame: bytes) -> None:
+        if frame and not self.write(frame):
+            self.account.events_dropped += 1
+            self._loop.call_later(EXIT_FOLLOWS_S, self._warn_of_dropped_events)
+
+    def tell_panel(self, change: PanelChange) -> None:
+        """Tells the worker what the user did with one of the worker's panels."""
+        self._tell(self._session.panel(change))
+
+    def _warn_of_dropped_events(self) -> None:
+        if not self.refusal and self.stdin is not None:
+            self._complaints.warn("events", f"does not read {self.stdin.name}; events for it are dropped and counted")
+
+    def ping(self, ping_id: str) -> bool:
+        """Sends a ping. Returns False if the process cannot be expected to answer one now."""
+        frame = self._session.ping(ping_id)
+        return bool(frame) and (self.write(frame) or True)
+
+    def write(self, frame: bytes) -> bool:
+        """Sends or queues a frame. Returns False if the queue is full or the worker's stdin is closed."""
+        if self.stdin is None or not self.stdin.send(frame):
+            return False
+        self.account.frames_out += 1
+        self.account.bytes_out += len(frame)
+        return True

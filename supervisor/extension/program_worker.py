@@ -1,0 +1,95 @@
+"""A worker that is a part of the program which embeds this host. It has no process, and is never started again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from supervisor.extension.lifecycle import Trigger
+from supervisor.extension.worker import Worker
+
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable, Mapping, Sequence
+
+    from supervisor.extension.restart import Cause
+    from supervisor.extension.worker import WorkerOwner
+    from supervisor.loop.link import Link
+    from supervisor.loop.loop import Loop
+    from wire.dialects.base import Dialect, HostInfo, Setup
+
+HOST_STOPS = "the host stops"
+ONLY_ITS_PROGRAM = "it lives in the client program, and only that program can start it again"
+
+
+class OnlyItsProgramError(Exception):
+    """The host cannot start it again."""
+
+    def __init__(self) -> None:
+        super().__init__(ONLY_ITS_PROGRAM)
+
+
+class ProgramWorker(Worker):
+    """The worker at the end of a link."""
+
+    __slots__ = ("_link",)
+
+    def __init__(
+        self,
+        loop: Loop,
+        owner: WorkerOwner,
+        dialect: Dialect,
+        setup: Setup,
+        link: Link,
+        *,
+        host: HostInfo,
+        folder: str,
+        index: int,
+    ) -> None:
+        super().__init__(loop, owner, dialect, setup, host=host, folder=folder, index=index)
+        self._link = link
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its frames are taken."""
+        return self.requests.stdin is not None and self.requests.stdin.is_open
+
+    def start(
+        self,
+        argv: Callable[[], Sequence[str]],  # noqa: ARG002
+        env: Mapping[str, str],  # noqa: ARG002
+        cwd: str,  # noqa: ARG002
+        hello_s: float,
+    ) -> bool:
+        """Takes the frames of the link from now on."""
+        link = self._link
+        link.on_frames = self.channel.receive
+        link.on_oversize = self.channel.receive_oversize
+        link.on_lost = self.leave
+        self._connect(link, link, hello_s)
+        return True
+
+    def leave(self, reason: str) -> None:
+        """Ends the worker because its program has ended it or has gone. Its pending requests fail with the reason."""
+        if not self.is_running:
+            return
+        self._link.close(reason)
+        self.restart_timer(None)
+        self.failure = reason
+        self._move(Trigger.STOP)
+        self._move(Trigger.GONE)
+        self._owner.log.add(f"ended: {reason}")
+        self.channel.end(reason)
+        self._owner.stopped(self)
+
+    def dismiss(self) -> None:
+        if self.is_running:
+            self.ask_to_stop()
+            self.leave(HOST_STOPS)
+
+    def kill(self, number: signal.Signals) -> None:  # noqa: ARG002
+        """Closes the link: there is no process to signal."""
+        self.leave(HOST_STOPS)
+
+    def _end(self, reason: str, full_reason: str, trigger: Trigger, cause: Cause, code: int | None) -> None:
+        self._link.close(reason)
+        super()._end(reason, full_reason, trigger, cause, code)

@@ -1,0 +1,67 @@
+"""Any answers of guards and tools: a call ends, its tool runs only if admitted, and nothing withheld comes through."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.calls.guard_chain import UNTOUCHED, Judgement
+from supervisor.calls.guarded_call import GuardedCall, Step
+from wire import frames
+
+JUDGEMENTS = st.sampled_from(
+    [
+        *[UNTOUCHED] * 3,
+        Judgement(blocked_by="g", reason="no", contexts=("secret",)),
+        Judgement(args=b'{"a":2}', contexts=("seen",)),
+        Judgement(args=b'{"a":1,"a":2}'),
+        Judgement(result=frames.ModifiedResult([frames.ContentBlock("text", text="new")])),
+        Judgement(error_handling="retry", retry_count=3, handled_by="g"),
+        Judgement(error_handling="abort", handled_by="g"),
+    ]
+)
+ABORT = "abort"
+
+
+@given(st.lists(st.one_of(JUDGEMENTS, st.just(ABORT)), max_size=10), st.lists(st.booleans(), max_size=4), st.booleans())
+def test_a_call_ends_and_what_is_blocked_stays_so(judgements: list, fails: list[bool], is_guarded: bool):
+    call = GuardedCall("t1", "echo", b'{"a":1}')
+    runs, asked, blocked, admitted = 0, [], False, False
+    while call.step is not Step.ENDED:
+        if call.step is Step.RUNNING:
+            runs += 1
+            is_error = fails.pop() if fails else False
+            call.ran([frames.ContentBlock("text", text="out")], is_error=is_error)
+            continue
+        step, event = call.step, call.question
+        assert event.event == step.value
+        asked.append(step)
+        judgement = judgements.pop() if judgements else UNTOUCHED
+        if judgement is ABORT:
+            call.abort("enough", is_guarded=is_guarded)
+            assert (call.failure == "aborted: enough") is (is_guarded or step is Step.ADMISSION)
+            continue
+        call.judged(judgement)
+        blocked = blocked or (judgement.is_blocked and step is not Step.RECOVERY)
+        admitted = admitted or call.step is Step.RUNNING
+    assert runs <= 4
+    assert bool(runs) is admitted
+    assert asked[0] is Step.ADMISSION
+    assert asked.count(Step.REVIEW) <= 1
+    if blocked:
+        assert call.failure
+        assert "secret" not in call.contexts
+    before = call.failure, call.changed, call.contexts
+    call.judged(Judgement(result=frames.ModifiedResult([])))
+    call.abort("late")
+    assert (call.failure, call.changed, call.contexts) == before
+
+
+def test_the_question_about_a_result_has_the_arguments_that_the_tool_got():
+    call = GuardedCall("t1", "echo", b'{"a":1}')
+    call.judged(Judgement(args=b'{"a":2}'))
+    call.ran([], is_error=False)
+    assert bytes(call.question.tool_args) == b'{"a":2}'
+    refused = GuardedCall("t1", "echo", b"{}")
+    refused.refuse("no such tool")
+    assert (refused.step, refused.question) == (Step.REVIEW, refused.result), "it ran with none"
