@@ -73,16 +73,14 @@ def open_batch(
     done = {task.id: status for task in tasks if (status := state.history(task.id).status) is not None}
     changed = [task for task in done if (old := state.history(task).digest) and old != current[task]]
     redo = to_redo(request.redo, done, changed, current)
-    interrupted = [task for task in state.interrupted() if task not in redo]
-    for task in interrupted:
+    interrupted = {task: facts for task, facts in cut_off_runs(folder, state).items() if task not in redo}
+    for task, facts in interrupted.items():
         history = state.history(task)
-        events, was_paused = folder.events(task, history.running), task in state.paused
-        outcome = cut_off(task, history.running, history.digest, events, was_paused=was_paused)
-        journal.finished(outcome, final=False)
+        journal.finished(cut_off(task, history.running, history.digest, facts), final=False)
     for task in redo:
         journal.reopened(task)
         del done[task]
-    notices += _notices(state, current, [task for task in changed if task not in redo], interrupted)
+    notices += _notices(state, current, [task for task in changed if task not in redo], list(interrupted))
     _write(request, tasks, folder, digests, version)
     journal.sync()
     to_run = [task for task in tasks if task.id not in done]
@@ -169,10 +167,19 @@ def to_redo(
     return chosen
 
 
-def cut_off(task: str, attempt: int, digest: str, events: Path, *, was_paused: bool = False) -> Outcome:
-    """The outcome of an attempt that nobody has seen end. Its events show how much it has used, and of a request that
-    was in flight the input: all that the last one has read and written, and the messages after it. One that waited for
-    a rate limit (`was_paused`) has cost nothing, nor has one that the run says was refused. Raises `FolderError`."""
+def cut_off_runs(folder: RunFolder, state: BatchState) -> dict[str, RunFacts]:
+    """The attempts that nobody has seen end, by their tasks, if no batch process works on the folder. Raises
+    `FolderError`."""
+    return {
+        task: facts_of_cut_off(folder.events(task, state.history(task).running), was_paused=task in state.paused)
+        for task in state.interrupted()
+    }
+
+
+def facts_of_cut_off(events: Path, *, was_paused: bool = False) -> RunFacts:
+    """The events show how much an attempt has used, and of a request that was in flight the input: all that the last
+    one has read and written, and the messages after it. One that waited for a rate limit (`was_paused`) has cost
+    nothing, nor has one that the run says was refused. Raises `FolderError`."""
     facts = RunFacts()
     before, new, is_asking = OVERHEAD_TOKENS, 0, False
     try:
@@ -190,6 +197,11 @@ def cut_off(task: str, attempt: int, digest: str, events: Path, *, was_paused: b
     refused = facts.result is not None and facts.result.error_kind and facts.result.error_kind not in _UNHEARD
     if is_asking and not (refused or was_paused):
         facts.lose(before + new // BYTES_PER_TOKEN)
+    return facts
+
+
+def cut_off(task: str, attempt: int, digest: str, facts: RunFacts) -> Outcome:
+    """The outcome of an attempt that nobody has seen end."""
     now = utc_now()
     return Outcome(
         id=task, attempt=attempt, status=TaskStatus.INTERRUPTED, reason=CUT_OFF, digest=digest,
