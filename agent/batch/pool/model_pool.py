@@ -164,10 +164,6 @@ class ModelPool:
     def rate_limited(self) -> int:
         return sum(queue.throttle.rate_limited for queue in self._queues.values())
 
-    @property
-    def answers(self) -> int:
-        return sum(queue.throttle.answers for queue in self._queues.values())
-
     def children(self) -> list[Child | ForkedChild]:
         """The processes of all workers."""
         return [worker.child for worker in self._workers.all]
