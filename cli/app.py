@@ -15,7 +15,7 @@ from cli.help.completion import command_names, schemas
 from cli.host_commands import register
 from cli.mcp import mcp_app
 from cli.models.commands import register as register_models
-from cli.os_errors import exit_after
+from cli.os_errors import exit_after, exit_with
 from cli.parameters import Prefer  # noqa: TC001  (typer reads the annotations)
 from cli.root_group import BATCHES, EXTENSIONS, FILES, FIRST, HOSTS, SESSIONS, RootGroup
 from cli.run.command import root
@@ -117,7 +117,7 @@ def doctor(
     """
     from cli.doctor.command import run_doctor
 
-    sys.exit(run_doctor(as_json=json))
+    exit_with("doctor", lambda: run_doctor(as_json=json))
 
 
 @app.command("schema", rich_help_panel=FILES)
@@ -135,19 +135,9 @@ def schema(
         zot schema                                     the names of all schemas
         zot schema manifest > extension.schema.json    one of them, for an editor
     """
-    from wire.exit_codes import Status
-    from wire.schema import definitions, render
-    from wire.suggest import not_one_of
+    from cli.schema import show_schema
 
-    known = definitions()
-    if name is None:
-        for each, (_kind, title) in known.items():
-            print(f"{each:28} {title}")  # noqa: T201
-    elif name in known:
-        sys.stdout.write(render(name))
-    else:
-        print(f"zot schema: {not_one_of(name, known)}", file=sys.stderr)  # noqa: T201
-        raise typer.Exit(Status.USAGE.exit_code)
+    exit_with("schema", lambda: show_schema(name))
 
 
 @app.command("report", rich_help_panel=FILES)

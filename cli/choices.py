@@ -8,6 +8,7 @@ from typing import Literal
 
 import typer
 
+from cli.duration import limit_from
 from wire.exit_codes import Status
 
 
@@ -25,6 +26,27 @@ def project_folder(cwd: str | None) -> str:
     if not os.path.isdir(path):
         raise CommandLineError(f"--cwd {cwd}: {'not a folder' if os.path.exists(path) else 'no such folder'}")
     return path
+
+
+def time_limit(flag: str, text: str) -> float:
+    """The seconds of a time limit. Raises `CommandLineError`, which names the flag."""
+    try:
+        return limit_from(text)
+    except ValueError as error:
+        raise CommandLineError(f"{flag}: {error}") from None
+
+
+def tool_arguments(where: str, text: str) -> bytes:
+    """The arguments of a tool as JSON. Raises `CommandLineError`, with the line and the column of the fault."""
+    import orjson
+
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise CommandLineError(f"{where}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
+    if not isinstance(value, dict):
+        raise CommandLineError(f'{where}: a tool takes a JSON object, such as {{"path": "a.txt"}}; this is no object')
+    return orjson.dumps(value)
 
 
 class Preferred(Enum):

@@ -3,7 +3,10 @@ stay whole."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
+
+from cli.terminal import wants_style
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -60,3 +63,11 @@ def fitting(text: str, width: int) -> str:
     from rich.cells import set_cell_size
 
     return set_cell_size(cut(text, width), width)
+
+
+def print_table(lines: Sequence[str]) -> None:
+    """Prints the lines of a table, the headings in bold on a terminal that wants it."""
+    heading, *others = lines
+    sys.stdout.write(f"\x1b[1m{heading}\x1b[0m\n" if wants_style() else f"{heading}\n")
+    for line in others:
+        sys.stdout.write(f"{line}\n")

@@ -10,10 +10,24 @@ def say(text: str = "") -> None:
     print(_line(text), file=sys.stderr, flush=True)  # noqa: T201
 
 
+def complain(command: str, text: str) -> None:
+    """Prints on stderr, on one line, what a command has to object. `command` is without `zot`."""
+    from wire.text import one_line
+
+    say(f"zot {command}: {one_line(text, 4000)}")
+
+
 def ask(question: str) -> bool:
     """Whether a person at the terminal says yes."""
     print(f"{_line(question)} [y/N] ", end="", file=sys.stderr, flush=True)  # noqa: T201
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def shown(text: object, limit: int = 2000) -> str:
+    """Untrusted text on one line for a terminal; `-` for None."""
+    from wire.text import one_line
+
+    return "-" if text is None else one_line(str(text).encode("utf-8", "replace").decode(), limit)
 
 
 def is_attended() -> bool:

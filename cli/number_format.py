@@ -94,6 +94,11 @@ def plural(count: int, noun: str, several: str = "") -> str:
     return f"{count_text(count)} {noun_for(count, noun, several)}"
 
 
+def definitions_text(tools: int, tokens: int) -> str:
+    """What the definitions of so many tools cost: `2 tools, about 340 tokens of each request to the model`."""
+    return f"{plural(tools, 'tool')}, about {count_text(tokens)} tokens of each request to the model"
+
+
 def clock_text(epoch: float | None) -> str:
     """Local date and time with the offset; empty for None or a time outside of the calendar."""
     if epoch is None:

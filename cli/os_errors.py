@@ -7,29 +7,68 @@ import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
+from wire.exit_codes import Status
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
 UNNAMED = dict.fromkeys((errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EBADF, errno.EDQUOT), "standard output")
 """What an error is about that names no file: writes name none, and files are written where the error is handled."""
+STATUS_AFTER = {
+    "agent.model.access.AccessError": Status.USAGE,
+    "agent.providers.auth_file.AuthFileError": Status.ERROR,
+    "agent.providers.choice.ChoiceError": Status.USAGE,
+    "agent.providers.key_file.KeyFileError": Status.USAGE,
+    "agent.providers.user_models.UserModelsError": Status.USAGE,
+    "supervisor.control.client.HostError": Status.ERROR,
+    "supervisor.discovery.content.covered_files.ContentError": Status.ERROR,
+    "supervisor.discovery.trust_file.TrustError": Status.ERROR,
+    "supervisor.harness.harness.HarnessInterruptedError": Status.INTERRUPTED,
+    "supervisor.harness.script.ScriptError": Status.USAGE,
+    "supervisor.home.config.ConfigError": Status.USAGE,
+    "supervisor.install.errors.InstallError": Status.ERROR,
+    "supervisor.install.errors.MisuseError": Status.USAGE,
+    "wire.manifest.ManifestError": Status.USAGE,
+}
+"""The exit status of a command after an error whose text says what to do, by the full name of its class: no command
+imports the errors of the others."""
+
+
+class UnableError(Exception):
+    """The command cannot do its work. The text says why and what to do; `status` is the exit status."""
+
+    def __init__(self, text: str, status: Status = Status.ERROR) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 def exit_with(command: str, run: Callable[[], int]) -> None:
-    """Runs a command and exits with its status. A `HostError` or `OSError` gives one line on stderr and status 1. After
-    the reader of stdout has gone, the status is 130."""
-    from supervisor.control.client import HostError
-    from wire.text import one_line
+    """Runs a command and exits with its status. A `UnableError`, an error of `STATUS_AFTER` or an `OSError` gives one
+    line on stderr. After Ctrl-C, and when the reader of stdout has gone, the status is 130."""
+    from cli.dialogue import complain
 
     try:
         status = run()
         flush()
-    except HostError as error:
-        print(f"zot {command}: {one_line(str(error), 2000)}", file=sys.stderr)  # noqa: T201
-        status = 1
     except OSError as error:
         exit_after(error, command)
+    except KeyboardInterrupt:
+        complain(command, "interrupted")
+        status = Status.INTERRUPTED.exit_code
+    except Exception as error:
+        after = error.status if isinstance(error, UnableError) else status_after(error)
+        if after is None:
+            raise
+        complain(command, str(error) or "interrupted")
+        status = after.exit_code
     sys.exit(status)
+
+
+def status_after(error: Exception) -> Status | None:
+    """The exit status after this error; None for one that no command expects."""
+    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
+    return next((STATUS_AFTER[name] for name in names if name in STATUS_AFTER), None)
 
 
 def leave(status: int) -> NoReturn:

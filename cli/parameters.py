@@ -20,6 +20,7 @@ HostOption = Annotated[
     ),
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The extension's name.", autocompletion=live_extensions)]
+Cwd = Annotated[str | None, typer.Option("--cwd", help="The project's folder. Default: this one.", metavar="DIR")]
 Prefer = Annotated[
     Preferred | None,
     typer.Option(

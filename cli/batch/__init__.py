@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from cli.choices import CommandLineError
 from cli.help.command_classes import HelpTyper, LazyGroup
 from wire.suggest import did_you_mean
 
@@ -76,13 +75,6 @@ class BatchGroup(LazyGroup):
         """In the name of a command, `zot batch status`, the argument has no place."""
         found = super().get_params(ctx)
         return found if ctx.command is self else [param for param in found if param.param_type_name != "argument"]
-
-    def invoke(self, ctx: Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except CommandLineError as error:
-            error.command = error.command or ctx.command_path
-            raise
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         if args and args[0] in self.list_commands(ctx):

@@ -13,8 +13,7 @@ from agent.model.access import AUTH_FILE, AccessError, CredentialKind, find_acce
 from agent.providers.auth_file import AuthFileError, read_stored
 from agent.providers.choice import choose
 from agent.providers.user_models import Known, UserModelsError, load
-from cli.doctor.check import Check
-from cli.doctor.running import examine_running
+from cli.doctor.running import Check, examine_running
 from supervisor.cleanup.reaper import Reaper, ReaperState
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import McpFiles, discover
@@ -160,8 +159,9 @@ def _folder(name: str, path: Path, variable: str) -> Iterator[Check]:
         yield Check(name, Level.FAIL, f"{path} cannot be used: {there} is no folder", advice)
         return
     if not os.access(there, os.W_OK | os.X_OK):
+        why = "" if path == there else f": {there} does not allow it to be made"
         advice = f"chown or chmod it, or set {variable} to another folder"
-        yield Check(name, Level.FAIL, f"{path} may not be written to" + _by_way_of(path, there), advice)
+        yield Check(name, Level.FAIL, f"{path} may not be written to{why}", advice)
         return
     free = shutil.disk_usage(there).free
     space = f"{free / MIB:.0f} MiB free"
@@ -177,10 +177,6 @@ def _folder(name: str, path: Path, variable: str) -> Iterator[Check]:
         yield Check(name, Level.WARN, message, advice)
     else:
         yield Check(name, Level.OK, f"{path}, {space}" + ("" if there == path else "; it will be made when needed"))
-
-
-def _by_way_of(path: Path, there: Path) -> str:
-    return "" if path == there else f": {there} does not allow it to be made"
 
 
 def _config(home: Path) -> Iterator[Check]:

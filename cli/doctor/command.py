@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from cli.doctor.checks import examine
+from cli.json_line import print_json
 from supervisor.harness.findings import Level
 from wire.exit_codes import Status
 from wire.text import counted
@@ -13,7 +13,7 @@ from wire.text import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cli.doctor.check import Check
+    from cli.doctor.running import Check
 
 NAME_WIDTH = 12
 
@@ -23,8 +23,7 @@ def run_doctor(*, as_json: bool) -> int:
     checks = examine()
     failed = any(check.level is Level.FAIL for check in checks)
     if as_json:
-        # A path may be any bytes: `json` escapes what is not valid text.
-        print(json.dumps({"ok": not failed, "checks": [_record(check) for check in checks]}))  # noqa: T201
+        print_json({"ok": not failed, "checks": [_record(check) for check in checks]})
     else:
         _print(checks)
     return Status.ERROR.exit_code if failed else 0
@@ -35,12 +34,12 @@ def _record(check: Check) -> dict[str, Any]:
 
 
 def _print(checks: Sequence[Check]) -> None:
-    from cli.doctor.printing import STYLES, Lines
+    from cli.styled_lines import STYLES, StyledLines
 
-    lines = Lines()
+    lines = StyledLines()
     for check in checks:
         lines.put(
-            (f"{check.level.value:5}", STYLES[check.level]),
+            (f"{check.level.value:5}", STYLES[check.level.value]),
             (f"{check.name:{NAME_WIDTH}} ", "bold"),
             (check.message, "default"),
         )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from cli.doctor.check import Check
 from cli.hosts.find import ask_all, close, shared, survey
 from cli.hosts.status_lines import KINDS, alarm_text, next_step
 from supervisor.cleanup.host_record import HostStatus, host_status, records_in
@@ -21,6 +20,23 @@ if TYPE_CHECKING:
 
     from supervisor.discovery.discover import Discovery
     from wire.stats import Stats
+
+
+class Check(NamedTuple):
+    """The outcome of one check. `advice` says what to do; it may be empty."""
+
+    name: str
+    level: Level
+    message: str
+    advice: str = ""
+    host: int | None = None
+    """Pid of the host that it is about."""
+    extension: str = ""
+    """Name of the extension of that host that it is about."""
+    kind: str = ""
+    """The kind of its alarm, or `not_started`."""
+    since: float | None = None
+    """In seconds since the epoch, if that is known."""
 
 
 def examine_running(home: Path, here: Discovery) -> Iterator[Check]:

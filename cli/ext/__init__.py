@@ -22,7 +22,7 @@ class ExtGroup(LazyGroup):
         ("Write an extension", ("cli.ext.author.commands",)),
         ("Manage extensions", (
             "cli.ext.manage.install", "cli.ext.manage.list", "cli.ext.manage.info", "cli.ext.manage.update",
-            "cli.ext.manage.enable", "cli.ext.manage.remove", "cli.ext.manage.trust", "cli.ext.manage.install_sdk",
+            "cli.ext.manage.presence", "cli.ext.manage.trust",
         )),
         ("Look at running extensions", ("cli.ext.live.reload", "cli.ext.live.commands")),
     )  # fmt: skip

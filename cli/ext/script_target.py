@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from math import isfinite
 from pathlib import Path
 
+from cli.os_errors import UnableError
 from supervisor.discovery.discover import servers_of
 from supervisor.discovery.found import Found, Scope
 from supervisor.harness.script_runner import found_in
 from supervisor.home.zot_home import zot_home
 from wire.dialects.table import ZOT
+from wire.exit_codes import Status
 from wire.manifest import ManifestError
 
 
@@ -42,3 +46,19 @@ def _is_server(name: str) -> bool:
             if name in (each.names if isinstance(each, Found) else (each.name,)):
                 return True
     return False
+
+
+def check_conversation(wait_s: float, record: str | None) -> None:
+    """Raises `UnableError` for a `--wait` or a `--record` that cannot be used."""
+    if not isfinite(wait_s):
+        raise UnableError(f"--wait {wait_s}: not a number of seconds", Status.USAGE)
+    if record is not None and os.path.lexists(record):
+        raise UnableError(f"--record {record}: there is such a file already", Status.USAGE)
+
+
+def project_at(cwd: str) -> Path:
+    """The absolute path of `--cwd`. Raises `UnableError` if there is no such folder."""
+    folder = Path(cwd).absolute()
+    if not folder.is_dir():
+        raise UnableError(f"--cwd {cwd}: no such folder", Status.USAGE)
+    return folder

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import typer
+from typer._click.core import Command
 from typer.core import TyperCommand, TyperGroup
 
 from cli.choices import CommandLineError
@@ -14,21 +15,11 @@ from cli.help.unknown_command import unknown_command
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from typer._click.core import Command, Context
+    from typer._click.core import Context
 
 
-def write_help(context: Context, formatter: Any) -> None:
-    """Writes the help of the context's command to typer's formatter."""
-    from cli.help.page import render
-    from cli.terminal import page_width, wants_style
-
-    bold = wants_style()
-    context.color = bold  # else typer removes what it takes for colour
-    formatter.write(render(context, width=page_width(), bold=bold) + "\n")
-
-
-class HelpCommand(TyperCommand):
-    """A command with our help."""
+class _Helped(Command):
+    """What a command and a group with our help have in common."""
 
     def invoke(self, ctx: Context) -> Any:
         try:
@@ -36,6 +27,18 @@ class HelpCommand(TyperCommand):
         except CommandLineError as error:
             error.command = error.command or ctx.command_path
             raise
+
+    def format_help(self, ctx: Context, formatter: Any) -> None:
+        from cli.help.page import render
+        from cli.terminal import page_width, wants_style
+
+        bold = wants_style()
+        ctx.color = bold  # else typer removes what it takes for colour
+        formatter.write(render(ctx, width=page_width(), bold=bold) + "\n")
+
+
+class HelpCommand(_Helped, TyperCommand):
+    """A command with our help."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         try:
@@ -45,15 +48,9 @@ class HelpCommand(TyperCommand):
                 error.ctx = ctx  # type: ignore[attr-defined]
             raise
 
-    def format_help(self, ctx: Context, formatter: Any) -> None:
-        write_help(ctx, formatter)
 
-
-class HelpGroup(TyperGroup):
+class HelpGroup(_Helped, TyperGroup):
     """A group of commands with our help."""
-
-    def format_help(self, ctx: Context, formatter: Any) -> None:
-        write_help(ctx, formatter)
 
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:

@@ -44,17 +44,21 @@ def connect(pid: int | None) -> ControlClient:
     found = survey()
     answering = [host for host in found if host.info is not None]
     candidates = [host for host in answering if host.info is not None and host.info.kind == "host"] or answering
-    try:
-        if len(candidates) == 1 and candidates[0].client is not None:
-            return candidates[0].client
-        if not found:
-            raise HostError(NONE_RUNS)
-        if not candidates:
-            raise HostError(f"host {found[0].pid} does not answer: {found[0].trouble}")
-        raise CommandLineError(f"{len(candidates)} hosts are running; name one by its pid: {listed(candidates)}")
-    finally:
-        keep = candidates[0].client if len(candidates) == 1 else None
-        close(host.client for host in found if host.client is not keep)
+    if (chosen := keep_only(candidates, found)) is not None:
+        return chosen
+    if not found:
+        raise HostError(NONE_RUNS)
+    if not candidates:
+        raise HostError(f"host {found[0].pid} does not answer: {found[0].trouble}")
+    raise CommandLineError(f"{len(candidates)} hosts are running; name one by its pid: {listed(candidates)}")
+
+
+def keep_only(candidates: Sequence[Surveyed], found: Iterable[Surveyed]) -> ControlClient | None:
+    """The connection to the candidate, None if there is none or more than one. Closes all other connections of
+    `found`."""
+    chosen = candidates[0].client if len(candidates) == 1 else None
+    close(host.client for host in found if host.client is not chosen)
+    return chosen
 
 
 def host_with(name: str, pid: int | None) -> tuple[ControlClient | None, list[Surveyed]]:
@@ -70,8 +74,7 @@ def host_with(name: str, pid: int | None) -> tuple[ControlClient | None, list[Su
         raise CommandLineError(f"host {pid}: {no_such('extension', name, info.extensions)}")
     found = survey()
     having = [host for host in found if host.info is not None and name in host.info.extensions]
-    chosen = having[0].client if len(having) == 1 else None
-    close(host.client for host in found if host.client is not chosen)
+    chosen = keep_only(having, found)
     if len(having) > 1:
         raise CommandLineError(f"{len(having)} hosts have it; name one with --host: {listed(having)}")
     return chosen, found

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import msgspec
 
 from cli import number_format
-from cli.columns import aligned
+from cli.columns import aligned, print_table
 from cli.hosts.find import NONE_RUNS, ask_all, close, count_states, shared, survey
 from cli.json_line import print_json
+from cli.terminal import table_width
 from supervisor.control.client import HostError
 from wire import control
 from wire.text import one_line
@@ -58,14 +59,9 @@ def _record(surveyed: Surveyed, stats: Stats | HostError) -> dict[str, Any]:
 
 
 def _print_table(rows: list[tuple[Surveyed, Stats | HostError]]) -> None:
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    width = console.width if console.is_terminal else None
+    width = table_width()
     lines = aligned([HEADINGS, *(_cells(host, stats) for host, stats in rows)], right=(0, 2, 3, 4))
-    for number, line in enumerate(lines):
-        shown = line if width is None or len(line) <= width else line[: width - 1] + "…"
-        console.print(shown, style="bold" if number == 0 else "", markup=False, soft_wrap=True)
+    print_table([line if width is None or len(line) <= width else line[: width - 1] + "…" for line in lines])
 
 
 def _cells(surveyed: Surveyed, stats: Stats | HostError) -> tuple[str, ...]:

@@ -24,12 +24,7 @@ Examples:
 
 
 class McpGroup(LazyGroup):
-    modules = (
-        ("Manage MCP servers", (
-            "cli.mcp.add", "cli.mcp.add_json", "cli.mcp.list", "cli.mcp.get", "cli.mcp.test", "cli.mcp.remove",
-            "cli.mcp.serve",
-        )),
-    )  # fmt: skip
+    modules = (("Manage MCP servers", ("cli.mcp.edits", "cli.mcp.listing", "cli.mcp.test", "cli.mcp.serve")),)
 
 
 mcp_app = HelpTyper(cls=McpGroup, no_args_is_help=True, help=HELP)

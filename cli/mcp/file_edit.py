@@ -9,7 +9,8 @@ import msgspec
 from agent.tools.files.atomic import replace_file
 from agent.tools.outcome import ToolError
 from cli.choices import CommandLineError
-from cli.mcp.shared import McpError, McpScope
+from cli.mcp.shared import McpScope
+from cli.os_errors import UnableError
 from supervisor.home.files import read_file
 from supervisor.home.zot_home import private_folder
 from wire.lenient_json import UNREADABLE
@@ -27,16 +28,16 @@ MODES = {McpScope.user: 0o600, McpScope.project: 0o644}
 
 def put(path: Path, scope: McpScope, key: str, fields: dict[str, Any], *, force: bool) -> bool:
     """Writes the entry. Returns whether it took the place of another. Raises `CommandLineError` for an entry that could
-    not be used, `McpError`, and `OSError`."""
+    not be used, `UnableError`, and `OSError`."""
     text = _read(path)
     servers = _servers(path, text)
     section = _section_of(servers, key) or next((top for top in TOP if top in servers), TOP[0])
     is_there = key in servers.get(section, {})
     if is_there and not force:
-        raise McpError(f"{path} has a server {key!r} already; --force replaces it, zot mcp remove takes it out")
+        raise UnableError(f"{path} has a server {key!r} already; --force replaces it, zot mcp remove takes it out")
     for other in (other for held in servers.values() for other in held if other != key):
         if server_name(other) == server_name(key):
-            raise McpError(f"{path}: {key!r} would have the name of {other!r}; choose another")
+            raise UnableError(f"{path}: {key!r} would have the name of {other!r}; choose another")
     new = with_member(text, section, key, fields)
     _require_usable(new, key)
     _write(path, new, scope)
@@ -44,11 +45,11 @@ def put(path: Path, scope: McpScope, key: str, fields: dict[str, Any], *, force:
 
 
 def take_out(path: Path, scope: McpScope, key: str) -> None:
-    """Removes the entry, which is there. Raises `McpError`, and `OSError`."""
+    """Removes the entry, which is there. Raises `UnableError`, and `OSError`."""
     text = _read(path)
     section = _section_of(_servers(path, text), key)
     if section is None:
-        raise McpError(f"{path} has no server {key!r}")
+        raise UnableError(f"{path} has no server {key!r}")
     _write(path, without_member(text, section, key), scope)
 
 
@@ -57,12 +58,14 @@ def _read(path: Path) -> bytes:
         return read_file(path)
     except FileNotFoundError:
         if path.is_symlink():
-            raise McpError(f"{path} is a link that leads nowhere; make the file that it names, or remove it") from None
+            raise UnableError(
+                f"{path} is a link that leads nowhere; make the file that it names, or remove it"
+            ) from None
         return b""
 
 
 def _servers(path: Path, text: bytes) -> dict[str, dict[str, Any]]:
-    """The objects that hold servers, by their names in the file. Raises `McpError` for a file that cannot be read."""
+    """The objects that hold servers, by their names in the file. Raises `UnableError` for an unreadable file."""
     if not plain_json(text).strip():
         return {}
     try:
@@ -70,7 +73,7 @@ def _servers(path: Path, text: bytes) -> dict[str, dict[str, Any]]:
     except McpFileError as error:
         whole = _decoded(text)
         if not isinstance(whole, dict) or any(top in whole for top in TOP):
-            raise McpError(f"{error.of(path)}; nothing was changed") from None
+            raise UnableError(f"{error.of(path)}; nothing was changed") from None
     return {top: held for top, held in _decoded(text).items() if top in TOP}
 
 
@@ -98,4 +101,4 @@ def _write(path: Path, text: bytes, scope: McpScope) -> None:
     try:
         replace_file(str(path), text, mode=MODES[scope])
     except ToolError as error:
-        raise McpError(str(error)) from None
+        raise UnableError(str(error)) from None

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.choices import CommandLineError
+from cli.choices import CommandLineError, time_limit, tool_arguments
 from cli.columns import aligned
+from cli.dialogue import shown
 from cli.duration import METAVAR
 from cli.json_line import print_json
-from cli.mcp.shared import McpError, OnlyScope, ServerName, doing, seconds, shown
+from cli.mcp.shared import OnlyScope, ServerName
 from cli.number_format import bytes_text, count_text, elapsed
+from cli.os_errors import UnableError, exit_with
 from cli.parameters import Json
 from wire.text import counted
 
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cli.mcp.probe import Call, Probe
-    from cli.mcp.reading.entries import Listed
     from supervisor.discovery.found import Found
 
 WIDTH = 13
@@ -72,10 +73,10 @@ def mcp_test(
         from supervisor.home.zot_home import zot_home
         from wire.exit_codes import Status
 
-        wait_s = None if timeout is None else seconds("--timeout", timeout)
+        wait_s = None if timeout is None else time_limit("--timeout", timeout)
         if args is not None and call is None:
             raise CommandLineError("--args are those of a call; add --call TOOL")
-        wanted = None if call is None else Call(call, _arguments(args or "{}"))
+        wanted = None if call is None else Call(call, tool_arguments("--args", args or "{}"))
         home, project = zot_home(), Path.cwd()
         found = _startable(name, scope, project, home)
         seen = probe(found, load_config(home), home, str(project), wait_s=wait_s, call=wanted)
@@ -87,40 +88,21 @@ def mcp_test(
             return Status.INTERRUPTED.exit_code
         return 1 if seen.failure or _has_failed(seen.call) else 0
 
-    doing("test", run)
-
-
-def _arguments(text: str) -> bytes:
-    import orjson
-
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise CommandLineError(f"--args:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
-    if not isinstance(value, dict):
-        raise CommandLineError("--args: a tool takes a JSON object")
-    return orjson.dumps(value)
+    exit_with("mcp test", run)
 
 
 def _startable(name: str, scope: Any, project: Path, home: Path) -> Found:
-    """The server as a run would start it. Raises `CommandLineError` and `McpError`."""
-    from cli.mcp.reading.entries import named, read_entries
-    from cli.mcp.reading.states import distrust
+    """The server as a run would start it. Raises `CommandLineError` and `UnableError`."""
+    from cli.mcp.reading import distrust, named, read_entries
 
     entries = read_entries(project, home, os.environ)
-    if entries.faults and not entries.found:
-        raise McpError(entries.faults[0])
-    each = next(iter(sorted(named(name, entries.found, scope), key=_is_unusable)))
+    each = min(named(name, entries, scope), key=lambda one: bool(one.trouble))
     if each.trouble:
-        raise McpError(f"{each.where}: {each.trouble}")
+        raise UnableError(f"{each.where}: {each.trouble}")
     if why := distrust(each, home):
-        raise McpError(f"{each.name} is not trusted ({why}): zot ext trust {each.name}")
+        raise UnableError(f"{each.name} is not trusted ({why}): zot ext trust {each.name}")
     assert each.found is not None
     return each.found
-
-
-def _is_unusable(each: Listed) -> bool:
-    return bool(each.trouble)
 
 
 def _has_failed(call: Call | None) -> bool:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from agent.model import catalogue
 from agent.model.catalogue import PACKAGED, READ, Thinking
 from agent.providers.choice import choose
-from agent.providers.user_models import UserModelsError, load
-from cli.columns import aligned
+from agent.providers.user_models import load
+from cli.columns import aligned, print_table
+from cli.dialogue import complain
 from cli.json_line import print_json
-from supervisor.home.config import ConfigError, load_config
+from supervisor.home.config import load_config
 from supervisor.home.zot_home import zot_home
-from wire.exit_codes import Status
 from wire.text import printable
 
 if TYPE_CHECKING:
@@ -25,14 +24,10 @@ THINKS = {Thinking.BUDGET: "by budget", Thinking.ADAPTIVE: "by effort", Thinking
 
 
 def run(*, as_json: bool) -> int:
-    """Prints a line for each model; returns the exit status."""
+    """Prints a line for each model; returns the exit status. Raises `ConfigError` and `UserModelsError`."""
     home = zot_home()
-    try:
-        known = load(home)
-        choice = choose(None, None, load_config(home), known)
-    except (ConfigError, UserModelsError) as error:
-        _say(str(error))
-        return Status.USAGE.exit_code
+    known = load(home)
+    choice = choose(None, None, load_config(home), known)
     catalogue.use(known.models)
     default = (choice.provider.name, choice.model)
     models = catalogue.known()
@@ -41,14 +36,16 @@ def run(*, as_json: bool) -> int:
             print_json(record(info, is_default=(info.provider, info.id) == default))
     else:
         rows = [row(info, is_default=(info.provider, info.id) == default) for info in models]
-        print("\n".join(printable(line.rstrip()) for line in aligned([HEADS, *rows], right=(2, 3, 4, 5))))  # noqa: T201
+        print_table([printable(line.rstrip()) for line in aligned([HEADS, *rows], right=(2, 3, 4, 5))])
     for remark in choice.remarks:
-        _say(remark)
+        complain("models", remark)
     for name, api in known.unusable.items():
-        _say(f"models.json: left out {name}: it speaks {api}, and this program the Messages API only")
+        complain("models", f"models.json: left out {name}: it speaks {api}, and this program the Messages API only")
     if default not in {(info.provider, info.id) for info in models}:
         what = f"{choice.model} of {choice.provider.name}, of which nothing is known here" if choice.model else "none"
-        _say(f"the default is {what}" + ("" if choice.model else f": {choice.provider.name} needs --model ID"))
+        complain(
+            "models", f"the default is {what}" + ("" if choice.model else f": {choice.provider.name} needs --model ID")
+        )
     return 0
 
 
@@ -105,7 +102,3 @@ def _two(first: float | None, second: float | None) -> str:
     if first is None and second is None:
         return UNKNOWN
     return " / ".join(UNKNOWN if price is None else f"{price:g}" for price in (first, second))
-
-
-def _say(text: str) -> None:
-    print(f"zot models: {printable(text)}", file=sys.stderr)  # noqa: T201

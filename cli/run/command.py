@@ -11,8 +11,7 @@ from cli.choices import CommandLineError
 from cli.help.unknown_command import missing_prompt
 from cli.root_group import LITERAL
 from cli.run.flags import with_flags
-from cli.run.output.asked import Form, asked_from
-from cli.run.request import FlagError, request_from
+from cli.run.request import FlagError, Form, asked_from, request_from
 from cli.version import VERSION
 from wire.flags.run import RUN
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -10,21 +12,24 @@ from msgspec.structs import replace
 from agent.configure import Prepared, prepare
 from agent.headless import Headless
 from agent.request_checks import UsageError
-from cli.run.output.asked import Asked, Form
 from cli.run.output.delivery import deliver, print_object, unstarted
 from cli.run.prompt import STDIN, PromptError
-from cli.run.status_line import StatusLine
+from cli.run.request import Asked, Form
 from cli.run.stdin import read_prompt
+from cli.terminal import is_screen
 from cli.version import VERSION
 from supervisor.home.zot_home import zot_home
 from supervisor.monitoring.stats_error import StatsFileError
 from supervisor.process import fd_limit
+from wire import events
 from wire.exit_codes import Status
+from wire.text import counted, printable
 
 if TYPE_CHECKING:
     from agent.options import RunRequest
     from cli.run.output.summary import Seen
-    from wire import events
+
+ERASE = "\r\x1b[2K"
 
 
 def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, asked: Asked, no_stdin: bool = False) -> int:
@@ -137,3 +142,53 @@ def _with_consent(prepared: Prepared) -> Prepared:
     options = prepared.options
     consent = ask(options.extensions, options.cwd, options.home, options.mcp_configs)
     return replace(prepared, options=replace(options, consent=consent))
+
+
+class StatusLine:
+    """Rewrites the last line of a terminal. Does nothing without a terminal, or with `TERM=dumb`."""
+
+    def __init__(self, fd: int = 2) -> None:
+        self._fd = fd
+        self._shown = False
+        self._step = 0
+        self._on = is_screen(fd)
+
+    def show(self, record: events.Record) -> None:
+        match record:
+            case events.Session(extensions=names):
+                self._write(counted(len(names), "extension") if names else "starting")
+            case events.TurnStart(step=step):
+                self._step = step
+                self._write(f"turn {step}: waiting for the model")
+            case events.Retry(attempt=attempt, of=of, wait_s=wait, reason=reason):
+                self._write(f"turn {self._step}: {reason}; try {attempt} of {of} in {_seconds(wait)}")
+            case events.CompactStart():
+                self._write("compacting the conversation")
+            case events.AssistantStart():
+                self._write(f"turn {self._step}: the model is answering")
+            case events.ToolCall(name=name, args=args):
+                self._write(f"turn {self._step}: {name} {bytes(args).decode('utf-8', 'replace')}")
+            case events.Result():
+                self.clear()
+
+    def clear(self) -> None:
+        """Erases the line; to be called before other output to the terminal."""
+        if self._shown:
+            self._shown = False
+            self._put(ERASE)
+
+    def _write(self, text: str) -> None:
+        if self._on:
+            width = shutil.get_terminal_size().columns
+            self._shown = True
+            self._put(ERASE + printable(text)[: width - 1])
+
+    def _put(self, text: str) -> None:
+        try:
+            os.write(self._fd, text.encode("utf-8", "replace"))
+        except OSError:
+            self._on = False
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.0f} s" if value >= 1 else f"{value:.1f} s"

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from cli.duration import limit_from, seconds_from
 from cli.os_errors import exit_after, leave
 from cli.resume_flag import JOINED, with_value
-from cli.run.output.asked import Asked, Form, asked_from
 from cli.run.plain_flags import COMMANDS, FLAGS
-from cli.run.request import FlagError, dollars_from, request_from
+from cli.run.request import Asked, FlagError, Form, asked_from, dollars_from, request_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,12 +6,12 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import msgspec
-from rich.console import Console
 from rich.text import Text
 
 from cli.columns import fitted
 from cli.number_format import bytes_text, dollars, elapsed, milliseconds
 from cli.os_errors import discard_output
+from cli.styled_lines import RaisingConsole
 from cli.terminal import page_width
 from wire import events
 from wire.text import counted, printable
@@ -29,17 +29,11 @@ GIVES_WAY = (3, 8, 6, 4, 2)
 """Columns that are left out on a narrow screen, the least important first."""
 
 
-class _RaisingConsole(Console):
-    def on_broken_pipe(self) -> None:
-        """Raises instead of rich's exit, which would end the process in the middle of a run."""
-        raise BrokenPipeError
-
-
 class RunView:
     """Prints records as they come. Colours on a terminal only, and not with `NO_COLOR`."""
 
     def __init__(self) -> None:
-        self._console = _RaisingConsole(highlight=False, width=max(NARROWEST, page_width()))
+        self._console = RaisingConsole(highlight=False, width=max(NARROWEST, page_width()))
         self.on_broken: Callable[[str], None] = lambda _reason: None
         """Called once when stdout cannot be written any more: with "" if its reader has gone, else with the reason."""
         self._broken = False

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
-from cli.run.trust_prompt import can_ask
+from cli.run.trust_prompt import can_ask, read_line, tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,11 +35,11 @@ def ask(cwd: str | None, home: Path) -> str | None:
     if not (found := _sessions(home, folder)):
         raise NoChoiceError(f"there is no session of {folder} to go on with")
     for line in choices(found):
-        _say(line)
+        tell(line)
     while True:
-        _say(f"Go on with which session? [1-{len(found)}, q leaves] ", end="")
-        word = _read_word()
-        if word is None or word.lower() in ("q", "quit"):
+        tell(f"Go on with which session? [1-{len(found)}, q leaves] ", end="")
+        word = read_line()
+        if word is None or word in ("q", "quit"):
             return None
         if (number := _number(word, len(found))) is not None:
             return str(found[number - 1].path)
@@ -79,16 +78,3 @@ def choices(sessions: Sequence[SessionInfo]) -> list[str]:
 
 def _number(word: str, most: int) -> int | None:
     return int(word) if word.isascii() and word.isdigit() and len(word) < 4 and 1 <= int(word) <= most else None
-
-
-def _read_word() -> str | None:
-    """What the user types; None at the end of input. Raises `KeyboardInterrupt`."""
-    try:
-        data = os.read(0, 4096)
-    except OSError:
-        return None
-    return data.decode("utf-8", "replace").strip() if data else None
-
-
-def _say(text: str, end: str = "\n") -> None:
-    print(text, file=sys.stderr, end=end, flush=True)  # noqa: T201

@@ -55,9 +55,9 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path, mcp_configs: tuple[str,
         verdict = store.examine(found.place, found.manifest, found)
         if verdict.content is None:
             continue  # the run or `zot ext trust` says why it could not be read
-        _say(f"zot: this project has {found.kind.one} that is not trusted ({verdict.reason})")
+        tell(f"zot: this project has {found.kind.one} that is not trusted ({verdict.reason})")
         for line in card(found, verdict, config, os.environ):
-            _say(f"      {line}")
+            tell(f"      {line}")
         if not everything:
             answer = answer_to(QUESTION, verdict.content)
             everything = answer == "all"
@@ -66,7 +66,7 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path, mcp_configs: tuple[str,
         try:
             store.trust(found.place, found.manifest, verdict.content, found=found)
         except TrustError as error:
-            _say(f"zot: {error}; {found.manifest.name} is started this once")
+            tell(f"zot: {error}; {found.manifest.name} is started this once")
             once.add(found.place)
     return Consent(folders=frozenset(once))
 
@@ -151,14 +151,14 @@ def files(content: Content) -> Iterator[str]:
 def answer_to(question: str, content: Content) -> str:
     """`yes`, `no` or `all`; the end of input means no. Raises `KeyboardInterrupt`."""
     while True:
-        _say(question + CHOICES, end="")
+        tell(question + CHOICES, end="")
         try:
-            words = _read_line()
+            words = read_line()
         except KeyboardInterrupt:
-            _say("")
+            tell("")
             raise
         if words is None:
-            _say("")
+            tell("")
             return "no"
         for answer in ("yes", "no", "all", "show"):
             if answer.startswith(words or "no"):
@@ -168,11 +168,11 @@ def answer_to(question: str, content: Content) -> str:
         if answer != "show":
             return answer
         for line in files(content):
-            _say(f"      {line}")
+            tell(f"      {line}")
 
 
-def _read_line() -> str | None:
-    """A line from stdin; None at the end of input."""
+def read_line() -> str | None:
+    """What the user types, in lower case; None at the end of input. Raises `KeyboardInterrupt`."""
     try:
         data = os.read(0, 4096)
     except OSError:
@@ -180,7 +180,8 @@ def _read_line() -> str | None:
     return data.decode("utf-8", "replace").strip().lower() if data else None
 
 
-def _say(text: str, end: str = "\n") -> None:
+def tell(text: str, end: str = "\n") -> None:
+    """Prints a line for a person, on stderr."""
     print(cut(text), file=sys.stderr, end=end, flush=True)  # noqa: T201
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.skills.discover import discover
-from cli.columns import fitted
+from cli.columns import fitted, print_table
 from cli.dialogue import say
 from cli.json_line import print_json
 from cli.terminal import table_width
@@ -40,8 +40,7 @@ def list_skills(cwd: str | None, *, as_json: bool) -> int:
             print_json(_record(skill, hidden_by.get(id(skill))))
         return 0
     rows = [COLUMNS, *(_row(skill, hidden_by.get(id(skill))) for skill in skills)]
-    for line in fitted(rows, table_width(), GIVES_WAY):
-        sys.stdout.write(line + "\n")
+    print_table(fitted(rows, table_width(), GIVES_WAY))
     return 0
 
 

@@ -45,11 +45,10 @@ def _print_once(client: ControlClient, view: View, *, as_json: bool) -> int:
         )
         sys.stdout.flush()
         return 0
-    from rich.console import Console
-
+    from cli.styled_lines import RaisingConsole
     from cli.top.screen import header, table
 
-    console = Console(highlight=False)
+    console = RaisingConsole(highlight=False)
     width = console.width if console.is_terminal else None
     for line in (*header(found, None, width), *table(found, names, view, None, width, ascii_only=False)):
         console.print(line, soft_wrap=True)

@@ -74,6 +74,11 @@ class Installed:
         return self.folder.name if self.manifest is None else self.manifest.name
 
     @property
+    def names(self) -> frozenset[str]:
+        """The names that a user may call it by: its own, and that of its folder or of its entry."""
+        return self.mcp_found.names if self.mcp_found is not None else frozenset({self.name, self.folder.name})
+
+    @property
     def is_link(self) -> bool:
         return self.folder.is_symlink()
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+from pydoc import locate
 
 import pytest
 
-from cli.os_errors import words
+from cli.os_errors import STATUS_AFTER, words
 from tests.support.installing import source
+from wire.exit_codes import Status
 
-COMMANDS = ["list", "trust --list", "schema", "schema manifest", "doctor", "test guard"]
+OF_EXTENSIONS = ("list", "trust --list", "schema", "schema manifest", "doctor", "test guard")
+COMMANDS = [*(f"ext {command}" for command in OF_EXTENSIONS), "schema", "schema manifest", "doctor", "doctor --json"]
 
 
 @pytest.fixture
@@ -24,9 +27,10 @@ def in_a_folder_with_one(zot):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_output_that_cannot_be_written_is_one_line(in_a_folder_with_one, command):
     with open("/dev/full", "w") as full:
-        outcome = in_a_folder_with_one.run("ext", *command.split(), stdout=full)
+        outcome = in_a_folder_with_one.run(*command.split(), stdout=full)
     last = outcome.stderr.splitlines()[-1]
-    assert (outcome.status, last.partition(": ")[0]) == (1, f"zot ext {command.split()[0]}")
+    named = " ".join(command.split()[: 1 + command.startswith("ext")])
+    assert (outcome.status, last.partition(": ")[0]) == (1, f"zot {named}")
     assert "No space left on device" in last
     assert "Traceback" not in outcome.stderr
 
@@ -51,24 +55,24 @@ def test_drive_without_standard_input_is_one_line(in_a_folder_with_one):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["--help"],
-        ["ext", "--help"],
-        ["--version"],
-        [],
-        ["ext"],
-        ["help"],
-        ["schema"],
-        ["schema", "manifest"],
-        ["doctor"],
-    ],
-)
+@pytest.mark.parametrize("command", ["--help", "ext --help", "--version", "", "ext", "help"])
 def test_help_that_cannot_be_written_is_one_line(zot, command):
     with open("/dev/full", "w") as full:
-        outcome = zot.run(*command, stdout=full)
+        outcome = zot.run(*command.split(), stdout=full)
     assert (outcome.status, outcome.stderr) == (1, "zot: standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize("command", ["doctor", "ext doctor guard", "ext test guard"])
+def test_a_reader_that_has_gone_is_no_finding(in_a_folder_with_one, command):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as gone:
+        outcome = in_a_folder_with_one.run(*command.split(), stdout=gone)
+    assert (outcome.status, "Traceback" in outcome.stderr) == (Status.INTERRUPTED.exit_code, False)
+
+
+def test_the_errors_that_commands_expect_are_there():
+    assert [name for name in STATUS_AFTER if not isinstance(locate(name), type)] == []
 
 
 def test_without_descriptors_it_is_said_what_to_raise():

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.ext.author.new import run_new
+from cli.os_errors import UnableError
+from wire.exit_codes import Status
 from wire.manifest import parse_manifest
 
 if TYPE_CHECKING:
@@ -127,10 +129,9 @@ def test_an_existing_folder_is_left_alone(zot, tmp_path):
 
 @pytest.mark.parametrize("name", ["../evil", "a/b", "", ".hidden", "two words", "-x", "a.b", 'q"', "x" * 65, "ü"])
 def test_unusable_names_are_refused(tmp_path, capsys, name):
-    assert run_new(name, "sh", str(tmp_path), as_json=False) == 2
-    said = capsys.readouterr()
-    assert "cannot be the name of an extension" in said.err
-    assert said.out == ""
+    with pytest.raises(UnableError, match="cannot be the name of an extension") as caught:
+        run_new(name, "sh", str(tmp_path), as_json=False)
+    assert (caught.value.status, capsys.readouterr().out) == (Status.USAGE, "")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -138,12 +139,13 @@ def test_a_name_that_looks_like_a_flag_is_refused(zot):
     assert zot.run("ext", "new", "--", "-x").status == 2
 
 
-def test_a_folder_that_cannot_be_written_is_an_error(tmp_path, capsys, monkeypatch):
-    assert run_new("x", "sh", str(tmp_path / "nix"), as_json=False) == 2
-    assert "no such folder" in capsys.readouterr().err
+def test_a_folder_that_cannot_be_written_is_an_error(tmp_path, monkeypatch):
+    with pytest.raises(UnableError, match="no such folder"):
+        run_new("x", "sh", str(tmp_path / "nix"), as_json=False)
     monkeypatch.setattr("cli.ext.author.new.write_templates", full_disk)
-    assert run_new("x", "sh", str(tmp_path), as_json=False) == 1
-    assert capsys.readouterr().err == f"zot ext new: cannot make {tmp_path / 'x'}: No space left on device\n"
+    with pytest.raises(UnableError, match=f"cannot make {tmp_path / 'x'}: No space left on device$") as caught:
+        run_new("x", "sh", str(tmp_path), as_json=False)
+    assert caught.value.status is Status.ERROR
     assert list(tmp_path.iterdir()) == []
 
 

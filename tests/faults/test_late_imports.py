@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -48,7 +48,8 @@ def test_a_host_imports_nothing_while_it_serves(zot: Zot, report: Path) -> None:
         answers = use_everything(host, lines)
         assert [answer["type"] for answer in answers].count("error") >= 8, answers
         assert is_well(host)
-        assert host.call("all_say", "crowd") == "crowd"
+        with suppress(HostError):  # the limit that it breaks may end it before it has answered
+            assert host.call("all_say", "crowd") == "crowd"
         wait_until(lambda: host.stats()["all"].limit_breaches)
         host.running.signal(signal.SIGHUP)
         wait_until(lambda: "reloading" in host.running.errors())

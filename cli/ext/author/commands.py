@@ -3,8 +3,6 @@ runs."""
 
 from __future__ import annotations
 
-import json
-import sys
 from enum import Enum
 from typing import Annotated
 
@@ -13,8 +11,6 @@ import typer
 from cli.help.completion import installed_extensions, schemas
 from cli.os_errors import exit_with
 from cli.parameters import Json
-from wire.exit_codes import Status
-from wire.suggest import not_one_of
 
 
 def register(app: typer.Typer) -> None:
@@ -214,23 +210,6 @@ def ext_schema(
         zot ext schema                                     the names of all schemas
         zot ext schema manifest > extension.schema.json    the manifest's, for an editor
     """
-    exit_with("ext schema", lambda: _print_schema(name, as_json=as_json))
+    from cli.schema import show_schema
 
-
-def _print_schema(name: str | None, *, as_json: bool) -> int:
-    """Prints one schema, or all names; returns the exit status, 2 for an unknown name. `name` may lack `frame.`."""
-    from wire.schema import definitions, render
-
-    known = {key: title for key, (_kind, title) in definitions().items() if key.startswith(("manifest", "frame."))}
-    if name is None:
-        for key, title in known.items():
-            print(json.dumps({"name": key, "title": title}) if as_json else f"{key:34} {title}")  # noqa: T201
-        return 0
-    full = name if name in known else f"frame.{name}"
-    if full not in known:
-        short = [key.removeprefix("frame.") for key in known]
-        print(f"zot ext schema: {not_one_of(name, short)}", file=sys.stderr)  # noqa: T201
-        return Status.USAGE.exit_code
-    text = render(full)
-    sys.stdout.write(json.dumps(json.loads(text)) + "\n" if as_json else text)
-    return 0
+    exit_with("ext schema", lambda: show_schema(name, of_extensions=True, as_json=as_json))

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cli.json_line import print_json
+from cli.os_errors import UnableError
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.copilot.manifest import has_no_exec
-from supervisor.discovery.discover import MANIFEST, McpFiles, discover, mcp_file, read_manifest, servers_of
+from supervisor.discovery.discover import MANIFEST, McpFiles, discover, read_manifest
 from supervisor.discovery.found import Found, Scope
 from supervisor.discovery.kind import Kind
-from supervisor.discovery.mcp.servers import expanded
 from supervisor.discovery.skipped import Cause, Skipped, Why
 from supervisor.harness.checkup import examine
 from supervisor.harness.findings import Finding, Level, judge, judge_manifest, worst
-from supervisor.harness.harness import Harness, HarnessInterruptedError
-from supervisor.home.config import ConfigError, load_config
-from supervisor.home.copilot_folders import PROGRAM, copilot_folder_of, copilot_folders_of_user, is_for_copilot
+from supervisor.harness.harness import Harness
+from supervisor.home.config import load_config
+from supervisor.home.copilot_folders import PROGRAM, is_for_copilot
 from supervisor.home.files import read_file
 from supervisor.home.zot_home import zot_home
+from supervisor.install.installed import ExtensionFolders, installed
 from wire.exit_codes import Status
 from wire.manifest import ManifestError
 from wire.suggest import no_such
@@ -59,30 +59,18 @@ class _Chosen:
     """The reports of extensions that are not started."""
 
 
-class _UnknownError(Exception):
-    """No extension has this name, or there is no such folder."""
-
-
 def run_doctor(targets: Sequence[str], *, as_json: bool) -> int:
-    """Returns the exit status: 0 if no extension failed, 1 if one failed, 2 for an unknown name, 130 after Ctrl-C."""
+    """Returns the exit status: 0 if no extension failed, 1 if one failed. Raises `UnableError` for an unknown name,
+    `ConfigError` and `HarnessInterruptedError`."""
     home = zot_home()
-    try:
-        config = load_config(home)
-        chosen = choose(targets, Path.cwd(), home)
-        with Harness(owns_process=True, config=config) as harness:
-            results = examine(harness, chosen.found)
-    except _UnknownError as error:
-        print(f"zot ext doctor: {error}", file=sys.stderr)  # noqa: T201
-        return Status.USAGE.exit_code
-    except ConfigError as error:
-        print(f"zot ext doctor: {error}", file=sys.stderr)  # noqa: T201
-        return Status.USAGE.exit_code
-    except HarnessInterruptedError:
-        return Status.INTERRUPTED.exit_code
+    config = load_config(home)
+    chosen = choose(targets, Path.cwd(), home)
+    with Harness(owns_process=True, config=config) as harness:
+        results = examine(harness, chosen.found)
     reports = [*map(_report, results), *chosen.reports]
     if as_json:
         for report in reports:
-            print(json.dumps(_record(report)))  # noqa: T201
+            print_json(_record(report))
     else:
         _print(reports)
     return Status.ERROR.exit_code if any(report.level is Level.FAIL for report in reports) else 0
@@ -110,7 +98,7 @@ def choose(targets: Sequence[str], project: Path, home: Path) -> _Chosen:
         if is_path and not Path(target).expanduser().is_dir():
             file = Path(target).expanduser()
             what = f"is a file; name its folder: {file.parent}" if file.is_file() else "no such folder"
-            raise _UnknownError(f"{target}: {what}")
+            raise UnableError(f"{target}: {what}", Status.USAGE)
         if is_path or not _admit_named(target, project, home, chosen):
             _admit_folder(Path(target).expanduser().absolute(), Scope.EXPLICIT, chosen, home)
     return chosen
@@ -119,54 +107,24 @@ def choose(targets: Sequence[str], project: Path, home: Path) -> _Chosen:
 def _admit_named(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
     """Looks for an installed extension by its manifest's name, else by its folder's name, first in the project; returns
     whether there is one. If there is none, the name means a folder in the current folder. Installed extensions come
-    first, because a name must not start a program that happens to be here. Raises `_UnknownError` if there is
+    first, because a name must not start a program that happens to be here. Raises `UnableError` if there is
     neither."""
-    places = {
-        project / ".zot" / "extensions": Scope.PROJECT,
-        copilot_folder_of(project): Scope.PROJECT,
-        home / "extensions": Scope.GLOBAL,
-        **dict.fromkeys(copilot_folders_of_user(home), Scope.GLOBAL),
-    }
-    folders: dict[str, tuple[Path, Scope]] = {}
-    by_name: dict[str, tuple[Path, Scope]] = {}
-    for parent, scope in places.items():
-        for folder in sorted(parent.iterdir()) if parent.is_dir() else ():
-            if folder.is_symlink() or (folder.is_dir() and (not is_for_copilot(parent) or _holds_one(folder))):
-                folders.setdefault(folder.name, (folder, scope))
-                try:
-                    by_name.setdefault(read_manifest(folder).name, (folder, scope))
-                except ManifestError:
-                    continue
-    place = by_name.get(name) or folders.get(name)
-    if place is not None:
-        _admit_folder(*place, chosen, home)
-    elif _admit_server(name, project, home, chosen):
-        return True
-    elif not (Path(name, MANIFEST).is_file() or Path(name, PROGRAM).is_file()):
-        raise _UnknownError(no_such("extension", name, {**folders, **by_name}))
-    return place is not None
-
-
-def _holds_one(folder: Path) -> bool:
-    return any(os.path.lexists(folder / name) for name in (PROGRAM, MANIFEST))
-
-
-def _admit_server(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
-    """Looks for an MCP server of this name, first in the project's file; returns whether there is one."""
-    for scope in (Scope.PROJECT, Scope.GLOBAL):
-        file = mcp_file(scope, project, home)
-        for each in servers_of(scope, project, home):
-            if isinstance(each, Found) and name in each.names:
-                made = expanded(each, os.environ)
-                if isinstance(made, Found):
-                    _admit(made, chosen, home)
-                else:
-                    chosen.reports.append(Report(each.manifest.name, file, (_entry_finding(f"{file}: {made}"),)))
-                return True
-            if isinstance(each, Skipped) and each.folder.name == name:
-                chosen.reports.append(Report(name, file, (_entry_finding(each.reason),)))
-                return True
-    return False
+    every = installed(ExtensionFolders(project, home))
+    by_name = [each for each in every if each.manifest is not None and name == each.name]
+    found = next(iter(by_name or [each for each in every if name in each.names]), None)
+    if found is None:
+        if not (Path(name, MANIFEST).is_file() or Path(name, PROGRAM).is_file()):
+            raise UnableError(
+                no_such("extension", name, {known for each in every for known in each.names}), Status.USAGE
+            )
+    elif found.mcp_file is None:
+        _admit_folder(found.folder, found.scope, chosen, home)
+    elif found.mcp_found is not None and not found.trouble:
+        _admit(found.mcp_found, chosen, home)
+    else:
+        where = "" if found.mcp_found is None else f"{found.mcp_file}: "
+        chosen.reports.append(Report(found.name, found.mcp_file, (_entry_finding(where + found.trouble),)))
+    return found is not None
 
 
 def _entry_finding(reason: str) -> Finding:
@@ -293,14 +251,14 @@ def _record(report: Report) -> dict[str, Any]:
 
 
 def _print(reports: Sequence[Report]) -> None:
-    from cli.doctor.printing import STYLES, Lines
+    from cli.styled_lines import STYLES, StyledLines
 
-    lines = Lines()
+    lines = StyledLines()
     if not reports:
         lines.put(("no extensions are installed; zot ext doctor PATH examines one from a folder", ""))
         return
     for report in reports:
-        label, style = ("skip", "dim") if report.skipped else (report.level.value, STYLES[report.level])
+        label, style = ("skip", "dim") if report.skipped else (report.level.value, STYLES[report.level.value])
         lines.put((f"{label:5}", style), (report.name, "bold"), (f"  {report.folder}", "dim"))
         if report.skipped:
             lines.put((f"     {report.skipped}", "dim"))
@@ -308,7 +266,7 @@ def _print(reports: Sequence[Report]) -> None:
         for finding, next_advice in zip(report.findings, following, strict=False):
             lines.put(
                 ("     ", ""),
-                (f"{finding.topic:{TOPIC_WIDTH}} ", STYLES[finding.level]),
+                (f"{finding.topic:{TOPIC_WIDTH}} ", STYLES[finding.level.value]),
                 (finding.message, ""),
             )
             for line in finding.lines:

@@ -6,11 +6,13 @@ import json
 import os
 import re
 import shutil
-import sys
 import tempfile
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
+from cli.json_line import print_json
+from cli.os_errors import UnableError
 from supervisor.discovery.copilot.scaffold import NAME, NAME_RULE, ScaffoldError, tool_prefix, write_into
 from wire.exit_codes import Status
 from wire.manifest import ManifestError, parse_manifest
@@ -36,25 +38,13 @@ VENDORED = ("zotext/", "vendor/zotext/")
 NOT_COPIED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.tsbuildinfo")
 
 
-class NewError(Exception):
-    """The extension cannot be made. The text is one line; `status` is the exit status."""
-
-    def __init__(self, text: str, status: Status = Status.ERROR) -> None:
-        super().__init__(text)
-        self.status = status
-
-
 def run_new(name: str, language: str, parent: str, *, as_json: bool) -> int:
-    """Makes the folder, prints the next steps, and returns the exit status."""
-    try:
-        target, files = make(name, language, Path(parent).expanduser())
-    except NewError as error:
-        print(f"zot ext new: {error}", file=sys.stderr)  # noqa: T201
-        return error.status.exit_code
+    """Makes the folder, prints the next steps, and returns the exit status. Raises `UnableError`."""
+    target, files = make(name, language, Path(parent).expanduser())
     next_steps = _next_steps(name, language, target)
     if as_json:
         made = {"name": name, "language": language, "folder": str(target.absolute()), "files": files}
-        print(json.dumps({**made, "next": next_steps}))  # noqa: T201
+        print_json({**made, "next": next_steps})
         return 0
     copied = {file.partition(sdk)[1] for file in files for sdk in VENDORED if file.startswith(sdk)}
     own = [file for file in files if not file.startswith(VENDORED)]
@@ -66,15 +56,15 @@ def run_new(name: str, language: str, parent: str, *, as_json: bool) -> int:
 
 
 def make(name: str, language: str, parent: Path) -> tuple[Path, list[str]]:
-    """Makes an extension; returns its folder and files. After an error there is no new folder. Raises `NewError`."""
+    """Makes an extension; returns its folder and files. After an error there is no new folder. Raises `UnableError`."""
     if language == COPILOT:
         return _make_copilot(name, parent)
     _check_name(name)
     target = parent / name
     if os.path.lexists(target):
-        raise NewError(f"{target} is there already; choose another name, or --dir", Status.USAGE)
+        raise UnableError(f"{target} is there already; choose another name, or --dir", Status.USAGE)
     if not parent.is_dir():
-        raise NewError(f"--dir {parent}: no such folder", Status.USAGE)
+        raise UnableError(f"--dir {parent}: no such folder", Status.USAGE)
     unfinished: Path | None = None
     try:
         unfinished = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=parent))
@@ -85,7 +75,7 @@ def make(name: str, language: str, parent: Path) -> tuple[Path, list[str]]:
         unfinished.rename(target)
     except (OSError, shutil.Error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise NewError(f"cannot make {target}: {reason}") from None
+        raise UnableError(f"cannot make {target}: {reason}") from None
     finally:
         if unfinished is not None:
             shutil.rmtree(unfinished, ignore_errors=True)
@@ -95,21 +85,21 @@ def make(name: str, language: str, parent: Path) -> tuple[Path, list[str]]:
 
 def _make_copilot(name: str, parent: Path) -> tuple[Path, list[str]]:
     if not parent.is_dir():
-        raise NewError(f"--dir {parent}: no such folder; mkdir -p {_quoted(str(parent))}", Status.USAGE)
+        raise UnableError(f"--dir {parent}: no such folder; mkdir -p {quote(str(parent))}", Status.USAGE)
     try:
         program = write_into(parent, (), name)
     except ScaffoldError as error:
-        raise NewError(str(error), Status.USAGE if error.is_usage else Status.ERROR) from None
+        raise UnableError(str(error), Status.USAGE if error.is_usage else Status.ERROR) from None
     return program.parent, [program.name]
 
 
 def _check_name(name: str) -> None:
     if not NAME.fullmatch(name):
-        raise NewError(f"{name[:80]!r} cannot be the name of an extension: {NAME_RULE}", Status.USAGE)
+        raise UnableError(f"{name[:80]!r} cannot be the name of an extension: {NAME_RULE}", Status.USAGE)
     try:
         parse_manifest(json.dumps({"name": name, "exec": "true"}).encode())
     except ManifestError as error:
-        raise NewError(str(error), Status.USAGE) from None
+        raise UnableError(str(error), Status.USAGE) from None
 
 
 def values_for(name: str) -> dict[str, str]:
@@ -135,12 +125,12 @@ def _vendor(language: str, target: Path) -> None:
     if language == "python":
         folder = next((folder for folder in PYTHON_SDKS if (folder / "__init__.py").is_file()), None)
         if folder is None:
-            raise NewError("the package zotext is not installed; reinstall zot")
+            raise UnableError("the package zotext is not installed; reinstall zot")
         shutil.copytree(folder, target / "zotext", ignore=NOT_COPIED)
     elif language == "typescript":
         folder = next((folder for folder in SDK_FOLDERS if (folder / "index.js").is_file()), None)
         if folder is None:
-            raise NewError("the TypeScript SDK is not installed; reinstall zot")
+            raise UnableError("the TypeScript SDK is not installed; reinstall zot")
         shutil.copytree(folder, target / "vendor" / "zotext", ignore=NOT_COPIED)
         (target / "node_modules").mkdir()
         (target / "node_modules" / "zotext").symlink_to(
@@ -152,14 +142,14 @@ def _next_steps(name: str, language: str, target: Path) -> list[str]:
     if language == COPILOT:
         return [
             *([] if has_sdk() else ["zot ext install-sdk copilot"]),
-            f"cd {_quoted(str(target))}",
+            f"cd {quote(str(target))}",
             "zot ext doctor .",
             f'zot -p -e . "Greet Ada with {tool_prefix(name)}_greet"',
         ]
     tool = values_for(name)["tool"]
     first = [FIRST_STEPS[language].format(tool=tool)] if language in FIRST_STEPS else []
     tests = ["zot ext test .", *([OWN_TESTS[language]] if language in OWN_TESTS else [])]
-    return [f"cd {_quoted(str(target))}", *first, *tests, f'zot -p -e . "/{name}"']
+    return [f"cd {quote(str(target))}", *first, *tests, f'zot -p -e . "/{name}"']
 
 
 def has_sdk() -> bool:
@@ -172,12 +162,6 @@ def has_sdk() -> bool:
     except (OSError, UnfitError):
         return False
     return True
-
-
-def _quoted(path: str) -> str:
-    from shlex import quote
-
-    return quote(path)
 
 
 def _umask() -> int:

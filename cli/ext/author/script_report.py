@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
+from cli.json_line import print_json
 from supervisor.harness.matching import shown
 from supervisor.harness.script import Side
-from wire.text import counted, printable
+from wire.text import counted
 
 if TYPE_CHECKING:
     from supervisor.discovery.found import Found
@@ -49,7 +49,7 @@ class JsonReport:
             for change in new.changes
         ]
         record = {"script": script.name, "title": script.about.title, "ok": True, "updated": bool(changes)}
-        print(json.dumps({**record, "changes": changes}))  # noqa: T201
+        print_json({**record, "changes": changes})
 
     def add(self, script: Script, outcome: ScriptResult) -> None:
         self.passed += outcome.has_passed
@@ -72,33 +72,25 @@ class JsonReport:
                 "differences": [difference._asdict() for difference in failure.differences],
             }
             record["stderr"] = list(outcome.stderr)
-        print(json.dumps(record))  # noqa: T201
+        print_json(record)
 
     def close(self, *, has_scripts: bool) -> None:  # noqa: ARG002
-        print(json.dumps({"passed": self.passed, "failed": self.failed}))  # noqa: T201
+        print_json({"passed": self.passed, "failed": self.failed})
 
     def close_update(self) -> None:
         unchanged = self.passed - self.changed
-        print(json.dumps({"updated": self.changed, "unchanged": unchanged, "failed": self.failed}))  # noqa: T201
+        print_json({"updated": self.changed, "unchanged": unchanged, "failed": self.failed})
 
 
 class Report:
     """Prints lines for a person."""
 
     def __init__(self, found: Found) -> None:
-        from rich.console import Console
+        from cli.styled_lines import StyledLines
 
         self.passed = self.failed = self.changed = 0
         self._found = found
-        self._console = Console(highlight=False, soft_wrap=True)
-
-    def _line(self, *parts: tuple[str, str]) -> None:
-        from rich.text import Text
-
-        line = Text()
-        for text, style in parts:
-            line.append(printable(text), style=style)
-        self._console.print(line)
+        self._line = StyledLines().put
 
     def updated(self, script: Script, new: NewAnswers) -> None:
         self.passed += 1

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.tools.files.atomic import replace_file
 from agent.tools.outcome import ToolError
 from cli.ext.author.script_report import report_for
-from cli.ext.script_target import script_target
-from supervisor.harness.harness import Harness, HarnessInterruptedError
+from cli.ext.script_target import check_conversation, project_at, script_target
+from cli.json_line import print_json
+from cli.os_errors import UnableError
+from supervisor.harness.harness import Harness
 from supervisor.harness.new_answers import rewrite
 from supervisor.harness.result import recording
-from supervisor.harness.script import Script, ScriptError, read_script
+from supervisor.harness.script import Script, read_script
 from supervisor.harness.script_runner import collect, play, record
-from supervisor.home.config import ConfigError, load_config
+from supervisor.home.config import load_config
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
-from wire.manifest import ManifestError
 from wire.text import counted
 
 if TYPE_CHECKING:
@@ -46,60 +44,52 @@ class ScriptsRequest:
     as_json: bool
 
 
-class _UsageError(Exception):
-    """The scripts cannot be run; the text says why in one line."""
-
-
 def run_test(request: ScriptsRequest) -> int:
-    """Returns the exit status: 0 if all passed, 1 if a script failed, 2 if nothing could be run, 130 after Ctrl-C."""
-    try:
-        found, scripts = _prepare(request)
-        config = load_config(zot_home())
-        cwd = Path(request.cwd).absolute() if request.cwd else None
-        if cwd is not None and not cwd.is_dir():
-            raise _UsageError(f"--cwd {request.cwd}: no such folder")
-        with Harness(owns_process=True, config=config) as harness:
-            if request.record is not None:
-                return _record(harness, found, scripts, request, cwd)
-            report = report_for(found, as_json=request.as_json)
-            if request.update:
-                return _update(harness, found, scripts, request, cwd)
-            for script in scripts or [Script(GREETING, ())]:
-                report.add(script, play(harness, found, script, cwd=cwd, wait_s=request.wait_s))
-    except HarnessInterruptedError:
-        return Status.INTERRUPTED.exit_code
-    except (_UsageError, ManifestError, ScriptError, ConfigError) as error:
-        print(f"zot ext test: {error}", file=sys.stderr)  # noqa: T201
-        return Status.USAGE.exit_code
+    """Returns the exit status: 0 if all passed, 1 if a script failed. Raises `UnableError`, `ManifestError`,
+    `ScriptError` and `ConfigError` if nothing could be run, and `HarnessInterruptedError`."""
+    found, scripts = _prepare(request)
+    config = load_config(zot_home())
+    cwd = project_at(request.cwd) if request.cwd else None
+    with Harness(owns_process=True, config=config) as harness:
+        if request.record is not None:
+            return _record(harness, found, scripts, request, cwd)
+        report = report_for(found, as_json=request.as_json)
+        if request.update:
+            return _update(harness, found, scripts, request, cwd)
+        for script in scripts or [Script(GREETING, ())]:
+            report.add(script, play(harness, found, script, cwd=cwd, wait_s=request.wait_s))
     report.close(has_scripts=bool(scripts))
     return Status.ERROR.exit_code if report.failed else 0
 
 
 def _prepare(request: ScriptsRequest) -> tuple[Found, list[Script]]:
-    if not isfinite(request.wait_s):
-        raise _UsageError(f"--wait {request.wait_s}: not a number of seconds")
+    check_conversation(request.wait_s, request.record)
     found = _found(request.path)
     if request.record is not None:
         if request.update:
-            raise _UsageError("choose one of --update and --record: the first changes SCRIPT, the second makes another")
+            raise UnableError(
+                "choose one of --update and --record: the first changes SCRIPT, the second makes another", Status.USAGE
+            )
         if len(request.scripts) != 1:
-            raise _UsageError("--record needs exactly one SCRIPT, with the host's lines")
-        if os.path.lexists(request.record):
-            raise _UsageError(f"--record {request.record}: there is such a file already")
+            raise UnableError("--record needs exactly one SCRIPT, with the host's lines", Status.USAGE)
     paths = [Path(name) for name in request.scripts] or default_scripts(Path(request.path))
     if request.update and not paths:
-        raise _UsageError(
-            f"--update needs a script, and there is none in {Path(request.path, 'tests')}; write the host's lines first"
+        raise UnableError(
+            f"--update needs a script, and there is none in {Path(request.path, 'tests')}; write the host's"
+            " lines first",
+            Status.USAGE,
         )
     scripts = [read_script(path) for path in paths]
     if request.cwd and (having := next((script for script in scripts if script.about.project is not None), None)):
-        raise _UsageError(f"--cwd: {having.name} brings its own project; leave --cwd out")
+        raise UnableError(f"--cwd: {having.name} brings its own project; leave --cwd out", Status.USAGE)
     return found, scripts
 
 
 def _found(path: str) -> Found:
     if Path(path).is_file():
-        raise _UsageError(f"{path} is a file; name the extension's folder first: zot ext test PATH SCRIPT")
+        raise UnableError(
+            f"{path} is a file; name the extension's folder first: zot ext test PATH SCRIPT", Status.USAGE
+        )
     return script_target(path)
 
 
@@ -123,18 +113,18 @@ def _record(
     _write(target, text)
     lines = text.count(b"\n")
     if request.as_json:
-        print(json.dumps({"script": str(target), "ok": True, "lines": lines}))  # noqa: T201
+        print_json({"script": str(target), "ok": True, "lines": lines})
     else:
         print(f"wrote {target}: {counted(lines, 'line')}. Replace what changes from run to run by ${{any}}")  # noqa: T201
     return 0
 
 
 def _write(path: Path, text: bytes) -> None:
-    """Replaces the file in one step, or raises `_UsageError`."""
+    """Replaces the file in one step, or raises `UnableError`."""
     try:
         replace_file(str(path), text)
     except ToolError as error:
-        raise _UsageError(f"{error}; nothing is written") from None
+        raise UnableError(f"{error}; nothing is written", Status.USAGE) from None
 
 
 def _update(

@@ -6,13 +6,13 @@ import os
 import sys
 from collections import deque
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.ext.drive.screen import ConversationView
 from cli.ext.drive.typed_commands import HELP, CommandError, RegisteredNames, frame_for
-from cli.ext.script_target import script_target
+from cli.ext.script_target import check_conversation, project_at, script_target
+from cli.os_errors import UnableError
 from cli.terminal import wants_style
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.messages import answer_to
@@ -20,11 +20,10 @@ from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.harness.result import recording_of
 from supervisor.harness.script import Side
 from supervisor.harness.script_runner import ended_badly
-from supervisor.home.config import ConfigError, load_config
+from supervisor.home.config import load_config
 from supervisor.home.zot_home import zot_home
 from supervisor.process.child import EXIT_FOLLOWS_S, SpawnError
 from wire.exit_codes import Status
-from wire.manifest import ManifestError
 
 if TYPE_CHECKING:
     from supervisor.discovery.found import Found
@@ -49,18 +48,11 @@ class DriveRequest:
     as_json: bool
 
 
-class _UsageError(Exception):
-    """The request cannot be run; the text says why in one line."""
-
-
 def run_drive(request: DriveRequest) -> int:
-    """Returns the exit status: 0; 1 if the extension failed or an answer did not come; 2 if nothing could be run."""
-    try:
-        found, cwd = _prepare(request)
-        config = load_config(zot_home())
-    except (_UsageError, ManifestError, ConfigError) as error:
-        print(f"zot ext drive: {error}", file=sys.stderr)  # noqa: T201
-        return Status.USAGE.exit_code
+    """Returns the exit status: 0; 1 if the extension failed or an answer did not come. Raises `UnableError`,
+    `ManifestError` and `ConfigError` if nothing could be run."""
+    found, cwd = _prepare(request)
+    config = load_config(zot_home())
     with Harness(owns_process=True, config=config) as harness:
         session = _Session(harness, found, cwd, request)
         session.run()
@@ -68,16 +60,11 @@ def run_drive(request: DriveRequest) -> int:
 
 
 def _prepare(request: DriveRequest) -> tuple[Found, Path]:
-    if not isfinite(request.wait_s):
-        raise _UsageError(f"--wait {request.wait_s}: not a number of seconds")
+    check_conversation(request.wait_s, request.record)
     found = script_target(request.path)
-    cwd = Path(request.cwd or ".").absolute()
-    if not cwd.is_dir():
-        raise _UsageError(f"--cwd {request.cwd}: no such folder")
-    if request.record is not None and os.path.lexists(request.record):
-        raise _UsageError(f"--record {request.record}: there is such a file already")
+    cwd = project_at(request.cwd or ".")
     if request.record is not None and not Path(request.record).absolute().parent.is_dir():
-        raise _UsageError(f"--record {request.record}: no such folder")
+        raise UnableError(f"--record {request.record}: no such folder", Status.USAGE)
     return found, cwd
 
 

@@ -8,12 +8,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import orjson
 from msgspec import Raw
 
-from cli.choices import CommandLineError
-from cli.duration import seconds_from
-from cli.hosts.find import close, connect, listed, survey
+from cli.choices import CommandLineError, time_limit, tool_arguments
+from cli.hosts.find import connect, keep_only, listed, survey
 from cli.json_line import print_json
 from supervisor.control.client import HostError
 from wire import control, frames
@@ -40,9 +38,9 @@ class TooLateError(Exception):
 def run_call(name: str, tool: str, text: str, pid: int | None, *, timeout: str | None, as_json: bool) -> int:
     """Prints the tool's result. Returns 0, 1 if the result is an error, 6 after --timeout, 130 after Ctrl-C. Raises
     `HostError`, and `CommandLineError` for arguments that the tool does not take."""
-    timeout_s = _timeout(timeout)
+    timeout_s = None if timeout is None else time_limit("--timeout", timeout)
     try:
-        args = _arguments(text)
+        args = tool_arguments("stdin", _read_stdin()) if text == STDIN else tool_arguments("the arguments", text)
         with _host_with(name, pid) as client:
             tools = client.ask(control.Registered(client.next_id()), control.Registrations).tools
             tool = _registered_name(name, tool, tools)
@@ -63,30 +61,6 @@ def run_call(name: str, tool: str, text: str, pid: int | None, *, timeout: str |
 # --- before the call -------------------------------------------------------------------------------------------
 
 
-def _timeout(text: str | None) -> float | None:
-    try:
-        seconds = None if text is None else seconds_from(text)
-    except ValueError as error:
-        raise CommandLineError(f"--timeout: {error}") from None
-    if seconds is not None and seconds <= 0:
-        raise CommandLineError(f"--timeout: {text!r} is no time at all")
-    return seconds
-
-
-def _arguments(text: str) -> bytes:
-    """The arguments as JSON. Raises `CommandLineError`, with the line and the column of the fault."""
-    where = "the arguments"
-    if text == STDIN:
-        where, text = "stdin", _read_stdin()
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise CommandLineError(f"{where}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
-    if not isinstance(value, dict):
-        raise CommandLineError(f'{where}: a tool takes a JSON object, such as {{"path": "a.txt"}}; this is no object')
-    return orjson.dumps(value)
-
-
 def _read_stdin() -> str:
     if sys.stdin is None:
         raise CommandLineError("-: stdin is closed")
@@ -103,9 +77,7 @@ def _host_with(name: str, pid: int | None) -> ControlClient:
     found = survey()
     having = [host for host in found if host.info is not None and name in host.info.extensions]
     hosts = [host for host in having if host.info is not None and host.info.kind != "run"]
-    chosen = hosts[0].client if len(hosts) == 1 else None
-    close(host.client for host in found if host.client is not chosen)
-    if chosen is not None:
+    if (chosen := keep_only(hosts, found)) is not None:
         return chosen
     if hosts:
         raise CommandLineError(f"{len(hosts)} hosts have it; name one with --host: {listed(hosts)}")

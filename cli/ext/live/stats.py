@@ -101,8 +101,7 @@ def _lines(name: str, host: int, stats: ExtensionStats) -> list[str]:
 def _definitions(stats: ExtensionStats) -> list[str]:
     if not stats.tools or stats.definition_tokens is None:
         return []
-    tokens = number_format.count_text(stats.definition_tokens)
-    return [f"definitions {counted(stats.tools, 'tool')}, about {tokens} tokens of each request to the model"]
+    return [f"definitions {number_format.definitions_text(stats.tools, stats.definition_tokens)}"]
 
 
 def _latency(buckets: tuple[tuple[float, int], ...]) -> list[str]:

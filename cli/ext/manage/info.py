@@ -7,8 +7,8 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
+from cli.dialogue import shown
 from cli.ext.manage.shared_options import (
-    Cwd,
     InGlobal,
     InProject,
     InstalledName,
@@ -16,10 +16,9 @@ from cli.ext.manage.shared_options import (
     folders_at,
     managing,
     running_hosts,
-    shown,
 )
 from cli.json_line import print_json
-from cli.parameters import Json
+from cli.parameters import Cwd, Json
 from wire.text import counted
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def _record(details: Details, size: DefinitionSize | None, hosts: list[int]) -> 
 
 
 def _lines(details: Details, size: DefinitionSize | None, hosts: list[int]) -> Iterator[tuple[str, str]]:
-    from cli.number_format import count_text
+    from cli.number_format import definitions_text
     from cli.number_format import size as bytes_of
 
     extension = details.extension
@@ -139,9 +138,7 @@ def _lines(details: Details, size: DefinitionSize | None, hosts: list[int]) -> I
     yield "log", f"{details.log}, {'none yet' if details.log_bytes is None else bytes_of(details.log_bytes)}"
     yield (
         "definitions",
-        "not known: it has not run yet"
-        if size is None
-        else f"{counted(size.tools, 'tool')}, about {count_text(size.tokens)} tokens of each request to the model",
+        "not known: it has not run yet" if size is None else definitions_text(size.tools, size.tokens),
     )
     yield from _of_record(details)
     yield "running", f"in host {', '.join(map(str, hosts))}" if hosts else "in no host"

@@ -1,25 +1,31 @@
-"""`zot ext install`."""
+"""`zot ext install` and `zot ext install-sdk`."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import shlex
+from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.dialogue import say
-from cli.ext.manage.shared_options import Cwd, GitTimeout, folders_at, managing, scopes_from, shown
+from cli.dialogue import say, shown
+from cli.ext.manage.shared_options import GitTimeout, folders_at, managing, scopes_from
 from cli.json_line import print_json
-from cli.parameters import Json
+from cli.parameters import Cwd, Json
 
 if TYPE_CHECKING:
     from supervisor.install.install import InstallResult
 
 
+class SdkName(Enum):
+    copilot = "copilot"
+
+
 def register(app: typer.Typer) -> None:
     app.command("install")(ext_install)
+    app.command("install-sdk")(ext_install_sdk)
 
 
 def ext_install(
@@ -49,63 +55,42 @@ def ext_install(
         zot ext install --link ./guard                         as it is now, and after each change
         zot ext install https://github.com/me/guard@v1.2       a tag of a git repository
     """
-    managing(
-        "install",
-        lambda: _run(
-            source,
-            project=project,
-            everywhere=everywhere,
-            cwd=cwd,
-            force=force,
-            linked=link,
-            timeout=timeout,
-            js=as_json,
-        ),
-    )
 
+    def run() -> int:
+        from pathlib import Path
 
-def _run(
-    text: str,
-    *,
-    project: bool,
-    everywhere: bool,
-    cwd: str | None,
-    force: bool,
-    linked: bool,
-    timeout: float,
-    js: bool,
-) -> int:
-    from pathlib import Path
+        from supervisor.discovery.found import Scope
+        from supervisor.install.errors import MisuseError
+        from supervisor.install.install import install
+        from supervisor.install.install import link as link_to
+        from supervisor.install.source import GitSource, parse_source
 
-    from supervisor.discovery.found import Scope
-    from supervisor.install.errors import MisuseError
-    from supervisor.install.install import install, link
-    from supervisor.install.source import GitSource, parse_source
+        scopes_from(project=project, everywhere=everywhere)
+        folders = folders_at(cwd)
+        parsed = parse_source(source, Path.cwd())
+        scope = Scope.PROJECT if project else Scope.GLOBAL
+        if isinstance(parsed, GitSource):
+            if parsed.secrets:
+                blot_out(source)
+            if link:
+                raise MisuseError(
+                    f"--link needs a folder; {parsed.shown} is a repository: clone it, then link to the clone"
+                )
+            if not as_json:
+                say(f"cloning {shown(parsed.shown, 500)}")
+        elif parsed.instead_of and not as_json:
+            say(f"{shown(source, 500)} is a folder here: this is installed, not {parsed.instead_of}")
+        if link and not isinstance(parsed, GitSource):
+            result = link_to(parsed, scope, folders, force=force)
+        else:
+            result = install(parsed, scope, folders, force=force, git_timeout_s=timeout)
+        if as_json:
+            _record(result)
+        else:
+            _tell(result)
+        return 0
 
-    scopes_from(project=project, everywhere=everywhere)
-    folders = folders_at(cwd)
-    source = parse_source(text, Path.cwd())
-    scope = Scope.PROJECT if project else Scope.GLOBAL
-    if isinstance(source, GitSource):
-        if source.secrets:
-            blot_out(text)
-        if linked:
-            raise MisuseError(
-                f"--link needs a folder; {source.shown} is a repository: clone it, then link to the clone"
-            )
-        if not js:
-            say(f"cloning {shown(source.shown, 500)}")
-    elif source.instead_of and not js:
-        say(f"{shown(text, 500)} is a folder here: this is installed, not {source.instead_of}")
-    if linked and not isinstance(source, GitSource):
-        result = link(source, scope, folders, force=force)
-    else:
-        result = install(source, scope, folders, force=force, git_timeout_s=timeout)
-    if js:
-        _record(result)
-    else:
-        _tell(result)
-    return 0
+    managing("install", run)
 
 
 def _record(result: InstallResult) -> None:
@@ -180,3 +165,60 @@ def blot_out(word: str) -> None:
             ctypes.memset(start + at, ord("*"), len(os.fsencode(word)))
     except (OSError, ValueError, IndexError):
         pass
+
+
+def ext_install_sdk(
+    sdk: Annotated[SdkName, typer.Argument(metavar="SDK", help="copilot: what extensions of the Copilot CLI import.")],
+    version: Annotated[
+        str,
+        typer.Option("--version", help="As 1.0.14, or a tag, as latest. Default: the newest 1.x.", metavar="VERSION"),
+    ] = "1",
+    timeout: Annotated[
+        float, typer.Option("--timeout", help="Seconds for npm.", metavar="SECONDS", min=1, max=86_400)
+    ] = 300.0,
+    as_json: Json = False,
+) -> None:
+    """Install what extensions of another program need to run here, with npm, for all projects.
+
+    Extensions of the Copilot CLI import @github/copilot-sdk, which is not in their folders. It goes to
+    $ZOT_HOME/copilot-sdk, without its optional packages, and no script of it is run. One that is in a project's own
+    node_modules is used there instead. A version that is installed already is replaced once the other one is whole.
+
+    Exit status: 0 installed, 1 failed and nothing changed, 2 usage, 130 interrupted.
+
+    Examples:
+        zot ext install-sdk copilot                        the newest 1.x
+        zot ext install-sdk copilot --version 1.0.14       a certain version
+        zot ext install-sdk copilot --json | jq .version   for scripts
+    """
+    managing("install-sdk", lambda: _install_sdk(sdk, version, timeout, as_json=as_json))
+
+
+def _install_sdk(sdk: SdkName, version: str, timeout: float, *, as_json: bool) -> int:
+    from supervisor.discovery.copilot.sdk import PACKAGE
+    from supervisor.home.zot_home import zot_home
+    from supervisor.install.npm.copilot_sdk import check, install
+
+    check(version)
+    if not as_json:
+        say(f"installing {PACKAGE} with npm")
+    done = install(zot_home(), version, timeout)
+    if as_json:
+        print_json(
+            {
+                "action": "installed",
+                "sdk": sdk.value,
+                "package": PACKAGE,
+                "version": done.version,
+                "dir": str(done.path),
+                "replaced": done.before,
+                "warnings": done.warnings,
+            }
+        )
+        return 0
+    replaced = "" if done.before is None else f", in place of {done.before or 'one that could not be used'}"
+    say(f"installed {PACKAGE} {done.version}{replaced}")
+    say(f"  in            {shown(done.path, 500)}")
+    for warning in done.warnings:
+        say(f"  warning       {shown(warning, 1000)}")
+    return 0

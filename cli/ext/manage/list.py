@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
-from cli.columns import fitted
-from cli.dialogue import say
-from cli.ext.manage.shared_options import Cwd, InGlobal, InProject, folders_at, managing, scopes_from, shown
+from cli.columns import fitted, print_table
+from cli.dialogue import say, shown
+from cli.ext.manage.shared_options import InGlobal, InProject, folders_at, managing, scopes_from
 from cli.json_line import print_json
 from cli.number_format import count_text
-from cli.parameters import Json
+from cli.parameters import Cwd, Json
 from cli.terminal import table_width
 
 if TYPE_CHECKING:
@@ -75,8 +74,7 @@ def _print_table(found: list[Installed], home: Path, width: int | None) -> None:
     lines = fitted([COLUMNS, *rows], width, GIVES_WAY)
     if width is not None:
         lines += [f"{shown(each.name)}: {shown(trouble, 1000)}" for each, trouble in troubles if trouble]
-    for line in lines:
-        sys.stdout.write(line + "\n")
+    print_table(lines)
 
 
 def _row(extension: Installed, home: Path, sizes: Sizes, trouble: str) -> tuple[str, ...]:
@@ -84,7 +82,7 @@ def _row(extension: Installed, home: Path, sizes: Sizes, trouble: str) -> tuple[
     place = str(extension.mcp_file or extension.folder)
     folder = f"{place}  {trouble}" if trouble else place
     return tuple(
-        shown(cell, 1000)
+        shown(cell or None, 1000)
         for cell in (
             extension.scope.label,
             extension.name,

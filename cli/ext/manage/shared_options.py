@@ -9,7 +9,7 @@ import typer
 
 from cli.dialogue import say
 from cli.help.completion import installed_extensions
-from cli.os_errors import exit_with, words
+from cli.os_errors import exit_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 InProject = Annotated[bool, typer.Option("--project", help="Only the project's, in DIR/.zot/extensions.")]
 InGlobal = Annotated[bool, typer.Option("--global", help="Only the user's, in $ZOT_HOME/extensions.")]
-Cwd = Annotated[str | None, typer.Option("--cwd", help="The project's folder. Default: this one.", metavar="DIR")]
 
 
 def _seconds(value: float) -> float:
@@ -42,48 +41,16 @@ InstalledName = Annotated[
 
 
 def managing(command: str, run: Callable[[], int]) -> None:
-    """Runs a command and exits with its status. An error gives one line and status 1, misuse status 2. SIGTERM and
-    SIGHUP raise `KeyboardInterrupt`, so that the command undoes its work."""
-
-    def guarded() -> int:
-        from supervisor.home.config import ConfigError
-        from supervisor.install.errors import InstallError, MisuseError
-        from wire.exit_codes import Status
-
-        try:
-            return run()
-        except MisuseError as error:
-            complain(command, str(error))
-            return Status.USAGE.exit_code
-        except ConfigError as error:
-            complain(command, str(error))
-            return Status.USAGE.exit_code
-        except InstallError as error:
-            complain(command, str(error))
-            return Status.ERROR.exit_code
-        except KeyboardInterrupt:
-            complain(command, "interrupted")
-            return Status.INTERRUPTED.exit_code
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            complain(command, words(error))
-            return Status.ERROR.exit_code
-
+    """Runs a command as `exit_with` does. SIGTERM and SIGHUP raise `KeyboardInterrupt`, so that the command undoes its
+    work."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
-    exit_with(f"ext {command}", guarded)
+    exit_with(f"ext {command}", run)
 
 
 def _interrupt(_number: int, _frame: object) -> NoReturn:
     raise KeyboardInterrupt
-
-
-def complain(command: str, text: str) -> None:
-    from wire.text import one_line
-
-    say(f"zot ext {command}: {one_line(text, 4000)}")
 
 
 def folders_at(cwd: str | None) -> ExtensionFolders:
@@ -118,13 +85,6 @@ def find_installed(name: str, folders: ExtensionFolders, *, project: bool, every
     from supervisor.install.installed import installed, named
 
     return named(name, installed(folders, scopes_from(project=project, everywhere=everywhere), say))
-
-
-def shown(text: object, limit: int = 200) -> str:
-    """Untrusted text on one line for a terminal; `-` for None."""
-    from wire.text import one_line
-
-    return "-" if text is None else one_line(str(text).encode("utf-8", "replace").decode(), limit) or "-"
 
 
 def running_hosts(name: str) -> list[int]:

@@ -8,6 +8,7 @@ import typer
 
 from cli.help.completion import project_extensions
 from cli.os_errors import exit_with
+from cli.parameters import Cwd
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +25,7 @@ def ext_trust(
         ),
     ] = None,
     project: Annotated[bool, typer.Option("--project", help="All of this project's extensions.")] = False,
-    cwd: Annotated[str | None, typer.Option(help="The project's folder.", metavar="DIR")] = None,
+    cwd: Cwd = None,
     listing: Annotated[bool, typer.Option("--list", help="Show what is trusted, and what waits for it.")] = False,
     revoke: Annotated[
         str | None,

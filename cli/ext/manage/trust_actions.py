@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.choices import CommandLineError, project_folder
-from cli.columns import aligned
+from cli.columns import aligned, print_table
+from cli.dialogue import complain
 from cli.json_line import print_json
+from cli.os_errors import UnableError
 from cli.run.trust_prompt import answer_to, can_ask, card, cut
 from supervisor.cleanup.env_marks import TOKEN
-from supervisor.discovery.content.covered_files import ContentError
 from supervisor.discovery.discover import PROJECT_FILE, installed, mcp_file, read_manifest, servers_in, servers_of
 from supervisor.discovery.environment import policy_of
 from supervisor.discovery.found import Found, Scope
 from supervisor.discovery.skipped import Skipped
 from supervisor.discovery.trust_rules import TrustState
-from supervisor.discovery.trust_store import TrustError, TrustStore, key_of
-from supervisor.home.config import ConfigError, load_config
+from supervisor.discovery.trust_store import TrustStore, key_of
+from supervisor.home.config import load_config
 from supervisor.home.copilot_folders import copilot_folder_of
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
 from wire.manifest import ManifestError
 from wire.suggest import no_such
-from wire.text import counted, one_line, printable
+from wire.text import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,21 +34,13 @@ if TYPE_CHECKING:
     from supervisor.discovery.trust_rules import TrustJudgement
     from supervisor.home.config import Config
 
-NAME = "zot ext trust"
+NAME = "ext trust"
 NOT_A_PERSON = (
     "an agent's tool or an extension has started this, and what may run is for a person to say: run it in a terminal of"
     " your own"
 )
 GONE = "gone"
 """The standing of an entry whose folder holds no extension any more."""
-
-
-class UnableError(Exception):
-    """The command cannot do its work; the text says why and what to do."""
-
-
-class UnknownError(UnableError):
-    """No extension has this name, or several have it."""
 
 
 def run_trust(
@@ -61,33 +53,25 @@ def run_trust(
     yes: bool,
     as_json: bool,
 ) -> int:
-    """Runs `zot ext trust` and returns the exit status. Raises `CommandLineError`."""
+    """Runs `zot ext trust` and returns the exit status. Raises `CommandLineError`, `UnableError`, `TrustError`,
+    `ContentError` and `ConfigError`."""
     if sum((what is not None, project, listing, revoke is not None)) > 1:
         raise CommandLineError("ext trust: choose one of NAME, --project, --list and --revoke")
     folder = Path(project_folder(cwd))
     home = zot_home()
-    try:
-        ask = not (yes or as_json) and can_ask()
-        actions = _TrustActions(TrustStore(home), folder, home, ask=ask, as_json=as_json)
-        if listing:
-            return actions.list()
-        if revoke is not None:
-            return actions.revoke(revoke)
-        if project:
-            return actions.trust(actions.of_project())
-        if what is not None:
-            return actions.trust([actions.find(what)])
-        if yes:
-            raise CommandLineError("ext trust: --yes agrees to what you name: add a NAME, or --project for all of them")
-        return actions.offer()
-    except (UnknownError, ConfigError) as error:
-        _complain(str(error))
-        return Status.USAGE.exit_code
-    except (UnableError, TrustError, ContentError) as error:
-        _complain(str(error))
-        return Status.ERROR.exit_code
-    except KeyboardInterrupt:
-        return Status.INTERRUPTED.exit_code
+    ask = not (yes or as_json) and can_ask()
+    actions = _TrustActions(TrustStore(home), folder, home, ask=ask, as_json=as_json)
+    if listing:
+        return actions.list()
+    if revoke is not None:
+        return actions.revoke(revoke)
+    if project:
+        return actions.trust(actions.of_project())
+    if what is not None:
+        return actions.trust([actions.find(what)])
+    if yes:
+        raise CommandLineError("ext trust: --yes agrees to what you name: add a NAME, or --project for all of them")
+    return actions.offer()
 
 
 class _TrustActions:
@@ -107,15 +91,15 @@ class _TrustActions:
     def of_project(self) -> list[Found]:
         """The enabled extensions of the project. Raises `UnableError` if the project has none."""
         found = [
-            *self._read(installed(self._project, None, []), complain=True),
-            *self._servers(Scope.PROJECT, complain=True),
+            *self._read(installed(self._project, None, []), tells=True),
+            *self._servers(Scope.PROJECT, tells=True),
         ]
         if not found and not self._failed:
             nowhere = "there are none in .zot/extensions and .github/extensions, and none in .mcp.json"
             raise UnableError(f"{self._project} has no extensions of its own: {nowhere}")
         for extension in found:
             if not extension.manifest.is_enabled:
-                _complain(f"{extension.manifest.name} is disabled, and left out")
+                complain(NAME, f"{extension.manifest.name} is disabled, and left out")
         return [extension for extension in found if extension.manifest.is_enabled]
 
     def find(self, what: str) -> Found:
@@ -144,16 +128,17 @@ class _TrustActions:
             raise UnableError(self._faulty[what])
         if Path(what).is_dir():
             return self._at(Path(what))
-        raise UnknownError(no_such("extension", what, sorted({extension.manifest.name for extension in known})))
+        names = sorted({extension.manifest.name for extension in known})
+        raise UnableError(no_such("extension", what, names), Status.USAGE)
 
     def _waiting(self) -> list[tuple[Found, TrustJudgement]]:
         """The enabled extensions of the project, and the Copilot extensions of the user, that are not trusted.
         Complains of those of the project that cannot be read."""
         waiting = []
         places = self._places()
-        mine = self._read([each for each in places if each[1] is Scope.PROJECT], complain=True)
+        mine = self._read([each for each in places if each[1] is Scope.PROJECT], tells=True)
         others = self._read([each for each in places if each[1] is not Scope.PROJECT])
-        for found in (*mine, *others, *self._servers(Scope.PROJECT, complain=True)):
+        for found in (*mine, *others, *self._servers(Scope.PROJECT, tells=True)):
             if not found.manifest.is_enabled or not found.needs_trust:
                 continue
             judged = self._store.examine(found.place, found.manifest, found)
@@ -163,13 +148,13 @@ class _TrustActions:
                 waiting.append((found, judged))
             else:
                 self._failed = True
-                _complain(f"{found.manifest.name}: {judged.reason}")
+                complain(NAME, f"{found.manifest.name}: {judged.reason}")
         return waiting
 
     def _places(self) -> list[tuple[Path, Scope]]:
         return installed(self._project, self._home, [])
 
-    def _servers(self, scope: Scope, *, complain: bool = False) -> list[Found]:
+    def _servers(self, scope: Scope, *, tells: bool = False) -> list[Found]:
         """The MCP servers in the file of a scope, expanded. One that cannot be started cannot be trusted either."""
         listed = servers_of(scope, self._project, self._home)
         if not listed:
@@ -190,30 +175,30 @@ class _TrustActions:
             line = self._faulty[each.manifest.name] = f"MCP server {each.manifest.name}: {file}: {made}"
             if each.manifest.is_enabled:
                 faults.append(line)
-        for line in faults if complain else ():
+        for line in faults if tells else ():
             self._failed = True
-            _complain(line)
+            complain(NAME, line)
         return found
 
     def _at(self, folder: Path) -> Found:
         folder = Path(os.path.abspath(folder.expanduser()))
         if not folder.is_dir():
             what = f"is a file; name its folder: {folder.parent}" if folder.is_file() else "no such folder"
-            raise UnknownError(f"{folder}: {what}")
+            raise UnableError(f"{folder}: {what}", Status.USAGE)
         try:
             return Found(folder, read_manifest(folder), Scope.EXPLICIT)
         except ManifestError as error:
             raise UnableError(f"{folder}: {error}") from None
 
-    def _read(self, places: Sequence[tuple[Path, Scope]], *, complain: bool = False) -> list[Found]:
+    def _read(self, places: Sequence[tuple[Path, Scope]], *, tells: bool = False) -> list[Found]:
         found = []
         for folder, scope in places:
             try:
                 found.append(Found(folder, read_manifest(folder), scope))
             except ManifestError as error:
-                if complain:
+                if tells:
                     self._failed = True
-                    _complain(f"{folder}: {error}")
+                    complain(NAME, f"{folder}: {error}")
         return found
 
     # --- the actions -------------------------------------------------------------------------------------
@@ -232,7 +217,7 @@ class _TrustActions:
             if not everything and not judged.is_trusted:
                 answer = answer_to("Trust it until it changes?", judged.content)
                 if answer == "no":
-                    _complain(f"{extension.manifest.name} is not trusted")
+                    complain(NAME, f"{extension.manifest.name} is not trusted")
                     self._failed = True
                     continue
                 everything = answer == "all"
@@ -258,7 +243,7 @@ class _TrustActions:
                     _print(line)
                 _print(f"waits   {judged.reason}: zot ext trust {shlex.quote(found.manifest.name)}")
         if waiting:
-            _complain(f"{self._whose(waiting)} not trusted yet: {self._ways(waiting)}")
+            complain(NAME, f"{self._whose(waiting)} not trusted yet: {self._ways(waiting)}")
             return Status.ERROR.exit_code
         return self._nothing_waits()
 
@@ -277,7 +262,7 @@ class _TrustActions:
 
     def _nothing_waits(self) -> int:
         if not self._failed:
-            _complain(f"nothing waits for trust in {self._project}")
+            complain(NAME, f"nothing waits for trust in {self._project}")
         return Status.ERROR.exit_code if self._failed else 0
 
     def revoke(self, what: str) -> int:
@@ -291,9 +276,11 @@ class _TrustActions:
         if len(folders) > 1:
             folders = [folder for folder in folders if folder.startswith(here)] or folders
         if not folders:
-            raise UnknownError(no_such("trusted extension", what, sorted({entry.name for entry in entries.values()})))
+            known = sorted({entry.name for entry in entries.values()})
+            raise UnableError(no_such("trusted extension", what, known), Status.USAGE)
         if len(folders) > 1:
-            raise UnknownError(f"several extensions are called {what!r}; name a folder: {', '.join(sorted(folders))}")
+            listed = ", ".join(sorted(folders))
+            raise UnableError(f"several extensions are called {what!r}; name a folder: {listed}", Status.USAGE)
         (folder,) = folders
         self._store.revoke(Path(folder))
         if self._as_json:
@@ -326,7 +313,7 @@ class _TrustActions:
         elif rows:
             _print_table(rows)
         else:
-            _complain("nothing is trusted, and this project has no extensions")
+            complain(NAME, "nothing is trusted, and this project has no extensions")
         return 0
 
     def _known_at(self, place: Path) -> Found:
@@ -359,18 +346,10 @@ class _TrustActions:
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-
     cells = [("NAME", "STANDING", "SINCE", "FOLDER")]
     cells += [(row["name"], row["standing"], (row["time"] or "-")[:10], row["folder"]) for row in rows]
-    console = Console(highlight=False)
-    for number, line in enumerate(aligned(cells)):
-        console.print(printable(line), style="" if number else "bold", markup=False, soft_wrap=True)
+    print_table([printable(line).encode("utf-8", "replace").decode() for line in aligned(cells)])
 
 
 def _print(text: str) -> None:
     print(cut(text).encode("utf-8", "replace").decode())  # noqa: T201
-
-
-def _complain(text: str) -> None:
-    print(f"{NAME}: {one_line(text, 2000)}", file=sys.stderr)  # noqa: T201

@@ -6,22 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.dialogue import ask, is_attended, say
+from cli.dialogue import ask, complain, is_attended, say, shown
 from cli.ext.manage.shared_options import (
-    Cwd,
     GitTimeout,
     InGlobal,
     InProject,
-    complain,
     folders_at,
     hint_at_reload,
     managing,
     scopes_from,
-    shown,
 )
 from cli.help.completion import installed_extensions
 from cli.json_line import print_json
-from cli.parameters import Json
+from cli.parameters import Cwd, Json
 
 if TYPE_CHECKING:
     from supervisor.install.installed import Installed
@@ -62,66 +59,52 @@ def ext_update(
         zot ext update                  all that were installed with zot
         zot ext update guard --yes      one, and agree to what it asks for
     """
-    managing(
-        "update",
-        lambda: _run(
-            tuple(names or ()), (project, everywhere), cwd, force=force, yes=yes, timeout=timeout, as_json=as_json
-        ),
-    )
 
+    def run() -> int:
+        from supervisor.home.config import load_config
+        from supervisor.install.errors import InstallError
+        from supervisor.install.installed import installed, named
+        from supervisor.install.update import update
 
-def _run(
-    names: tuple[str, ...],
-    where: tuple[bool, bool],
-    cwd: str | None,
-    *,
-    force: bool,
-    yes: bool,
-    timeout: float,
-    as_json: bool,
-) -> int:
-    from supervisor.home.config import load_config
-    from supervisor.install.errors import InstallError
-    from supervisor.install.installed import installed, named
-    from supervisor.install.update import update
+        folders = folders_at(cwd)
+        config = load_config(folders.home)
+        candidates = installed(folders, scopes_from(project=project, everywhere=everywhere))
+        chosen = [named(name, candidates) for name in dict.fromkeys(names or ())] or [
+            extension for extension in candidates if extension.record is not None
+        ]
+        if not chosen:
+            links = (
+                " as a copy; a link is always as its folder is"
+                if any(extension.is_link for extension in candidates)
+                else ""
+            )
+            say(f"nothing to update: no extension was installed with zot ext install{links}")
+        status = 0
 
-    folders = folders_at(cwd)
-    config = load_config(folders.home)
-    candidates = installed(folders, scopes_from(project=where[0], everywhere=where[1]))
-    chosen = [named(name, candidates) for name in dict.fromkeys(names)] or [
-        extension for extension in candidates if extension.record is not None
-    ]
-    if not chosen:
-        links = (
-            " as a copy; a link is always as its folder is"
-            if any(extension.is_link for extension in candidates)
-            else ""
-        )
-        say(f"nothing to update: no extension was installed with zot ext install{links}")
-    status = 0
+        def consent(extension: Installed, asks: tuple[str, ...]) -> bool:
+            if yes or as_json or not is_attended():
+                return yes
+            return ask(f"{shown(extension.name)} now asks for {shown(', '.join(asks), 1000)}; agree?")
 
-    def consent(extension: Installed, asks: tuple[str, ...]) -> bool:
-        if yes or as_json or not is_attended():
-            return yes
-        return ask(f"{shown(extension.name)} now asks for {shown(', '.join(asks), 1000)}; agree?")
-
-    for extension in chosen:
-        try:
-            done = update(extension, folders, config, force=force, consent=consent, git_timeout_s=timeout)
-        except InstallError as error:
-            if len(chosen) == 1 and not as_json:
-                raise
-            status = 1
+        for extension in chosen:
+            try:
+                done = update(extension, folders, config, force=force, consent=consent, git_timeout_s=timeout)
+            except InstallError as error:
+                if len(chosen) == 1 and not as_json:
+                    raise
+                status = 1
+                if as_json:
+                    print_json({"action": "failed", **_who(extension), "error": str(error)})
+                else:
+                    complain("ext update", str(error))
+                continue
             if as_json:
-                print_json({"action": "failed", **_who(extension), "error": str(error)})
+                print_json(_record(done))
             else:
-                complain("update", str(error))
-            continue
-        if as_json:
-            print_json(_record(done))
-        else:
-            _tell(done)
-    return status
+                _tell(done)
+        return status
+
+    managing("update", run)
 
 
 def _who(extension: Installed) -> dict[str, Any]:

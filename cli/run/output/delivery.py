@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from cli.os_errors import discard_output
-from cli.run.output.asked import Form
+from cli.run.request import Form
 from cli.terminal import is_terminal
 from wire.exit_codes import Status
 from wire.text import printable
 
 if TYPE_CHECKING:
-    from cli.run.output.asked import Asked
     from cli.run.output.summary import Seen
+    from cli.run.request import Asked
     from wire import events
 
 

@@ -11,7 +11,7 @@ from wire.text import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cli.run.output.asked import Asked
+    from cli.run.request import Asked
 
 OUTPUT, SUMMARY = "--output", "--summary"
 SUMMARY_LIMIT = 1 << 20

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from cli.doctor import checks
-from cli.doctor.check import Check
 from cli.doctor.checks import examine
+from cli.doctor.running import Check
 from supervisor.cleanup.host_record import HostRecord
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.trust_store import TrustStore

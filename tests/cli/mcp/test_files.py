@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from cli.mcp.add import with_end_of_flags
+from cli.mcp.edits import with_end_of_flags
 from tests.support.forked import run
 
 OTHERS = """\

@@ -9,6 +9,8 @@ import pytest
 from agent.model import catalogue
 from agent.model.catalogue import CATALOGUE, DEFAULT_MODEL
 from cli.models.listing import run
+from cli.os_errors import status_after
+from wire.exit_codes import Status
 
 
 @pytest.fixture
@@ -68,7 +70,6 @@ def test_settings_and_what_is_left_out_are_said(home, capsys):
 @pytest.mark.parametrize("name", ["models.json", "config.json"])
 def test_a_faulty_file_ends_it(home, capsys, name):
     (home / name).write_text("{")
-    assert run(as_json=True) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert str(home / name) in said.err
+    with pytest.raises(ValueError, match=str(home / name)) as caught:
+        run(as_json=True)
+    assert (status_after(caught.value), capsys.readouterr().out) == (Status.USAGE, "")

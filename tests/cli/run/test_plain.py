@@ -13,9 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cli.app import app
-from cli.run.output.asked import Form
 from cli.run.plain import read
 from cli.run.plain_flags import COMMANDS, FLAGS
+from cli.run.request import Form
 
 COMMAND = typer.main.get_command(app)
 VALUES = [

@@ -7,7 +7,7 @@ import pty
 
 import pytest
 
-from cli.run.status_line import ERASE, StatusLine
+from cli.run.headless import ERASE, StatusLine
 from wire import events
 
 

@@ -165,7 +165,7 @@ def test_many_installed_extensions_are_told_once_with_their_memory(zot: Zot, ser
     wait = "bash while [ ! -e go ]; do sleep 0.02; done"
     batch.tasks({f"t{number}": wait for number in range(4)})
     batch.extensions = []
-    with batch.start("-j", "2", "-q") as running:
+    with batch.start("-j", "2", "--no-progress") as running:
         wait_until(lambda: "each task starts" in running.errors())
         (zot.cwd / "go").touch()
         found = running.finish()

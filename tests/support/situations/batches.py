@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from agent.batch.journal.results import BatchResults
+from agent.batch.journal.results import BatchResults, read_shard
 from agent.batch.journal.writer import Journal
 from agent.batch.throttle import Throttle
 from cli.batch.folder.status import facts, lines
@@ -96,6 +96,6 @@ def paused(stage: Stage) -> str:
         journal.started("b", 1)
         journal.paused("b", 1, f"rate limit: {wait.reason}; next at 12:03:20")
         journal.sync()
-        said = "\n".join(lines(facts(BatchResults(made))))
+        said = "\n".join(lines(facts(BatchResults([read_shard(made)]))))
         journal.close()
     return said

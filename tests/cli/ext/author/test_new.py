@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.ext.author.new import NewError, make, run_new
+from cli.ext.author.new import make, run_new
+from cli.os_errors import UnableError
 from supervisor.discovery.copilot.scaffold import skeleton
 from tests.support.copilot_folders import fake_sdk
 from wire.exit_codes import Status
@@ -68,7 +69,7 @@ def test_one_for_copilot_is_the_skeleton_that_the_agent_gets(tmp_path):
         ("../x", tmp_path, "cannot be the name of an extension"),
         ("x", tmp_path / "nowhere", f"--dir {tmp_path}/nowhere: no such folder; mkdir -p {tmp_path}/nowhere"),
     ]:
-        with pytest.raises(NewError, match=why) as caught:
+        with pytest.raises(UnableError, match=why) as caught:
             make(name, "copilot", parent)
         assert caught.value.status is Status.USAGE
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.run.output.asked import Asked, Form, asked_from
-from cli.run.request import FlagError
+from cli.run.request import Asked, FlagError, Form, asked_from
 
 
 @pytest.mark.parametrize(

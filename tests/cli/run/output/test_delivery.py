@@ -7,9 +7,9 @@ import json
 import pytest
 
 from cli.run.output import delivery
-from cli.run.output.asked import Asked, Form
 from cli.run.output.delivery import deliver, unstarted
 from cli.run.output.summary import Seen
+from cli.run.request import Asked, Form
 from wire.exit_codes import Status
 
 

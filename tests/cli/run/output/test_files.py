@@ -8,8 +8,8 @@ import stat
 import pytest
 
 from cli.run.output import files
-from cli.run.output.asked import Asked, Form
 from cli.run.output.files import OutputFileError, append_summary, check_files, room_in_summary, write_answer
+from cli.run.request import Asked, Form
 
 
 def refusal(output=None, summary=None, **others):

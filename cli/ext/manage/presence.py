@@ -1,4 +1,4 @@
-"""`zot ext remove`."""
+"""`zot ext enable`, `disable` and `remove`."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.dialogue import ask, is_attended, say
+from cli.dialogue import ask, is_attended, say, shown
 from cli.ext.manage.shared_options import (
-    Cwd,
     InGlobal,
     InProject,
     InstalledName,
     find_installed,
     folders_at,
+    hint_at_reload,
     managing,
     running_hosts,
 )
 from cli.json_line import print_json
-from cli.parameters import Json
+from cli.parameters import Cwd, Json
 
 if TYPE_CHECKING:
     from supervisor.install.installed import Installed
@@ -26,8 +26,76 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
+    app.command("enable")(ext_enable)
+    app.command("disable")(ext_disable)
     app.command("remove")(ext_remove)
     app.command("rm", hidden=True)(ext_remove)
+
+
+def ext_enable(
+    name: InstalledName,
+    project: InProject = False,
+    everywhere: InGlobal = False,
+    cwd: Cwd = None,
+    as_json: Json = False,
+) -> None:
+    """Let an installed extension be started again.
+
+    Exit status: 0 it is enabled, 1 failed, 2 usage.
+
+    Examples:
+        zot ext enable guard              wherever it is installed
+        zot ext enable guard --project    only the one of this project
+    """
+    managing("enable", lambda: _switch(name, (project, everywhere), cwd, on=True, as_json=as_json))
+
+
+def ext_disable(
+    name: InstalledName,
+    project: InProject = False,
+    everywhere: InGlobal = False,
+    cwd: Cwd = None,
+    as_json: Json = False,
+) -> None:
+    """Keep an installed extension, but do not start it.
+
+    Its manifest says so from then on.
+
+    Exit status: 0 it is disabled, 1 failed, 2 usage.
+
+    Examples:
+        zot ext disable guard             wherever it is installed
+        zot ext disable guard --global    only the one for all projects
+    """
+    managing("disable", lambda: _switch(name, (project, everywhere), cwd, on=False, as_json=as_json))
+
+
+def _switch(name: str, where: tuple[bool, bool], cwd: str | None, *, on: bool, as_json: bool) -> int:
+    from supervisor.install.manage import switch
+
+    folders = folders_at(cwd)
+    extension = find_installed(name, folders, project=where[0], everywhere=where[1])
+    changed = switch(extension, folders.home, on=on)
+    word = "enabled" if on else "disabled"
+    if as_json:
+        print_json(
+            {
+                "action": word,
+                "name": extension.name,
+                "scope": extension.scope.recorded,
+                "dir": str(extension.runs_in),
+                "enabled": on,
+                "changed": changed,
+            }
+        )
+    elif not changed:
+        say(f"{shown(extension.name)} is {word} already")
+    else:
+        say(f"{word} {shown(extension.name)}")
+        if extension.trouble:
+            say(f"  but it cannot be started: {shown(extension.trouble, 1000)}")
+        hint_at_reload(extension.name)
+    return 0
 
 
 def ext_remove(
@@ -49,10 +117,10 @@ def ext_remove(
         zot ext remove guard               asks first
         zot ext remove guard --yes --purge  does not ask, and deletes its data
     """
-    managing("remove", lambda: _run(name, (project, everywhere), cwd, yes=yes, purge=purge, as_json=as_json))
+    managing("remove", lambda: _remove(name, (project, everywhere), cwd, yes=yes, purge=purge, as_json=as_json))
 
 
-def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, yes: bool, purge: bool, as_json: bool) -> int:
+def _remove(name: str, where: tuple[bool, bool], cwd: str | None, *, yes: bool, purge: bool, as_json: bool) -> int:
     from supervisor.install.errors import MisuseError
     from supervisor.install.installed import installed
     from supervisor.install.manage import remove

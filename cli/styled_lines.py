@@ -1,4 +1,4 @@
-"""Prints the findings of `zot doctor` and `zot ext doctor`."""
+"""Prints lines with styles for a person; plain where stdout is no terminal, or with `NO_COLOR`. Imports rich."""
 
 from __future__ import annotations
 
@@ -7,19 +7,26 @@ import sys
 from rich.console import Console
 from rich.text import Text
 
-from supervisor.harness.findings import Level
 from wire.text import printable
 
-STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "bold red"}
+STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+"""Of the level of a finding."""
 
 
-class Lines:
+class RaisingConsole(Console):
+    """Raises `BrokenPipeError` when its reader has gone. rich's own would end the process, with status 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+class StyledLines:
     """Prints lines of any text: each stays one line, and characters that cannot be encoded are escaped."""
 
     def __init__(self) -> None:
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="backslashreplace")
-        self._console = Console(highlight=False, soft_wrap=True)
+        self._console = RaisingConsole(highlight=False, soft_wrap=True)
 
     def put(self, *parts: tuple[str, str]) -> None:
         """One line of texts, each with its style."""

@@ -1,27 +1,32 @@
-"""`zot mcp add`."""
+"""`zot mcp add`, `add-json` and `remove`: change the two files of MCP servers."""
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.choices import CommandLineError
-from cli.dialogue import say
+from cli.choices import CommandLineError, time_limit
+from cli.dialogue import say, shown
 from cli.duration import METAVAR
 from cli.help.command_classes import HelpCommand
 from cli.json_line import print_json
-from cli.mcp.shared import Force, McpScope, Scope, doing, file_of, seconds, shown
+from cli.mcp.shared import Force, McpScope, OnlyScope, Scope, ServerName, file_of
+from cli.os_errors import exit_with
 from cli.parameters import Json
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from typer._click.core import Context
 
 STDIO = "stdio"
+STDIN = "-"
+LONGEST = 1024 * 1024
+"""Bytes of an entry on stdin."""
 
 
 class AddCommand(HelpCommand):
@@ -48,6 +53,9 @@ def with_end_of_flags(args: list[str], valued: set[str]) -> list[str]:
 
 def register(app: typer.Typer) -> None:
     app.command("add", cls=AddCommand)(mcp_add)
+    app.command("add-json")(mcp_add_json)
+    app.command("remove")(mcp_remove)
+    app.command("rm", hidden=True)(mcp_remove)
 
 
 def mcp_add(
@@ -125,15 +133,15 @@ def mcp_add(
         if cwd is not None:
             fields["cwd"] = cwd
         if timeout is not None:
-            fields["timeout"] = round(seconds("--timeout", timeout) * 1000)
+            fields["timeout"] = round(time_limit("--timeout", timeout) * 1000)
         if startup_timeout is not None:
-            fields["startup_timeout_sec"] = seconds("--startup-timeout", startup_timeout)
+            fields["startup_timeout_sec"] = time_limit("--startup-timeout", startup_timeout)
         for field, given in (("includeTools", include_tools), ("excludeTools", exclude_tools)):
             if given is not None:
                 fields[field] = [tool.strip() for tool in given.split(",") if tool.strip()]
         return write_entry(name, fields, scope, force=force, as_json=as_json)
 
-    doing("add", run)
+    exit_with("mcp add", run)
 
 
 def write_entry(name: str, fields: dict[str, Any], scope: McpScope, *, force: bool, as_json: bool) -> int:
@@ -153,7 +161,7 @@ def write_entry(name: str, fields: dict[str, Any], scope: McpScope, *, force: bo
 
 
 def _advice(name: str, fields: dict[str, Any], scope: McpScope, path: Path) -> list[str]:
-    from cli.mcp.reading.hiding import is_literal_secret
+    from cli.mcp.reading import is_literal_secret
     from supervisor.home.config import load_config
     from supervisor.home.zot_home import zot_home
     from wire.settings.mcp_server import server_name
@@ -182,3 +190,81 @@ def _variable(text: str) -> tuple[str, str]:
     if not name:
         raise CommandLineError(f"--env {text}: write KEY=VALUE, or KEY alone for the value that it has at each start")
     return name, value if equals else f"${{{name}}}"
+
+
+def mcp_add_json(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the server here.")],
+    entry: Annotated[
+        str, typer.Argument(metavar="JSON", help="The entry, as other programs have it; - reads it from stdin.")
+    ],
+    scope: Scope = McpScope.user,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Write an MCP server whose entry is JSON already, with any fields.
+
+    Exit status: 0 added, 1 the name is taken, or the file has a fault, 2 usage.
+
+    Examples:
+        zot mcp add-json time '{"command": "uvx", "args": ["mcp-server-time"]}'
+        jq '.mcpServers.github' ../other/.mcp.json | zot mcp add-json github -
+    """
+    exit_with("mcp add-json", lambda: write_entry(name, _fields(entry), scope, force=force, as_json=as_json))
+
+
+def _fields(text: str) -> dict[str, Any]:
+    import msgspec
+
+    from wire.lenient_json import UNREADABLE, fault_of
+    from wire.settings.jsonc import plain_json
+
+    where, data = "the entry", text.encode("utf-8", "replace")
+    if text == STDIN:
+        if sys.stdin is None:
+            raise CommandLineError("-: stdin is closed")
+        where, data = "stdin", sys.stdin.buffer.read(LONGEST + 1)
+        if len(data) > LONGEST:
+            raise CommandLineError(f"stdin: more than {LONGEST} bytes are no entry")
+    plain = plain_json(data)
+    try:
+        fields = msgspec.json.decode(plain)
+    except UNREADABLE as error:
+        what, place = fault_of(plain, error)
+        at = "" if place is None else f":{place.line}:{place.column}"
+        raise CommandLineError(f"{where}{at}: this is no JSON: {what}") from None
+    if not isinstance(fields, dict):
+        raise CommandLineError(f'{where}: an entry is an object, {{"command": …}}')
+    return fields
+
+
+def mcp_remove(name: ServerName, scope: OnlyScope = None, as_json: Json = False) -> None:
+    """Take an MCP server out of its file, also a faulty one. The rest of the file stays as it is.
+
+    A host that runs it goes on with it until a reload, or until the host ends.
+
+    Exit status: 0 removed, 1 failed, 2 no server has that name, both files have it, or usage.
+
+    Examples:
+        zot mcp remove github                    wherever it is
+        zot mcp remove github --scope project    only the one of .mcp.json
+    """
+
+    def run() -> int:
+        from cli.mcp.file_edit import take_out
+        from cli.mcp.reading import named, read_entries
+        from supervisor.home.zot_home import zot_home
+
+        entries = read_entries(Path.cwd(), zot_home(), os.environ)
+        matching = named(name, entries, scope)
+        if len({each.scope for each in matching}) > 1:
+            listed = ", ".join(f"{each.file} (--scope {each.scope.value})" for each in matching)
+            raise CommandLineError(f"{shlex.quote(name)} is in both files: {listed}; say which")
+        (each, *_) = matching
+        take_out(each.file, each.scope, each.key)
+        if as_json:
+            print_json({"action": "removed", "name": each.name, "scope": each.scope.value, "file": str(each.file)})
+        else:
+            say(f"removed {shown(each.name, 200)} from {each.file}")
+        return 0
+
+    exit_with("mcp remove", run)

@@ -1,35 +1,123 @@
-"""`zot mcp get`."""
+"""`zot mcp list` and `zot mcp get`: what the two files say, without starting a server."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cli.choices import CommandLineError
+from cli.columns import fitted, print_table
+from cli.dialogue import say, shown
 from cli.json_line import print_json
-from cli.mcp.list import command_line, record
-from cli.mcp.shared import OnlyScope, ServerName, doing, shown
-from cli.number_format import count_text
+from cli.mcp.shared import OnlyScope, ServerName
+from cli.number_format import count_text, definitions_text
+from cli.os_errors import exit_with
 from cli.parameters import Json
-from wire.text import counted
+from cli.terminal import table_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import typer
 
-    from cli.mcp.reading.entries import Listed
-    from cli.mcp.reading.states import EntryState
+    from cli.mcp.reading import EntryState, Listed
     from supervisor.home.config import Config
     from supervisor.monitoring.definition_sizes import DefinitionSize
 
+COLUMNS = ("scope", "name", "state", "tools", "tokens", "command")
+GIVES_WAY = (5, 3, 4, 0)
+"""Columns that are left out on a terminal that is too narrow, the least important first; zot mcp get has them all."""
+RIGHT = (3, 4)
 WIDTH = 13
+COMMAND = 60
+"""Characters of a command line in the table."""
 
 
 def register(app: typer.Typer) -> None:
+    app.command("list")(mcp_list)
+    app.command("ls", hidden=True)(mcp_list)
     app.command("get")(mcp_get)
+
+
+def mcp_list(as_json: Json = False) -> None:
+    """List the MCP servers of this project and of the user, without starting any.
+
+    The state says what a run would do with it: ok, disabled, faulty, hidden (another one has the name), unset
+    (a variable that it needs), or untrusted. What is wrong, and where, stands below the table. "tools" says how many
+    tools a server had when it last ran, and "tokens" about how many tokens of each request to the model they take.
+
+    Exit status: 0 listed, also if there is nothing; 1 a file cannot be read; 2 usage.
+
+    Examples:
+        zot mcp list                                         a table
+        zot mcp list --json | jq -r 'select(.state == "ok") | .name'   names
+    """
+    exit_with("mcp list", lambda: _run(as_json=as_json))
+
+
+def _run(*, as_json: bool) -> int:
+    from cli.mcp.reading import read_entries, states_of
+    from supervisor.home.config import load_config
+    from supervisor.home.zot_home import zot_home
+    from supervisor.monitoring.definition_sizes import key_of, read_sizes
+
+    home, project = zot_home(), Path.cwd()
+    entries, config, sizes = read_entries(project, home, os.environ), load_config(home), read_sizes(home)
+    for fault in entries.faults:
+        say(f"zot mcp list: {shown(fault, 4000)}")
+    rows = [
+        (each, state, sizes.get(key_of(each.name, each.place)))
+        for each, state in zip(entries.found, states_of(entries.found, project, home), strict=True)
+    ]
+    if as_json:
+        for each, state, size in rows:
+            print_json(record(each, state, size, config))
+    elif rows:
+        _print_table(rows, config)
+    elif not entries.faults:
+        say("no MCP servers; zot mcp add NAME -- COMMAND adds one")
+    return 1 if entries.faults else 0
+
+
+def _print_table(found: list[tuple[Listed, EntryState, DefinitionSize | None]], config: Config) -> None:
+    """What is wrong with an entry stands below the table."""
+    rows, troubles = [COLUMNS], []
+    for each, state, size in found:
+        command = "-" if each.entry is None else shown(command_line(each, config), COMMAND)
+        counts = ("-", "-") if size is None else (str(size.tools), count_text(size.tokens))
+        rows.append((each.scope.value, shown(each.name, 200), state.word, *counts, command))
+        if state.why:
+            troubles.append(f"{shown(each.name, 200)}: {shown(state.why)}")
+    print_table([*fitted(rows, table_width(), GIVES_WAY, RIGHT), *troubles])
+
+
+def command_line(each: Listed, config: Config) -> str:
+    """The command line as it is written, without secrets; empty for a faulty entry."""
+    from cli.mcp.reading import hidden_arguments
+
+    if each.entry is None:
+        return ""
+    return shlex.join([each.entry.server.command, *hidden_arguments(each.entry.server.args, config)])
+
+
+def record(each: Listed, state: EntryState, size: DefinitionSize | None, config: Config) -> dict[str, Any]:
+    """The object of one entry."""
+    from cli.mcp.reading import hidden_arguments
+
+    server = None if each.entry is None else each.entry.server
+    return {
+        "name": each.name,
+        "scope": each.scope.value,
+        "file": str(each.file),
+        "state": state.word,
+        "why": state.why or None,
+        "command": server and server.command,
+        "args": None if server is None else hidden_arguments(server.args, config),
+        "tools": size and size.tools,
+        "definition_tokens": size and size.tokens,
+    }
 
 
 def mcp_get(name: ServerName, scope: OnlyScope = None, as_json: Json = False) -> None:
@@ -45,17 +133,14 @@ def mcp_get(name: ServerName, scope: OnlyScope = None, as_json: Json = False) ->
     """
 
     def run() -> int:
-        from cli.mcp.reading.entries import named, read_entries
-        from cli.mcp.reading.states import states_of
+        from cli.mcp.reading import named, read_entries, states_of
         from supervisor.home.config import load_config
         from supervisor.home.zot_home import zot_home
         from supervisor.monitoring.definition_sizes import key_of, read_sizes
 
         home, project = zot_home(), Path.cwd()
         entries, config = read_entries(project, home, os.environ), load_config(home)
-        if entries.faults and not entries.found:
-            raise CommandLineError(entries.faults[0])
-        matching = named(name, entries.found, scope)
+        matching = named(name, entries, scope)
         judged = dict(zip(map(id, entries.found), states_of(entries.found, project, home), strict=True))
         each = next((one for one in matching if judged[id(one)].word == "ok"), matching[0])
         state = judged[id(each)]
@@ -68,7 +153,7 @@ def mcp_get(name: ServerName, scope: OnlyScope = None, as_json: Json = False) ->
                 sys.stdout.write(f"{label:<{WIDTH}} {shown(text)}\n")
         return 0
 
-    doing("get", run)
+    exit_with("mcp get", run)
 
 
 def _more(each: Listed, config: Config) -> dict[str, Any]:
@@ -109,7 +194,7 @@ def _lines(
         "definitions",
         f"not known: it has not run yet; zot mcp test {each.name}"
         if size is None
-        else f"{counted(size.tools, 'tool')}, about {count_text(size.tokens)} tokens of each request to the model",
+        else definitions_text(size.tools, size.tokens),
     )
     if each.entry.remark:
         yield "warning", each.entry.remark
@@ -118,7 +203,7 @@ def _lines(
 
 def _env(each: Listed, config: Config) -> dict[str, str]:
     """Its variables as they are written."""
-    from cli.mcp.reading.hiding import hidden_value
+    from cli.mcp.reading import hidden_value
 
     assert each.entry is not None
     return {name: hidden_value(name, str(value), config) for name, value in each.entry.server.env.items()}
@@ -126,7 +211,7 @@ def _env(each: Listed, config: Config) -> dict[str, str]:
 
 def _variables(each: Listed, config: Config) -> dict[str, str | None]:
     """What each variable in its texts becomes; None if it is not set."""
-    from cli.mcp.reading.hiding import HIDDEN
+    from cli.mcp.reading import HIDDEN
     from supervisor.discovery.environment import is_secret
 
     assert each.entry is not None
