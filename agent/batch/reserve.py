@@ -15,7 +15,7 @@ from wire.batch.outcome import Lost, Usage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agent.batch.journal.state import OutcomeGlance
+    from agent.batch.journal.glance import OutcomeGlance
     from wire.batch.outcome import Outcome
 
 Rule = Literal["none", "seen", "worst"]

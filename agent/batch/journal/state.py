@@ -6,43 +6,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agent.batch.journal.glance import FinishedGlance, JournalLine
 from agent.batch.reserve import NOTHING, Reserve, Spent
-from wire.batch.journal_lines import Closed, Finished, Line, Opened, Paused, Reopened, Resumed, Started
-from wire.batch.outcome import Lost, TaskStatus, Usage
+from wire.batch.journal_lines import Closed, Finished, Opened, Paused, Reopened, Resumed, Started
+from wire.batch.outcome import TaskStatus, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agent.batch.journal.glance import OutcomeGlance
     from agent.batch.reserve import Rule
     from wire.batch.outcome import Lost, Outcome
-
-
-class OutcomeGlance(msgspec.Struct, frozen=True, gc=False):
-    """What counts of a `wire.batch.outcome.Outcome`."""
-
-    status: TaskStatus
-    usage: Usage = Usage()
-    cost_usd: float | None = None
-    known_cost_usd: float = 0.0
-    reserved_usd: float = 0.0
-    lost: Lost | None = None
-    answers: int = 0
-    largest_answer: int = 0
-    digest: str = ""
-
-
-class FinishedGlance(Line, frozen=True, kw_only=True, tag="finished"):
-    """A `Finished` without the texts of its outcome."""
-
-    task: str
-    attempt: int
-    final: bool
-    outcome: OutcomeGlance
-
-
-GlancedLine = Opened | Started | Paused | Resumed | FinishedGlance | Reopened | Closed
-JournalLine = GlancedLine | Finished
-glance_decoder: msgspec.json.Decoder[GlancedLine] = msgspec.json.Decoder(GlancedLine)
 
 
 class TaskHistory(msgspec.Struct, gc=False):

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from agent.batch.journal.errors import FolderError, JournalError
+from agent.batch.journal.glance import FinishedGlance, OutcomeGlance
 from agent.batch.journal.own_files import open_own
 from agent.batch.journal.reader import JournalReader
 from agent.batch.journal.results import BatchResults, Shard, definitions
-from agent.batch.journal.state import BatchState, FinishedGlance, OutcomeGlance
+from agent.batch.journal.state import BatchState
 from cli.number_format import plural
 from cli.report.batch.figures import (
     REASON_CHARACTERS,

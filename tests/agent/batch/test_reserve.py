@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from agent.batch.budget import lost_request
-from agent.batch.journal.state import OutcomeGlance
+from agent.batch.journal.glance import OutcomeGlance
 from agent.batch.reserve import KNOWN, RULES, TIMES, Reserve, reserve_usd, rule_in
 from tests.support.batch_journal import outcome
 from wire.batch.outcome import Lost, TaskStatus, Usage
