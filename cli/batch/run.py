@@ -14,7 +14,7 @@ from agent.batch.tasks.filter import SelectionError
 from agent.batch.tasks.read import read_tasks
 from agent.request_checks import UsageError
 from cli.batch.output.outputs import INTERRUPTED, Outputs
-from cli.dialogue import say
+from cli.terminal import say
 from cli.version import VERSION
 from supervisor.process import fd_limit
 from wire.exit_codes import Status

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from cli.dialogue import say
 from cli.help.completion import sessions
 from cli.os_errors import exit_with, words
+from cli.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
