@@ -15,7 +15,7 @@ from agent.batch.tasks.select import SelectionError
 from agent.request_checks import UsageError
 from cli.batch.output.outputs import INTERRUPTED, Outputs
 from cli.batch.output.stderr import Show
-from cli.dialogue import say
+from cli.terminal import say
 from cli.version import VERSION
 from supervisor.process import fd_limit
 from wire.exit_codes import Status

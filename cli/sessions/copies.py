@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.dialogue import say
 from cli.json_line import print_json
 from cli.sessions.shared_options import Cwd, SessionId, fields, file_of, folder, home, working
+from cli.terminal import say
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.dialogue import say
 from cli.json_line import print_json
 from cli.parameters import Json
 from cli.sessions.shared_options import All, Cwd, fields, folder, listed, working
+from cli.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.dialogue import ask, is_attended, say
 from cli.help.completion import sessions
 from cli.sessions.shared_options import Cwd, complain, folder, found, home, working
+from cli.terminal import ask, is_attended, say
 
 if TYPE_CHECKING:
     from agent.sessions.store import SessionInfo

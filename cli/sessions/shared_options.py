@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from cli.dialogue import say
 from cli.help.completion import sessions
 from cli.number_format import dollars, number
 from cli.os_errors import exit_with, words
+from cli.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
