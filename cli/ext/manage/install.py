@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.dialogue import say, shown
 from cli.ext.manage.shared_options import GitTimeout, folders_at, managing, scopes_from
 from cli.json_line import print_json
 from cli.parameters import Cwd, Json
+from cli.terminal import say, shown
 
 if TYPE_CHECKING:
     from supervisor.install.install import InstallResult
