@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     from agent.sessions.opening import Opened
     from agent.transcript import Image, ToolResult
     from supervisor.discovery.skipped import Skipped
-    from supervisor.loop.loop import Loop
-    from supervisor.loop.timestamp import Timestamp
+    from supervisor.loop.loop import Loop, Timestamp
     from wire.frames import SessionEnd
 
 

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from agent.prompt_result import PromptResult
     from agent.sessions.opening import Opened
     from agent.transcript import ToolResult
-    from supervisor.loop.loop import Loop
-    from supervisor.loop.timestamp import Timestamp
+    from supervisor.loop.loop import Loop, Timestamp
     from wire.frames import SessionEnd
 
 

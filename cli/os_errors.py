@@ -23,7 +23,7 @@ STATUS_AFTER = {
     "agent.providers.user_models.UserModelsError": Status.USAGE,
     "supervisor.control.client.HostError": Status.ERROR,
     "supervisor.discovery.content.covered_files.ContentError": Status.ERROR,
-    "supervisor.discovery.trust_file.TrustError": Status.ERROR,
+    "supervisor.discovery.trust_store.TrustError": Status.ERROR,
     "supervisor.harness.harness.HarnessInterruptedError": Status.INTERRUPTED,
     "supervisor.harness.script.ScriptError": Status.USAGE,
     "supervisor.home.config.ConfigError": Status.USAGE,

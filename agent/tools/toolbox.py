@@ -15,7 +15,7 @@ from agent.tools.outcome import ToolError
 from agent.tools.shell.command import ShellCommand, log_folder
 from agent.transcript import Image, Text, ToolResult
 from supervisor.loop.future import Failure
-from supervisor.loop.timestamp import Timestamp
+from supervisor.loop.loop import Timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

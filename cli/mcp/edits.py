@@ -216,7 +216,7 @@ def _fields(text: str) -> dict[str, Any]:
     import msgspec
 
     from wire.lenient_json import UNREADABLE, fault_of
-    from wire.settings.jsonc import plain_json
+    from wire.settings.mcp_file import plain_json
 
     where, data = "the entry", text.encode("utf-8", "replace")
     if text == STDIN:

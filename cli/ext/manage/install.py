@@ -197,7 +197,7 @@ def ext_install_sdk(
 def _install_sdk(sdk: SdkName, version: str, timeout: float, *, as_json: bool) -> int:
     from supervisor.discovery.copilot.sdk import PACKAGE
     from supervisor.home.zot_home import zot_home
-    from supervisor.install.npm.copilot_sdk import check, install
+    from supervisor.install.copilot_sdk import check, install
 
     check(version)
     if not as_json:
