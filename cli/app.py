@@ -12,12 +12,12 @@ from cli.batch import batch_app
 from cli.ext import ext_app
 from cli.help.command_classes import HelpTyper
 from cli.help.completion import command_names, schemas
+from cli.help.root_group import BATCHES, EXTENSIONS, FILES, FIRST, HOSTS, SESSIONS, RootGroup
 from cli.host_commands import register
 from cli.mcp import mcp_app
 from cli.models.commands import register as register_models
 from cli.os_errors import exit_after, exit_with
 from cli.parameters import Prefer  # noqa: TC001  (typer reads the annotations)
-from cli.root_group import BATCHES, EXTENSIONS, FILES, FIRST, HOSTS, SESSIONS, RootGroup
 from cli.run.command import root
 from cli.sessions import session_app
 from cli.skills import skill_app

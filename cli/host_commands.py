@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from cli.help.completion import hosts
+from cli.help.root_group import HOSTS
 from cli.os_errors import exit_with
 from cli.parameters import Json
-from cli.root_group import HOSTS
 from cli.run.flags import with_flags
 from wire.flags.host import HOST
 

@@ -23,7 +23,7 @@ STATUS_AFTER = {
     "agent.providers.user_models.UserModelsError": Status.USAGE,
     "supervisor.control.client.HostError": Status.ERROR,
     "supervisor.discovery.content.covered_files.ContentError": Status.ERROR,
-    "supervisor.discovery.trust_file.TrustError": Status.ERROR,
+    "supervisor.discovery.trust_store.TrustError": Status.ERROR,
     "supervisor.harness.harness.HarnessInterruptedError": Status.INTERRUPTED,
     "supervisor.harness.script.ScriptError": Status.USAGE,
     "supervisor.home.config.ConfigError": Status.USAGE,
@@ -46,7 +46,7 @@ class UnableError(Exception):
 def exit_with(command: str, run: Callable[[], int]) -> None:
     """Runs a command and exits with its status. A `UnableError`, an error of `STATUS_AFTER` or an `OSError` gives one
     line on stderr. After Ctrl-C, and when the reader of stdout has gone, the status is 130."""
-    from cli.dialogue import complain
+    from cli.terminal import complain
 
     try:
         status = run()

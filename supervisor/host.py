@@ -24,7 +24,7 @@ from supervisor.extension.notices import RECORDED_ONLY, level_of_note, level_of_
 from supervisor.home.config import load_config
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
-from supervisor.install.newer_source import advice, allowance_in_the_loop, newer_source
+from supervisor.install.record import advice, allowance_in_the_loop, newer_source
 from supervisor.loop.loop import Loop, stop_signals
 from supervisor.monitoring.definition_sizes import sizes_keeper
 from supervisor.preload import preload, preload_dialects

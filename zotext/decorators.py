@@ -6,10 +6,10 @@ from __future__ import annotations
 import sys
 from _thread import RLock
 
-from . import arity
 from .errors import RegistrationError
 from .events import EVENTS
 from .registry import Registry, subscription
+from .signature import check_arity, with_subject
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,9 +158,7 @@ class Decorators:
 
         def register(handler: EventT) -> EventT:
             with self._lock:
-                self.registry.handlers.setdefault(event, []).append(
-                    arity.with_subject(handler, f"handler of {event!r}")
-                )
+                self.registry.handlers.setdefault(event, []).append(with_subject(handler, f"handler of {event!r}"))
                 self._declare(subscription([event], []))
             return handler
 
@@ -218,7 +216,7 @@ class Decorators:
     def on_shutdown(self, handler: LastT, /) -> LastT:
         """Calls the function once at the end, after what was under way. All these functions together have half a
         second."""
-        arity.check(handler, "handler of on_shutdown", 0)
+        check_arity(handler, "handler of on_shutdown", 0)
         self.registry.shutdown_handlers.append(handler)
         return handler
 
@@ -229,7 +227,7 @@ class Decorators:
             raise RegistrationError(f"tools is a list of names, not {tools!r}")
 
         def register(function: Any) -> Any:
-            arity.check(function, f"guard of {point!r}", 1)
+            check_arity(function, f"guard of {point!r}", 1)
             with self._lock:
                 self.registry.guards.setdefault(point, []).append(Guard(function, tools))
                 self._declare(subscription([], [point]))
@@ -239,7 +237,7 @@ class Decorators:
 
     def _on_panel(self, kind: str, panel_id: str) -> Any:
         def register(handler: Any) -> Any:
-            called = arity.with_subject(handler, f"handler of {kind} of {panel_id!r}")
+            called = with_subject(handler, f"handler of {kind} of {panel_id!r}")
             self.registry.panel_handlers.setdefault((kind, panel_id), []).append(called)
             return handler
 

@@ -114,3 +114,24 @@ def _hints(function: FunctionType, what: str, local_names: Mapping[str, object] 
             f"{what}: the type hint of {' or '.join(map(repr, culprits))} cannot be read ({error}); "
             "it must be importable at run time, not only under TYPE_CHECKING"
         ) from error
+
+
+def with_subject(handler: Callable[..., Any], what: str) -> Callable[[Any], Any]:
+    """Makes a handler with one parameter or none callable with one argument. Raises `RegistrationError` for more."""
+    least, most = _arity(handler, what)
+    if least > 1:
+        raise RegistrationError(f"{what} takes one argument or none, not {least}")
+    return handler if most else lambda _subject: handler()
+
+
+def check_arity(handler: Callable[..., Any], what: str, count: int) -> None:
+    """Raises `RegistrationError` unless the handler can be called with `count` arguments."""
+    least, most = _arity(handler, what)
+    if not least <= count <= most:
+        raise RegistrationError(f"{what} takes {('no argument', 'one argument')[count]}, not {max(least, most)}")
+
+
+def _arity(handler: Callable[..., Any], what: str) -> tuple[int, int]:
+    function_of(handler, what)
+    is_async(handler, what)
+    return required_and_most(handler, what)

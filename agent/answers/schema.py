@@ -14,7 +14,7 @@ import msgspec
 
 from agent.answers.checked_text import CheckedText
 from supervisor.home.files import read_file
-from supervisor.registry.schema_rules import short
+from supervisor.registry.plain_schema import short
 from wire.lenient_json import ARGUMENTS_DEPTH, UNREADABLE, fault_of, is_deeper, json_on_one_line, place_at, places
 from wire.text import one_line, valid_text
 

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from agent.batch.log import utc_now
 from agent.batch.pool.model_pool import ModelPool
-from agent.batch.pool.run_outcome import EndReason
+from agent.batch.pool.run_facts import EndReason
 from agent.batch.pool.run_process import RunLife, RunProcess
-from agent.batch.retry import is_final
+from agent.batch.schedule import is_final
 from wire.batch import records
 from wire.batch.outcome import Outcome, TaskStatus, bounded
 from wire.suggest import some
@@ -61,7 +61,8 @@ class Active:
 class Attempts:
     """`tell` gets records, `on_event` the lines of event streams, and `on_over` each attempt whose outcome is safe and
     whether it is final, before `tell` does. `on_failure` gets the reason when a file of a run cannot be written,
-    `on_no_room` when there is no room for a workspace, `notice` what the user should know."""
+    `on_no_room` when there is no room for a workspace, `notice` what the user should know, and `advise` what the user
+    might do better."""
 
     def __init__(
         self,
@@ -79,6 +80,7 @@ class Attempts:
         on_failure: Callable[[str], None],
         on_no_room: Callable[[str], None],
         notice: Callable[[str], None],
+        advise: Callable[[str], None],
     ) -> None:
         self.models = ModelPool(
             loop, processes.start_worker, jobs=jobs,
@@ -99,6 +101,7 @@ class Attempts:
         self._on_failure = on_failure
         self._on_no_room = on_no_room
         self._notice = notice
+        self._advise = advise
         self._said_of: set[tuple[str, str | None]] = set()
         """Extensions and working folders of tasks of which the user was told."""
         self._has_told_installed = False
@@ -156,7 +159,7 @@ class Attempts:
         order = self._orders.order(active.task, active.attempt, active.digest)
         active.run = RunProcess(
             self._loop, order, self, launch=self._processes.launch,
-            memory_of=self._processes.memory_of(), spared=self._processes.spared,
+            memory_of=self._processes.memory_of, spared=self._processes.spared,
         )  # fmt: skip
         self._runs[active.run.name] = active.run
         self._log.info("run started", task=active.task.id, attempt=active.attempt)
@@ -302,7 +305,7 @@ class Attempts:
             and len(names) - len(flags.extensions) >= INSTALLED_TOLD
         ):
             self._has_told_installed = True
-            self._notice(
+            self._advise(
                 f"each task starts {len(names)} extensions ({some(names, 3)}), and has {used >> 20} MiB with them:"
                 " --no-ext leaves out those that are installed, -e FOLDER keeps one"
             )

@@ -18,14 +18,12 @@ from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.results import write_results
 from agent.batch.journal.writer import Journal
 from agent.batch.log import BatchLog, utc_now
-from agent.batch.opening.resume import Opening, open_batch
-from agent.batch.opening.writers import writers_of_one_folder
+from agent.batch.opening.resume import Opening, open_batch, writers_of_one_folder
 from agent.batch.pool.jobs import DESCRIPTORS, available_memory, cores, default_jobs, jobs_within
 from agent.batch.pool.processes import Processes
 from agent.batch.pool.run_order import Orders
 from agent.batch.request import BatchControls
 from agent.batch.reserve import Spent
-from agent.batch.retry import wait_s
 from agent.batch.tally import Tally, batch_end, spent_in
 from agent.batch.workspace.copy import remove_snapshots
 from supervisor.home.runtime_dir import runtime_dir
@@ -76,10 +74,11 @@ class Batch:
         owns_process: bool = True,
         has_template: bool | None = None,
         run_program: Path | None = None,
+        is_quiet: bool = False,
     ) -> None:
         """With `owns_process` every descendant of this process is ended with the batch. `has_template` None: if the
         system can have one; `run_program` takes the place of the runs' program, without a template. Tasks have unique
-        ids and absolute paths."""
+        ids and absolute paths. With `is_quiet` advice goes to the log only."""
         self.controls = BatchControls()
         self.loop = Loop()
         self._request = request
@@ -87,6 +86,7 @@ class Batch:
         self._version = version
         self._tell = tell or _nobody
         self._say = say
+        self._is_quiet = is_quiet
         self._is_full = is_full or _never
         self._folder = RunFolder(request.folder)
         home = request.run.home or zot_home()
@@ -103,7 +103,7 @@ class Batch:
             self.loop, request, folder=request.folder, jobs=self.jobs, processes=self._processes,
             orders=Orders(request, self._folder, version=version, token=self._processes.token), log=self._log,
             tell=self._tell, on_event=on_event, on_over=self._on_over, on_failure=self._fail,
-            on_no_room=self._on_no_room, notice=self._notice,
+            on_no_room=self._on_no_room, notice=self._notice, advise=self._advise,
         )  # fmt: skip
         self._tally = Tally(self.loop.clock())
         self._journal: Journal | None = None
@@ -143,7 +143,7 @@ class Batch:
     def _spent(self) -> Spent:
         if self._journal is None:
             return Spent()
-        return spent_in(self._journal.state, self._request.reserve, self._attempts.runs)
+        return spent_in(self._journal.state, self._request.reserve, (run.facts for run in self._attempts.runs))
 
     # --- from the beginning to the end ------------------------------------------------------------------------
 
@@ -191,7 +191,7 @@ class Batch:
             self._notice(f"{self._wanted} jobs need more open files: {self.jobs} at the same time; {fd_limit.advice()}")
         is_shared = self.jobs > 1 and self._request.workspace == "shared"
         if is_shared and (line := writers_of_one_folder(opening.to_run, self._request.run)):
-            self._notice(line)
+            self._advise(line)
         self._digests = opening.digests
         self._waiting.extend(opening.to_run)
         self._tally.begin(spent_in(journal.state, self._request.reserve), opening.done.values())
@@ -242,6 +242,12 @@ class Batch:
     def _notice(self, line: str) -> None:
         self._say(f"zot batch: {line}")
         self._log.warning("notice", message=line)
+
+    def _advise(self, line: str) -> None:
+        if self._is_quiet:
+            self._log.warning("notice", message=line)
+        else:
+            self._notice(line)
 
     def _opened(self) -> Journal:
         assert self._journal is not None
@@ -316,7 +322,7 @@ class Batch:
             self._tally.retried += not active.is_to_go_on
             failed = self._opened().state.history(active.task.id).failed
             chance = random()  # noqa: S311  nothing secret depends on it
-            wait = 0.0 if active.is_to_go_on else wait_s(outcome.error_kind, failed, chance)
+            wait = 0.0 if active.is_to_go_on else schedule.wait_s(outcome.error_kind, failed, chance)
             if wait:
                 self._later += 1
                 self.loop.call_later(wait, partial(self._try_later, active.task))

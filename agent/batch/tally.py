@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from agent.batch.journal.state import BatchState
-    from agent.batch.pool.run_process import RunProcess
+    from agent.batch.pool.run_facts import RunFacts
     from agent.batch.request import BatchControls, RunView, StopReason
     from agent.batch.reserve import Rule
     from agent.batch.schedule import Halt
@@ -130,11 +130,10 @@ class Tally:
         )
 
 
-def spent_in(state: BatchState, rule: Rule, runs: Iterable[RunProcess] = ()) -> Spent:
-    """By all attempts that have ended, earlier starts included, and by the `runs` that go on."""
+def spent_in(state: BatchState, rule: Rule, runs: Iterable[RunFacts] = ()) -> Spent:
+    """By all attempts that have ended, earlier starts included, and by the `runs` that have not."""
     going_on, lost = Spent(), Lost()
-    for run in runs:
-        facts = run.facts
+    for facts in runs:
         going_on += Spent(facts.usage, facts.known_usd, is_known=not facts.has_unknown_cost)
         lost += facts.lost
     return state.spent(rule, lost) + going_on

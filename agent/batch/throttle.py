@@ -105,7 +105,6 @@ class Throttle:
         self._at_once: float = math.inf
         """After a pause: how many requests may wait for the beginning of their replies."""
         self.requests = 0
-        self.answers = 0
         self.rate_limited = 0
 
     @property
@@ -163,7 +162,6 @@ class Throttle:
         self._begun(open_request)
         self._told(now, limits, is_late=open_request.number < self._told_by)
         self._told_by = max(self._told_by, open_request.number)
-        self.answers += 1
         self._refusals = 0
         self._at_once += 1
         if self._at_once >= self._aimd.limit:

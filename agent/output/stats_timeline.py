@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agent.transcript import Text
-from supervisor.loop.timestamp import Timestamp
+from supervisor.loop.loop import Timestamp
 from wire import events, stats
 
 if TYPE_CHECKING:

@@ -12,18 +12,19 @@ import msgspec
 from agent.rpc import messages
 from agent.rpc.prompt_requests import PromptRequests
 from agent.rpc.refused import RefusedError
-from agent.rpc.reloads import Reloads
 from agent.rpc.session_requests import SessionRequests
 from agent.sessions.export.client_messages import shown
 from supervisor import queries
+from supervisor.extension.lifecycle import State
 from supervisor.loop.future import Failure
 from wire import events
 from wire.rpc import requests, responses
+from wire.rpc.responses import Reloaded, ReloadError
 from wire.suggest import UnknownNameError, no_such
 from wire.text import valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from agent.engine.engine import Engine
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from supervisor.calls.command_call import CommandAnswer
     from supervisor.calls.merged_registrations import OwnedCommand
     from supervisor.loop.loop import Loop
+    from wire.control import ReloadOutcome
+
+    Done = Callable[[Reloaded | str], None]
 
 COMMANDS_LIMIT = 1000
 """Most slash commands and reloads that run at the same time."""
@@ -284,3 +288,53 @@ def _outcome(owned: OwnedCommand, answer: CommandAnswer) -> responses.CommandOut
             return responses.CommandOutcome(extension, "open_panel", "")
         case unknown:
             raise RefusedError(f"extension {extension} failed: there is no action {unknown[:80]!r}")
+
+
+class Reloads:
+    """Begins reloads. Each is answered once: when it is over, or when it is given up."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._open: dict[int, Done] = {}
+        self._count = 0
+
+    def begin(self, name: str | None, done: Done) -> None:
+        """Reloads one extension, with None all. `done` gets what was done in a later pass, or the text of an error."""
+        self._count += 1
+        number = self._count
+        self._open[number] = done
+
+        def ended(outcomes: tuple[ReloadOutcome, ...]) -> None:
+            if self._open.pop(number, None) is None:
+                return  # it was given up
+            extensions = self._engine.supervisor.extensions
+            if name is not None and not outcomes:
+                done(no_such("extension", name, [extension.name for extension in extensions]))
+            else:
+                done(told(outcomes, {each.name for each in extensions if each.state is State.READY}))
+
+        self._engine.reloader.begin(name, ended)
+
+    def give_up(self, reason: str) -> None:
+        """Answers the reloads that are not over with this error."""
+        given_up, self._open = self._open, {}
+        for done in given_up.values():
+            done(reason)
+
+
+def told(outcomes: Sequence[ReloadOutcome], ready: Collection[str]) -> Reloaded:
+    """The outcomes in zot's four words. `ready` are the extensions that serve now. Pure."""
+
+    def named(*kinds: str) -> tuple[str, ...]:
+        return tuple(valid_text(each.name) for each in outcomes if each.outcome in kinds)
+
+    return Reloaded(
+        stopped=named("reloaded", "stopped"),
+        loaded=named("reloaded", "started"),
+        ready=tuple(valid_text(each.name) for each in outcomes if each.name in ready),
+        errors=tuple(
+            ReloadError(valid_text(each.name), valid_text(each.reason))
+            for each in outcomes
+            if each.outcome in ("kept", "skipped")
+        ),
+    )

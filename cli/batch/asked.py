@@ -10,8 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.batch.request import BatchRequest
-from agent.batch.tasks.filter import SelectionError, filter_from
-from agent.batch.tasks.select import Selection, shard_from, slice_from
+from agent.batch.tasks.select import Selection, SelectionError, filter_from, shard_from, slice_from
 from agent.providers.key_file import KeyFileError, read_key
 from cli.batch.output.stderr import Show
 from cli.choices import CommandLineError

@@ -10,11 +10,12 @@ from agent.batch.journal.folder import RunFolder
 from agent.batch.opening.resume import RedoError
 from agent.batch.tasks.check import check_tasks
 from agent.batch.tasks.faults import TasksError
-from agent.batch.tasks.filter import SelectionError
 from agent.batch.tasks.read import read_tasks
+from agent.batch.tasks.select import SelectionError
 from agent.request_checks import UsageError
 from cli.batch.output.outputs import INTERRUPTED, Outputs
-from cli.dialogue import say
+from cli.batch.output.stderr import Show
+from cli.terminal import say
 from cli.version import VERSION
 from supervisor.process import fd_limit
 from wire.exit_codes import Status
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from agent.batch.request import BatchRequest
     from cli.batch.asked import AskedBatch
-    from cli.batch.output.stderr import Show
     from wire.batch.task import Task
 
 
@@ -79,6 +79,7 @@ def check_and_start(
             on_event=outputs.on_event if as_json and has_events else None,
             say=outputs.say,
             is_full=outputs.is_full,
+            is_quiet=show is Show.NOTHING,
         )
         return outputs.run(batch)
     except (RedoError, UsageError) as error:

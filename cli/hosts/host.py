@@ -17,7 +17,7 @@ from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError
 from supervisor.home.zot_home import zot_home
 from supervisor.host import CannotServeError, Host, HostEvent, HostPhase
-from supervisor.monitoring.stats_error import StatsFileError
+from supervisor.monitoring.rotated_file import StatsFileError
 from supervisor.process import fd_limit
 from wire.exit_codes import Status
 from wire.text import valid_text

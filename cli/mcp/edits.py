@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli.choices import CommandLineError, time_limit
-from cli.dialogue import say, shown
 from cli.duration import METAVAR
 from cli.help.command_classes import HelpCommand
 from cli.json_line import print_json
 from cli.mcp.shared import Force, McpScope, OnlyScope, Scope, ServerName, file_of
 from cli.os_errors import exit_with
 from cli.parameters import Json
+from cli.terminal import say, shown
 
 if TYPE_CHECKING:
     from typer._click.core import Context
@@ -216,7 +216,7 @@ def _fields(text: str) -> dict[str, Any]:
     import msgspec
 
     from wire.lenient_json import UNREADABLE, fault_of
-    from wire.settings.jsonc import plain_json
+    from wire.settings.mcp_file import plain_json
 
     where, data = "the entry", text.encode("utf-8", "replace")
     if text == STDIN:

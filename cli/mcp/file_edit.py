@@ -15,8 +15,7 @@ from supervisor.home.files import read_file
 from supervisor.home.zot_home import private_folder
 from wire.lenient_json import UNREADABLE
 from wire.settings.json_edit import with_member, without_member
-from wire.settings.jsonc import plain_json
-from wire.settings.mcp_file import TOP, McpFileError, parse_mcp
+from wire.settings.mcp_file import TOP, McpFileError, parse_mcp, plain_json
 from wire.settings.mcp_server import server_name
 
 if TYPE_CHECKING:

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.columns import fitted, print_table
-from cli.dialogue import say, shown
 from cli.json_line import print_json
 from cli.mcp.shared import OnlyScope, ServerName
 from cli.number_format import count_text, definitions_text
 from cli.os_errors import exit_with
 from cli.parameters import Json
-from cli.terminal import table_width
+from cli.terminal import say, shown, table_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,13 +16,12 @@ from cli.os_errors import UnableError
 from supervisor.discovery.discover import mcp_file
 from supervisor.discovery.environment import is_secret
 from supervisor.discovery.found import Scope
-from supervisor.discovery.mcp.self_reference import REASON, is_itself
-from supervisor.discovery.mcp.servers import as_extension, expanded, parse_file
+from supervisor.discovery.mcp.servers import REASON, as_extension, expanded, is_itself, parse_file
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.install.installed import ExtensionFolders, installed, is_trusted
 from wire.manifest import ManifestError
-from wire.settings.expansion import variables_in
 from wire.settings.mcp_file import at
+from wire.settings.mcp_server import variables_in
 from wire.suggest import no_such
 
 if TYPE_CHECKING:

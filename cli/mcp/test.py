@@ -11,13 +11,13 @@ import typer
 
 from cli.choices import CommandLineError, time_limit, tool_arguments
 from cli.columns import aligned
-from cli.dialogue import shown
 from cli.duration import METAVAR
 from cli.json_line import print_json
 from cli.mcp.shared import OnlyScope, ServerName
 from cli.number_format import bytes_text, count_text, elapsed
 from cli.os_errors import UnableError, exit_with
 from cli.parameters import Json
+from cli.terminal import shown
 from wire.text import counted
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from cli.help.completion import models, providers
+from cli.help.root_group import MODELS
 from cli.os_errors import exit_with
 from cli.parameters import Json
-from cli.root_group import MODELS
 
 Provider = Annotated[
     str,

@@ -9,8 +9,8 @@ from agent.model.catalogue import PACKAGED, READ, Thinking
 from agent.providers.choice import choose
 from agent.providers.user_models import load
 from cli.columns import aligned, print_table
-from cli.dialogue import complain
 from cli.json_line import print_json
+from cli.terminal import complain
 from supervisor.home.config import load_config
 from supervisor.home.zot_home import zot_home
 from wire.text import printable

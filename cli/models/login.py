@@ -13,8 +13,8 @@ from agent.providers.auth_file import NAME, read_stored, remove_entry, store_key
 from agent.providers.choice import REPLAY, ChoiceError, choose
 from agent.providers.key_file import STDIN, read_key
 from agent.providers.user_models import load
-from cli.dialogue import ask, complain, is_attended
 from cli.os_errors import UnableError
+from cli.terminal import ask, complain, is_attended
 from supervisor.home.config import Config, load_config
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status

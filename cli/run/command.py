@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from cli.choices import CommandLineError
+from cli.help.root_group import LITERAL
 from cli.help.unknown_command import missing_prompt
-from cli.root_group import LITERAL
 from cli.run.flags import with_flags
 from cli.run.request import FlagError, Form, asked_from, request_from
 from cli.version import VERSION

@@ -17,7 +17,7 @@ from cli.version import VERSION
 from supervisor.discovery.environment import is_secret
 from supervisor.home.config import Config
 from supervisor.home.scratch import scratch_folder
-from supervisor.monitoring.stats_error import StatsFileError
+from supervisor.monitoring.rotated_file import StatsFileError
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:

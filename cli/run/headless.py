@@ -19,7 +19,7 @@ from cli.run.stdin import read_prompt
 from cli.terminal import is_screen
 from cli.version import VERSION
 from supervisor.home.zot_home import zot_home
-from supervisor.monitoring.stats_error import StatsFileError
+from supervisor.monitoring.rotated_file import StatsFileError
 from supervisor.process import fd_limit
 from wire import events
 from wire.exit_codes import Status

@@ -11,7 +11,7 @@ from agent.request_checks import UsageError
 from agent.rpc.server import RpcServer
 from cli.run.prompt import STDIN
 from cli.version import VERSION
-from supervisor.monitoring.stats_error import StatsFileError
+from supervisor.monitoring.rotated_file import StatsFileError
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from agent.sessions.export.wording import (
 )
 from agent.sessions.reading.arguments import named_arguments
 from agent.transcript import Image, Text, Thinking
-from cli.sessions.listing import shown
+from cli.sessions.shared_options import shown
 from wire.text import printable
 
 if TYPE_CHECKING:

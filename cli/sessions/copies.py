@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.dialogue import say
 from cli.json_line import print_json
 from cli.sessions.shared_options import Cwd, SessionId, fields, file_of, folder, home, working
+from cli.terminal import say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,7 +85,7 @@ def _import(file: str, *, cwd: str | None, as_json: bool) -> int:
 def _tell_of(path: Path, *, as_json: bool) -> int:
     """Prints the id of a new session, or with `as_json` all that a list has of it. Returns 0."""
     from agent.sessions.store import describe
-    from cli.sessions.listing import short_id
+    from cli.sessions.shared_options import short_id
     from wire.text import counted
 
     info = describe(path)

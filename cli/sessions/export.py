@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.dialogue import say
 from cli.sessions.shared_options import Cwd, SessionId, fields, file_of, folder, working
+from cli.terminal import say
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.dialogue import say
 from cli.json_line import print_json
 from cli.parameters import Json
 from cli.sessions.shared_options import All, Cwd, fields, folder, listed, working
+from cli.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,7 +68,7 @@ def _list(*, everywhere: bool, most: int | None, cwd: str | None, as_json: bool)
         more = "" if everywhere else f" of {where}; zot session list --all has those of all folders"
         say(f"no sessions{more}")
     else:
-        from cli.sessions.listing import terminal_width
+        from cli.sessions.shared_options import terminal_width
 
         for line in table(found, terminal_width(), with_folder=everywhere):
             sys.stdout.write(line + "\n")
@@ -93,7 +93,7 @@ def table(found: list[SessionInfo], width: int | None, *, with_folder: bool) -> 
 
 
 def _row(info: SessionInfo, now: float) -> dict[str, str]:
-    from cli.sessions.listing import cost, short_id, shown, tokens, when
+    from cli.sessions.shared_options import cost, short_id, shown, tokens, when
 
     return {
         "id": short_id(info) + ("*" if info.in_use else ""),
@@ -143,7 +143,7 @@ def _tree(*, everywhere: bool, cwd: str | None, as_json: bool) -> int:
         say(f"no sessions{more}")
     else:
         from cli.columns import cut
-        from cli.sessions.listing import terminal_width
+        from cli.sessions.shared_options import terminal_width
 
         width = terminal_width()
         is_plain = not (sys.stdout.encoding or "").lower().startswith("utf")
@@ -156,7 +156,7 @@ def drawn(
     branches: Sequence[Branch[SessionInfo]], now: float, lines: tuple[str, str, str, str], above: str | None = None
 ) -> Iterator[str]:
     """A line for each session, with `lines` to its left that lead to its original; roots have none."""
-    from cli.sessions.listing import about
+    from cli.sessions.shared_options import about
 
     fork, last, passing, empty = lines
     for branch in branches:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.dialogue import ask, is_attended, say
 from cli.help.completion import sessions
 from cli.sessions.shared_options import Cwd, complain, folder, found, home, working
+from cli.terminal import ask, is_attended, say
 
 if TYPE_CHECKING:
     from agent.sessions.store import SessionInfo
@@ -65,7 +65,7 @@ def _remove(where: str, names: list[str], *, yes: bool) -> int:
     from agent.sessions.load import SessionError
     from agent.sessions.remove import remove
     from cli.choices import CommandLineError
-    from cli.sessions.listing import short_id, shown
+    from cli.sessions.shared_options import short_id, shown
 
     chosen: dict[object, SessionInfo] = {}
     status = 0
@@ -95,7 +95,7 @@ def _remove(where: str, names: list[str], *, yes: bool) -> int:
 
 
 def _is_wanted(chosen: list[SessionInfo]) -> bool:
-    from cli.sessions.listing import about
+    from cli.sessions.shared_options import about
 
     now = time.time()
     for info in chosen[:SHOWN]:

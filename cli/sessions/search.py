@@ -83,7 +83,7 @@ def _run(text: str, *, everywhere: bool, regex: bool, ignore_case: bool, cwd: st
 
 def _print(info: SessionInfo, hit: Hit, *, is_first: bool) -> None:
     from cli.columns import cut
-    from cli.sessions.listing import about, shown, terminal_width
+    from cli.sessions.shared_options import about, shown, terminal_width
     from cli.terminal import wants_style
 
     width = terminal_width()

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from agent.skills.discover import discover
 from cli.columns import fitted, print_table
-from cli.dialogue import say
 from cli.json_line import print_json
-from cli.terminal import table_width
+from cli.terminal import say, table_width
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
 from wire.suggest import no_such

@@ -5,27 +5,25 @@ The same for programs with threads and with asyncio.
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 
 from ..connection.channel import tell
 from ..connection.command_line import environment, own_program
 from ..connection.decode import event, members_of
-from ..connection.engine_process import STDERR_LINES
+from ..connection.engine_process import EXIT_S, STDERR_LINES, EngineProcess
 from ..connection.pending import Pending
 from ..errors import BatchError, BusyError, ClosedError, ProtocolError, RuntimeDied
-from .command_line import command
+from .command_line import command, lines_of
 from .inboxes import FolderResults, Given, LiveResults
-from .process import BatchProcess
 from .results import BatchSummary, TaskResult
-from .task_lines import lines_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from ..connection.engine_process import EngineProcess
     from ..errors import ZotError
     from ..events import AnyEvent
     from ..flags import Place
@@ -37,6 +35,37 @@ OWN = frozenset({"batch_start", "task_start", "task_paused", "task_resumed", "ta
 """The types of the batch's own records; the others are of runs."""
 FOREIGN = "this batch belongs to the process that this one was forked from"
 CLOSED = "the batch is closed"
+KILL_RUNS_S = 8.0
+"""Seconds from the signal that stops the runs to the one that kills them."""
+
+
+class BatchProcess(EngineProcess):
+    """`zot batch` as a child process. It reads nothing but its tasks, so signals tell it what to do.
+
+    Raises as `EngineProcess`. Its end is always at once: the runs are stopped, and run again another time.
+    """
+
+    _is_told = False
+    """It was told to stop: one more signal would kill the runs."""
+
+    def drain(self) -> None:
+        """Starts no more tasks."""
+        self.send_signal(signal.SIGINT)
+
+    def stop(self) -> None:
+        """Stops the runs. A second call does nothing."""
+        if not self._is_told:
+            self._is_told = True
+            self.send_signal(signal.SIGTERM)
+
+    def end(self, *, at_once: bool = True) -> None:  # noqa: ARG002
+        super().end(at_once=True)
+
+    def _steps_from(self, first: float) -> list[tuple[float, signal.Signals | None]]:
+        told: list[tuple[float, signal.Signals | None]] = [] if self._is_told else [(first, signal.SIGTERM)]
+        self._is_told = True
+        kill = first + KILL_RUNS_S
+        return [*told, (kill, signal.SIGTERM), (kill + EXIT_S, signal.SIGKILL), (kill + 2 * EXIT_S, None)]
 
 
 class BatchClient:

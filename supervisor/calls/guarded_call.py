@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec import Raw
 from msgspec.structs import replace
 
-from supervisor.registry.call_arguments import unfit
+from supervisor.registry.plain_schema import unfit
 from wire import frames
 
 if TYPE_CHECKING:

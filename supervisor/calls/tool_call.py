@@ -9,7 +9,7 @@ import msgspec
 
 from supervisor.calls.deadline import InFlight
 from supervisor.loop.future import Failure
-from supervisor.registry.call_arguments import fault_at_once
+from supervisor.registry.plain_schema import fault_at_once
 from wire import frames
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class ToolCallInFlight(InFlight):
         self._done = done
         self._check: Pending | None = None
         """The check of the arguments, while a checker process has it."""
-        fault = fault_at_once(owned.tool, args)
+        fault = fault_at_once(owned.tool.schema, owned.tool.plain_parts, args)
         if fault is not None:
             self._checked(fault)
             return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from supervisor.calls.deadline import InFlight
 from supervisor.calls.guard_chain import UNTOUCHED, GuardChain, Judgement, verdict_of
 from supervisor.calls.guards import latest_start
-from supervisor.loop.timestamp import Timestamp
+from supervisor.loop.loop import Timestamp
 from wire.dialects.verdict import ALLOW
 
 if TYPE_CHECKING:

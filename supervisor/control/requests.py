@@ -13,7 +13,7 @@ from msgspec import Raw
 from supervisor import queries
 from supervisor.control.session import OpenRequest
 from supervisor.extension.program_worker import OnlyItsProgramError
-from supervisor.loop.timestamp import Timestamp
+from supervisor.loop.loop import Timestamp
 from wire import control, frames
 from wire.dialects.base import EVENTS, HOOK_POINTS
 from wire.suggest import UnknownNameError

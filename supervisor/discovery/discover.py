@@ -17,8 +17,7 @@ from supervisor.discovery.kind import Kind
 from supervisor.discovery.skipped import Cause, Skipped, Why
 from supervisor.discovery.steps import finish
 from supervisor.home.copilot_folders import PROGRAM, copilot_folder_of, copilot_folders_of_user, is_for_copilot
-from supervisor.home.files import read_file
-from supervisor.home.staging_names import is_staging
+from supervisor.home.files import is_staging, read_file
 from wire.manifest import FILE, Manifest, ManifestError, parse_manifest
 from wire.text import valid_text
 
@@ -179,8 +178,7 @@ def _to_start(
         from supervisor.discovery.copilot.prepared import prepared
 
         return prepared(found, mcp.workspace if mcp is not None else project or Path.cwd(), sdks)
-    from supervisor.discovery.mcp.self_reference import REASON, is_itself
-    from supervisor.discovery.mcp.servers import expanded
+    from supervisor.discovery.mcp.servers import REASON, expanded, is_itself
 
     made = expanded(found, os.environ)
     if isinstance(made, str):

@@ -13,7 +13,6 @@ import msgspec
 
 from supervisor.discovery.kind import COPILOT, NODE, Kind
 from supervisor.home.copilot_folders import PROGRAM, is_for_copilot
-from supervisor.home.search_path import on_path
 from wire.dialects.table import dialect_named
 
 if TYPE_CHECKING:
@@ -221,3 +220,13 @@ def unread_kind(place: Path, mcp_file: Path | None = None) -> Kind:
     if mcp_file is not None:
         return Kind.MCP_FILE if place == mcp_file else Kind.MCP
     return Kind.COPILOT if is_for_copilot(place.parent) else Kind.OWN
+
+
+def on_path(program: str) -> str | None:
+    """The absolute path of a program; None if there is none.
+
+    Entries that are no absolute paths (`.`, `node_modules/.bin`, an empty one) are passed over: they mean the folder in
+    which somebody works, and a project could put its own program in the place of the user's.
+    """
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return shutil.which(program, path=os.pathsep.join(filter(os.path.isabs, folders)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-from supervisor.accounting.rates import TreeUse
+from supervisor.accounting.limits import TreeUse
 from supervisor.extension.connection.handshake import MUTE
 from supervisor.extension.lifecycle import State, Trigger
 from supervisor.extension.restart import Cause

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from supervisor.accounting.rates import TreeUse
+from supervisor.accounting.limits import TreeUse
 from supervisor.extension.connection.channel import Channel
 from supervisor.extension.connection.handshake import NO_NAME, Readiness, no_hello, not_hello, readiness
 from supervisor.extension.lifecycle import State, Trigger, advance

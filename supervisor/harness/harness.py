@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
 from supervisor.cleanup.env_marks import EXTENSION, TOKEN
-from supervisor.cleanup.orphans import Orphans
+from supervisor.cleanup.host_processes import Orphans
 from supervisor.discovery.environment import extension_environment, session_environment
 from supervisor.harness.matching import ScriptPaths
 from supervisor.harness.messages import SESSION

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.found import Found, Scope
 from supervisor.extension.connection.handshake import no_hello
-from supervisor.harness.fixtures import FixtureError, lay
 from supervisor.harness.matching import differences
 from supervisor.harness.messages import answer_to, hello_ack
 from supervisor.harness.new_answers import segments
 from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.harness.result import Failure, ScriptResult
-from supervisor.harness.script import Script, Side
+from supervisor.harness.script import FixtureError, Script, Side, lay
 from supervisor.process.child import EXIT_FOLLOWS_S, SpawnError
 from supervisor.process.stop_policy import Patience
 

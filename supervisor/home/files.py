@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import stat
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
@@ -166,3 +167,11 @@ def rotate(path: Path, count: int) -> None:
     for older, newer in zip(reversed(names[1:]), reversed(names[:-1]), strict=True):
         with suppress(FileNotFoundError):
             os.replace(newer, older)
+
+
+STAGING = re.compile(r"\..+\.[0-9a-f]{8}\.(?P<kind>new|old|gone)", re.DOTALL)
+
+
+def is_staging(name: str) -> bool:
+    """Whether this name is the name of a staging folder, and not of an extension."""
+    return STAGING.fullmatch(name) is not None

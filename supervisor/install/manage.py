@@ -20,7 +20,7 @@ from supervisor.install.errors import InstallError, MisuseError
 from supervisor.install.installed import is_trusted, look_at, trust
 from supervisor.install.record import write_record
 from supervisor.install.tree import content_hash
-from wire.settings.mcp_switch import switched
+from wire.settings.json_edit import switched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,13 +14,30 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from supervisor.loop.future import Pending
     from supervisor.loop.wait_habit import WaitHabit
+
+
+class Timestamp(NamedTuple):
+    wall: float
+    """Seconds since the epoch."""
+    clock: float
+    """Seconds of the monotonic clock."""
+
+    @classmethod
+    def now(cls) -> Timestamp:
+        return cls(time.time(), time.monotonic())
+
+    @property
+    def age_ms(self) -> float:
+        """Milliseconds since this moment, on the monotonic clock."""
+        return (time.monotonic() - self.clock) * 1000
+
 
 BACKGROUND_READ = 8 * 1024
 """Bytes read from another descriptor before the awaited one is checked again."""

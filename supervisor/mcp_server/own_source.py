@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from supervisor import queries
 from supervisor.loop.future import Failure
-from supervisor.loop.timestamp import Timestamp
+from supervisor.loop.loop import Timestamp
 from supervisor.mcp_server.source import StartingSource
 from wire import frames
 from wire.dialects.table import dialect_named

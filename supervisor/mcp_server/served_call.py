@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from supervisor.calls.guarded_call import GuardedCall, Step
-from supervisor.registry.call_arguments import unfit
+from supervisor.registry.plain_schema import unfit
 from wire import frames
 from wire.mcp_server.answers import error_result, with_texts
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from supervisor.mcp_server.served_call import ServedCall
 from wire.dialects.jsonrpc import INVALID_PARAMS
 from wire.framing import Oversize
-from wire.mcp_server.actions import Abandon, Call, Invoke, Say
+from wire.mcp_server.offer import Abandon, Call, Invoke, Say
 from wire.text import valid_text
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from supervisor.mcp_server.source import Cancellable, Source
     from wire import frames
     from wire.framing import Line
-    from wire.mcp_server.actions import Action
+    from wire.mcp_server.offer import Action
     from wire.mcp_server.requests import Key
     from wire.mcp_server.session import ServedSession
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
-from supervisor.accounting.growth import growth
+from supervisor.accounting.account import growth
 from supervisor.accounting.limits import MIB, limits_used
 from supervisor.extension.generation import OVER_LIMITS
 from supervisor.extension.lifecycle import State

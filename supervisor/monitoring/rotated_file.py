@@ -8,10 +8,14 @@ import stat
 from typing import TYPE_CHECKING
 
 from supervisor.home.files import rotate
-from supervisor.monitoring.stats_error import StatsFileError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+class StatsFileError(OSError):
+    """A file that cannot be created; the text names it and says why."""
+
 
 PARTS = 4
 """Most files, FILE itself included."""

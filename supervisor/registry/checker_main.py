@@ -23,7 +23,7 @@ from typing import NoReturn
 
 import jsonschema_rs
 
-from supervisor.registry.schema_rules import FAULTS_NAMED, invalid_args, short
+from supervisor.registry.plain_schema import FAULTS_NAMED, invalid_args, short
 from wire.lenient_json import UNREADABLE, read
 
 CPU_S = 1.0

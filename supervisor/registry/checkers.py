@@ -18,7 +18,7 @@ import msgspec
 from supervisor.discovery.environment import child_environment
 from supervisor.loop.future import Failure, Pending
 from supervisor.process.child import Child, SpawnError
-from supervisor.process.stderr_tail import StderrTail
+from supervisor.process.exit_cause import StderrTail
 from wire.framing import LineSplitter
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import re
 from typing import Any
 from urllib.parse import unquote
 
-from supervisor.registry.schema_rules import NAMED_SCHEMAS, ONE_SCHEMA, RULES, SCHEMA_LISTS, is_number
+from supervisor.registry.plain_schema import NAMED_SCHEMAS, ONE_SCHEMA, SCHEMA_LISTS, is_number
+from supervisor.registry.schema_rules import RULES
 
 OLD_DRAFTS = ("http://json-schema.org/draft-0", "https://json-schema.org/draft-0", "https://json-schema.org/draft/2019")
 """How `$schema` begins in a schema of an older draft."""

@@ -1,4 +1,5 @@
-"""The schemas that are plainly cheap, and the check against them. Pure.
+"""Judges the arguments of a tool call: as the model wrote them, before guards and tools see them, and against the
+schema of the tool if that is plainly cheap. Pure.
 
 A plain schema has only keywords that take one short step for each value, and no references: so no part of it meets a
 value twice, and a check takes at most as many steps as the schema has parts, times the values. Every keyword that is
@@ -7,24 +8,52 @@ not known here makes a schema not plain.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sized
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from supervisor.registry.schema_rules import (
-    FAULTS_NAMED,
-    NAMED_SCHEMAS,
-    ONE_SCHEMA,
-    SCHEMA_LISTS,
-    TYPES,
-    is_number,
-    path_to,
-    quoted,
-)
+import msgspec
+import orjson
+
+from wire.lenient_json import ARGUMENTS_DEPTH, UNREADABLE, is_deeper, read
+from wire.text import one_line
 
 if TYPE_CHECKING:
-    from supervisor.registry.schema_rules import Location
+    from collections.abc import Iterable
 
+FAULTS_NAMED = 5
+FAULT_LENGTH = 200
+"""Characters of one fault. Of a longer one the middle is cut: it begins with the value and ends with what is wrong."""
+
+Location = tuple["Location", str | int] | None
+"""Where a value lies in another one: the location of what contains it, and its name or index there. None for the
+outermost value."""
+ONE_SCHEMA = frozenset({
+    "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then",
+    "unevaluatedItems", "unevaluatedProperties",
+})  # fmt: skip
+"""Keywords whose value is a schema."""
+SCHEMA_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+"""Keywords whose value is a list of schemas."""
+NAMED_SCHEMAS = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
+"""Keywords whose value is an object that contains schemas."""
+
+
+def is_number(value: Any) -> bool:
+    return type(value) is int or type(value) is float
+
+
+TYPES: dict[str, Callable[[Any], bool]] = {
+    "array": lambda value: type(value) is list,
+    "boolean": lambda value: type(value) is bool,
+    "integer": lambda value: type(value) is int or (type(value) is float and value.is_integer()),
+    "null": lambda value: value is None,
+    "number": is_number,
+    "object": lambda value: type(value) is dict,
+    "string": lambda value: type(value) is str,
+}
+"""The types of JSON Schema. True and false are no numbers; 1.0 is an integer."""
 ANNOTATIONS = frozenset({
     "$comment", "default", "deprecated", "description", "examples", "format", "readOnly", "title", "writeOnly",
 })  # fmt: skip
@@ -242,3 +271,99 @@ INNER: dict[str, Callable[[Any, Any, Any], _Inner]] = {
 }
 """Keywords about what is inside a value: schemas, what each must fit, and the step to it; None for the value itself."""
 PLAIN = ANNOTATIONS | SIMPLE.keys() | INNER.keys()
+
+
+# --- faults in words ----------------------------------------------------------------------------------------
+
+
+def path_to(location: Location) -> list[str]:
+    """The names and indexes that lead to a location."""
+    found: list[str] = []
+    while location is not None:
+        location, step = location
+        found.append(str(step))
+    return found[::-1]
+
+
+def quoted(value: Any) -> str:
+    """The value as JSON."""
+    return msgspec.json.encode(value).decode()
+
+
+def short(message: str) -> str:
+    if len(message) > FAULT_LENGTH:
+        message = f"{message[: FAULT_LENGTH // 2]} … {message[-FAULT_LENGTH // 2 :]}"
+    return one_line(message, FAULT_LENGTH + 3)
+
+
+def invalid_args(faults: Iterable[tuple[Iterable[str | int], str]]) -> str:
+    """The faults of some arguments, each with its path, in one line; "" if there are none."""
+    told = [f"{short(''.join(f'/{step}' for step in path)) or '/'}: {short(message)}" for path, message in faults]
+    return "invalid args: " + "; ".join(told) if told else ""
+
+
+# --- a call -------------------------------------------------------------------------------------------------
+
+STEPS_LIMIT = 100_000
+"""Parts of the schema times values in the arguments; at worst about a twentieth of a second."""
+BYTES_LIMIT = 1024 * 1024
+"""Bytes of arguments that are checked in the loop."""
+QUOTED = 80
+"""Bytes or characters that a reason quotes."""
+
+
+def unfit(args: bytes) -> str | None:
+    """Why no tool can take these arguments; None if they are one JSON object that all readers understand alike.
+
+    A repeated name is refused, because some readers take the first value and others the last: a guard would judge
+    another command than the shell runs.
+    """
+    try:
+        value = orjson.loads(args)
+    except orjson.JSONDecodeError as error:
+        return f"invalid args: not valid JSON: {error}"
+    if not isinstance(value, dict):
+        return f"invalid args: must be a JSON object, not {args[:QUOTED].decode('utf-8', 'replace')}"
+    try:
+        if is_deeper(value, ARGUMENTS_DEPTH):
+            raise RecursionError
+        json.loads(args, object_pairs_hook=_unique)
+    except RecursionError:  # also in a value that `value` does not have, since its name occurs again
+        return f"invalid args: nested deeper than {ARGUMENTS_DEPTH} levels"
+    except _RepeatedNameError as repeated:
+        return f"invalid args: the name {repeated.name} occurs twice in one object"
+    return None
+
+
+class _RepeatedNameError(Exception):
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = json.dumps(one_line(name, QUOTED), ensure_ascii=False)
+
+
+def _unique(pairs: list[tuple[str, object]]) -> None:
+    names = {name for name, _ in pairs}
+    if len(names) == len(pairs):
+        return
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name in seen:
+            raise _RepeatedNameError(name)
+        seen.add(name)
+
+
+def fault_at_once(schema: dict[str, Any], parts: int, args: bytes) -> str | None:
+    """Returns the faults of the arguments, each with its path; "" if there are none. `parts` are the `plain_parts` of
+    the schema. None if this is not plainly cheap: then a checker process (`checkers`) must check them. Extensions write
+    the schemas, all others wait while the loop runs a check, and a schema of a few hundred bytes can ask for millions
+    of steps."""
+    if not parts or len(args) > BYTES_LIMIT:
+        return None
+    try:
+        value, _ = read(args)
+    except UNREADABLE:
+        return ""  # the caller reports invalid JSON
+    most = STEPS_LIMIT // parts
+    if count_values(value, most) > most:
+        return None
+    return invalid_args(plain_faults(schema, value))

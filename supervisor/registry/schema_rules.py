@@ -1,7 +1,6 @@
 """What a JSON Schema of draft 2020-12 must look like: the rules of its meta-schema, kept in one walk. Pure.
 
-The walk takes time in proportion to the size of the schema, and needs no library in the host. How the faults of schemas
-and of arguments are put into words is here, too, also for the checker process.
+The walk takes time in proportion to the size of the schema, and needs no library in the host.
 """
 
 from __future__ import annotations
@@ -9,45 +8,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from wire.text import one_line
+from supervisor.registry.plain_schema import NAMED_SCHEMAS, ONE_SCHEMA, SCHEMA_LISTS, TYPES, path_to, quoted, short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-FAULTS_NAMED = 5
-FAULT_LENGTH = 200
-"""Characters of one fault. Of a longer one the middle is cut: it begins with the value and ends with what is wrong."""
-
-Location = tuple["Location", str | int] | None
-"""Where a value lies in another one: the location of what contains it, and its name or index there. None for the
-outermost value."""
-ONE_SCHEMA = frozenset({
-    "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then",
-    "unevaluatedItems", "unevaluatedProperties",
-})  # fmt: skip
-"""Keywords whose value is a schema."""
-SCHEMA_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-"""Keywords whose value is a list of schemas."""
-NAMED_SCHEMAS = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
-"""Keywords whose value is an object that contains schemas."""
-
-
-def is_number(value: Any) -> bool:
-    return type(value) is int or type(value) is float
-
-
-TYPES: dict[str, Callable[[Any], bool]] = {
-    "array": lambda value: type(value) is list,
-    "boolean": lambda value: type(value) is bool,
-    "integer": lambda value: type(value) is int or (type(value) is float and value.is_integer()),
-    "null": lambda value: value is None,
-    "number": is_number,
-    "object": lambda value: type(value) is dict,
-    "string": lambda value: type(value) is str,
-}
-"""The types of JSON Schema. True and false are no numbers; 1.0 is an integer."""
+    from supervisor.registry.plain_schema import Location
 
 
 def schema_fault(schema: dict[str, Any]) -> str | None:
@@ -162,32 +128,3 @@ RULES: dict[str, Callable[[Any], str]] = {
     "required": _are_names,
     "type": _are_types,
 }  # fmt: skip
-
-
-# --- faults in words ----------------------------------------------------------------------------------------
-
-
-def path_to(location: Location) -> list[str]:
-    """The names and indexes that lead to a location."""
-    found: list[str] = []
-    while location is not None:
-        location, step = location
-        found.append(str(step))
-    return found[::-1]
-
-
-def quoted(value: Any) -> str:
-    """The value as JSON."""
-    return msgspec.json.encode(value).decode()
-
-
-def short(message: str) -> str:
-    if len(message) > FAULT_LENGTH:
-        message = f"{message[: FAULT_LENGTH // 2]} … {message[-FAULT_LENGTH // 2 :]}"
-    return one_line(message, FAULT_LENGTH + 3)
-
-
-def invalid_args(faults: Iterable[tuple[Iterable[str | int], str]]) -> str:
-    """The faults of some arguments, each with its path, in one line; "" if there are none."""
-    told = [f"{short(''.join(f'/{step}' for step in path)) or '/'}: {short(message)}" for path, message in faults]
-    return "invalid args: " + "; ".join(told) if told else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.discovery.discover import PROJECT_FILE, USER_FILE
 from supervisor.home.copilot_folders import copilot_folders
-from supervisor.install.newer_source import advice, allowance_in_the_loop, newer_source, source_of
+from supervisor.install.record import advice, allowance_in_the_loop, newer_source, source_of
 from supervisor.reload.file_watcher import FileWatcher
 from wire.manifest import ManifestError
 

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from supervisor.process.child import PASSING, Child, SpawnError
-from supervisor.process.stderr_tail import StderrTail
+from supervisor.process.exit_cause import StderrTail
 from supervisor.template.protocol import Ended, Failed, Fork, Ready, Started, decode_reply, receive, send_request
 
 if TYPE_CHECKING:

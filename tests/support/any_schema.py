@@ -7,7 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from supervisor.registry.schema_rules import NAMED_SCHEMAS, ONE_SCHEMA, RULES, SCHEMA_LISTS
+from supervisor.registry.plain_schema import NAMED_SCHEMAS, ONE_SCHEMA, SCHEMA_LISTS
+from supervisor.registry.schema_rules import RULES
 
 WORDS = sorted({*ONE_SCHEMA, *SCHEMA_LISTS, *NAMED_SCHEMAS, *RULES, "additionalItems", "const", "id", "nullable"})
 PLACES = st.sampled_from([

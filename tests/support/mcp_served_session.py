@@ -7,8 +7,7 @@ from typing import Any
 
 from wire import frames
 from wire.control import CommandInfo, ToolInfo
-from wire.mcp_server.actions import Action, Say
-from wire.mcp_server.offer import Offer
+from wire.mcp_server.offer import Action, Offer, Say
 from wire.mcp_server.session import ServedSession
 
 ECHO = ToolInfo("echo", "Returns its text.", {"properties": {}}, "echo", read_only=True)

@@ -17,6 +17,7 @@ import msgspec
 from wire import frames
 from wire.dialects.host_calls import HostCall  # noqa: TC001  (msgspec reads the annotations)
 from wire.dialects.verdict import Verdict  # noqa: TC001
+from wire.text import printable
 
 if TYPE_CHECKING:
     from wire.framing import Line, Oversize
@@ -277,3 +278,19 @@ class Dialect(Protocol):
     """Whether such an extension starts anew when another session takes the place of the host's, as `clear` does."""
 
     def session(self, setup: Setup) -> Session: ...
+
+
+LIMIT = 2048
+"""Bytes that are kept."""
+SEARCHED = 4 * LIMIT
+"""Characters that are looked at for what controls a terminal."""
+
+
+def kept_instructions(text: str) -> str:
+    """The text as it is shown to the model: without what controls a terminal, and cut at `LIMIT` with a mark; "" if
+    nothing is left."""
+    text = printable(text.strip()[:SEARCHED]).strip()
+    written = text.encode("utf-8", "replace")
+    if len(written) <= LIMIT:
+        return text
+    return written[: LIMIT - 4].decode("utf-8", "ignore") + " …"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from wire.control import CommandInfo, ToolInfo  # noqa: TC001  (msgspec looks at the annotations)
+from wire.mcp_server.requests import Key  # noqa: TC001  (msgspec looks at the annotations)
 from wire.text import valid_text
 
 if TYPE_CHECKING:
@@ -46,3 +47,38 @@ def instructions(extensions: Sequence[str], said: str = "") -> str:
         " again: a call that failed for this reason may be tried once more."
     )
     return f"{about}\n{said}" if said else about
+
+
+class Say(msgspec.Struct, frozen=True):
+    """A line for the client, LF included."""
+
+    line: bytes
+    is_vital: bool = True
+    """An answer. Others may be left out for a client that reads slowly."""
+
+
+class Call(msgspec.Struct, frozen=True):
+    """Call a tool; the answer goes to `ServedSession.called`."""
+
+    key: Key
+    name: str
+    args: bytes
+    """The JSON text of an object."""
+
+
+class Invoke(msgspec.Struct, frozen=True):
+    """Run a command; the answer goes to `ServedSession.invoked`."""
+
+    key: Key
+    name: str
+    args: str
+
+
+class Abandon(msgspec.Struct, frozen=True):
+    """The client has cancelled a call or a command: end it. It has no answer."""
+
+    key: Key
+    reason: str
+
+
+Action = Say | Call | Invoke | Abandon

@@ -14,8 +14,7 @@ from wire.dialects.mcp import protocol
 from wire.dialects.mcp.protocol import LEGACY, LOG_LEVELS, MODERN
 from wire.lenient_json import UNREADABLE
 from wire.mcp_server import answers
-from wire.mcp_server.actions import Abandon, Action, Call, Invoke, Say
-from wire.mcp_server.offer import Offer
+from wire.mcp_server.offer import Abandon, Action, Call, Invoke, Offer, Say
 from wire.mcp_server.requests import (
     BadParamsError,
     CallParams,

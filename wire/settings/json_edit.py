@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from wire.lenient_json import MARK
-from wire.settings.jsonc import plain_json
+from wire.settings.mcp_file import TOP, plain_json
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _SCALAR = re.compile(rb'[^][{},:"\s]+')
@@ -205,3 +205,18 @@ class JsonText:
 
 def _json(value: Any, unit: bytes | None) -> bytes:
     return json.dumps(value, indent=None if unit is None else unit.decode(), ensure_ascii=False).encode()
+
+
+def switched(text: bytes, key: str, *, on: bool) -> bytes | None:
+    """The text with this server enabled or disabled; None if the file has no such server that is an object. The text
+    must be one that `parse_mcp` reads."""
+    edited = JsonText(text)
+    sections = (edited.last(edited.outermost, top) for top in TOP)
+    server = next((found for held in sections if held and (found := edited.last(held.value, key))), None)
+    if server is None or not edited.is_object(server):
+        return None
+    values = {"disabled": not on, "enabled": on}
+    there = [field for field in values if edited.last(server.value, field)]
+    for field in there or ([] if on else ["disabled"]):
+        edited.put(server, field, values[field])
+    return edited.whole

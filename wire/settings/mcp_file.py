@@ -15,15 +15,29 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from wire.field_errors import explain, fault_steps
-from wire.lenient_json import UNREADABLE, Place, Steps, fault_of, path_of, place_at, places_by_steps
+from wire.lenient_json import MARK, UNREADABLE, Place, Steps, fault_of, path_of, place_at, places_by_steps
 from wire.manifest import NAME_PATTERN, VOCABULARY
-from wire.settings.jsonc import plain_json
 from wire.settings.mcp_server import McpServer, server_name
 from wire.suggest import letters
 from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, shown, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+_STRING = rb'"(?:[^"\\\n]|\\[^\n])*"?'
+_COMMENT = re.compile(_STRING + rb"|//[^\n]*|/\*(?s:.)*?(?:\*/|\Z)")
+_COMMA = re.compile(_STRING + rb"|,(?=\s*[}\]])")
+_SIGN = re.compile(rb"[^\r\n]")
+
+
+def plain_json(text: bytes) -> bytes:
+    """The text as JSON, if it was that otherwise. As long as `text` without its byte order mark."""
+    return _COMMA.sub(_blank, _COMMENT.sub(_blank, text.removeprefix(MARK)))
+
+
+def _blank(found: re.Match[bytes]) -> bytes:
+    return found[0] if found[0].startswith(b'"') else _SIGN.sub(b" ", found[0])
+
 
 TOP = ("mcpServers", "servers")
 """The names that hold the servers; a file may have both."""

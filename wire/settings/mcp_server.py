@@ -13,10 +13,53 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from wire.manifest import EnvPolicy, Limits, Restart, Timeouts
-from wire.settings.expansion import variables_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+WORKSPACE = "workspaceFolder"
+_PART = re.compile(
+    r"\$\{(?:(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?|(?P<other>[A-Za-z]+:[^{}]*))\}"
+)
+"""`other` is what editors ask a person for, or read from their settings: `${input:token}`, `${config:x}`."""
+
+
+class ExpansionError(ValueError):
+    """A variable is not set, or is one that only an editor has. The text names it and says what to do."""
+
+
+def expand(text: str, environ: Mapping[str, str], workspace: str) -> str:
+    """The text with the values of its variables. Raises `ExpansionError`."""
+
+    def value(found: re.Match[str]) -> str:
+        if found["other"] is not None:
+            raise ExpansionError(
+                f"{found[0]} is something that only an editor can fill in; write ${{VAR}}, and set VAR"
+            )
+        name, default = found["name"], found["default"]
+        if name == WORKSPACE:
+            return workspace
+        if (held := environ.get(name, default)) is None:
+            raise ExpansionError(f"the variable {name} is not set; set it, or write ${{{name}:-default}}")
+        return held
+
+    head, rest = _divided(text)
+    return _PART.sub(value, head) + rest
+
+
+def variables_in(text: str) -> Iterator[str]:
+    """Yields the names of the environment variables in the text, also of those with a default."""
+    for found in _PART.finditer(_divided(text)[0]):
+        if found["name"] is not None and found["name"] != WORKSPACE:
+            yield found["name"]
+
+
+def _divided(text: str) -> tuple[str, str]:
+    """The text up to its last closing brace, and the rest, in which no variable ends: a search for the end of each that
+    begins there would take the square of its length."""
+    end = text.rfind("}") + 1
+    return text[:end], text[end:]
+
 
 NAME_KEPT = 55
 """Characters of a name that is too long; `_` and 8 hexadecimal digits of its hash follow."""

@@ -1,6 +1,5 @@
 """The journal of a batch and the folder that it lies in: what is done, safe on the disk, and read again after any end.
 
 `writer` appends, `reader` reads, `state` folds lines into what is done and what is to run. `folder` knows the files of
-RUNDIR, `own_files` opens all of them, `results` and `formats` show them, `merge` makes one batch of several. Nothing
-here starts a run.
+RUNDIR, `own_files` opens all of them, `results` and `formats` show them. Nothing here starts a run.
 """

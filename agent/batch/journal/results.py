@@ -109,6 +109,7 @@ class BatchResults:
         if len({shard.folder.path.resolve() for shard in shards}) < len(shards):
             raise FolderError("the same folder is named twice; name each folder once")
         self.shards = tuple(shards)
+        self.prefer = prefer
         self._chosen: dict[str, int] = {}
         """The number of the shard whose outcome counts, for each task that is done."""
         listed = dict.fromkeys(task for shard in shards for task in shard.definitions)
@@ -173,6 +174,14 @@ class BatchResults:
             assert status is not None
             counts[status.value] = counts.get(status.value, 0) + 1
         return counts
+
+    def folders_of(self, tasks: Iterable[str]) -> list[RunFolder]:
+        """The folders to run these tasks again in: the one whose outcome counts, else the first that has the task."""
+        numbers = set()
+        for task in tasks:
+            has_task = (number for number, shard in enumerate(self.shards) if task in shard.definitions)
+            numbers.add(self._chosen[task] if task in self._chosen else next(has_task, 0))
+        return [self.shards[number].folder for number in sorted(numbers)]
 
     def outcomes(self) -> Iterator[Outcome]:
         """Of the tasks in `done`; of several folders each `diff` as an absolute path. Raises `JournalError`."""

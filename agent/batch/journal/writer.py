@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agent.batch.journal.errors import JournalError
 from agent.batch.journal.lock import Lock
 from agent.batch.journal.own_files import open_own
-from agent.batch.journal.reader import TornTail, read_journal
-from agent.batch.journal.torn import cut_aside
+from agent.batch.journal.reader import TornTail, cut_aside, read_journal
 from supervisor.home.files import make_folder, sync, sync_folder, write_all
 from wire.batch.journal_lines import (
     AnyLine,
@@ -82,7 +81,7 @@ class Journal:
         self._loop = loop
         self._on_failure = on_failure
         self._clock = clock
-        self._life = JournalState.OPEN
+        self.life = JournalState.OPEN
         self._seq = 0
         self._size = 0
         """Bytes that are safe on the disk; the file has no more between two writes."""
@@ -135,10 +134,6 @@ class Journal:
             raise
         return journal
 
-    @property
-    def life(self) -> JournalState:
-        return self._life
-
     # --- lines --------------------------------------------------------------------------------------------
 
     def opened(self, *, version: str, tasks: int, jobs: int) -> None:
@@ -173,7 +168,7 @@ class Journal:
 
     def append(self, kind: type[AnyLine], **fields: Any) -> None:
         """Takes a line; `v`, `seq`, `commit` and `t` are added. After a failure or the close it does nothing."""
-        if self._life is not JournalState.OPEN:
+        if self.life is not JournalState.OPEN:
             return
         seq = self._seq + 1
         commit = self._commit if self._waiting else seq
@@ -185,23 +180,23 @@ class Journal:
     def when_durable(self, callback: Callable[[], None]) -> None:
         """Calls back in the loop once all that was appended so far is safe on the disk. Never at once, and never after
         a failure."""
-        if self._life is JournalState.OPEN:
+        if self.life is JournalState.OPEN:
             self._callbacks.append(callback)
             self._arm()
 
     def sync(self) -> bool:
         """Writes and syncs what waits now, and calls back. Returns False if the journal has failed or is closed."""
-        if self._life is JournalState.OPEN:
+        if self.life is JournalState.OPEN:
             self._flush()
-        return self._life is JournalState.OPEN
+        return self.life is JournalState.OPEN
 
     def close(self) -> None:
         """Writes and syncs what waits, calls back, and gives the lock back."""
-        if self._life is JournalState.CLOSED:
+        if self.life is JournalState.CLOSED:
             return
         while self.sync() and (self._waiting or self._callbacks):
             pass
-        self._life = JournalState.CLOSED
+        self.life = JournalState.CLOSED
         if self._timer is not None:
             self._timer.cancel()
         self._lock.release(self._fd)
@@ -270,7 +265,7 @@ class Journal:
     def _fail(self, reason: str) -> None:
         """Ends the writing. What is not safe is taken back: the system may show it to the next process, and lose it
         later."""
-        self._life = JournalState.FAILED
+        self.life = JournalState.FAILED
         self._waiting, self._callbacks = [], []
         try:
             if self._is_unsafe:

@@ -3,6 +3,7 @@ it; attempts that were cut off when the process was killed end as interrupted, a
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,8 +17,8 @@ from agent.batch.opening.settings import FLAGS, flags_of
 from agent.batch.pool.run_facts import RunFacts
 from agent.batch.tasks.digest import Digests
 from wire.batch.outcome import Outcome, TaskStatus
-from wire.suggest import no_such
-from wire.text import noun_for
+from wire.suggest import no_such, some
+from wire.text import counted, noun_for, one_line, valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from agent.batch.journal.state import BatchState
     from agent.batch.journal.writer import Journal
     from agent.batch.request import BatchRequest
+    from agent.options import RunRequest
     from wire.batch.task import Task
 
 NAMED = 5
@@ -71,16 +73,14 @@ def open_batch(
     done = {task.id: status for task in tasks if (status := state.history(task.id).status) is not None}
     changed = [task for task in done if (old := state.history(task).digest) and old != current[task]]
     redo = to_redo(request.redo, done, changed, current)
-    interrupted = [task for task in state.interrupted() if task not in redo]
-    for task in interrupted:
+    interrupted = {task: facts for task, facts in cut_off_runs(folder, state).items() if task not in redo}
+    for task, facts in interrupted.items():
         history = state.history(task)
-        events, was_paused = folder.events(task, history.running), task in state.paused
-        outcome = cut_off(task, history.running, history.digest, events, was_paused=was_paused)
-        journal.finished(outcome, final=False)
+        journal.finished(cut_off(task, history.running, history.digest, facts), final=False)
     for task in redo:
         journal.reopened(task)
         del done[task]
-    notices += _notices(state, current, [task for task in changed if task not in redo], interrupted)
+    notices += _notices(state, current, [task for task in changed if task not in redo], list(interrupted))
     _write(request, tasks, folder, digests, version)
     journal.sync()
     to_run = [task for task in tasks if task.id not in done]
@@ -167,10 +167,19 @@ def to_redo(
     return chosen
 
 
-def cut_off(task: str, attempt: int, digest: str, events: Path, *, was_paused: bool = False) -> Outcome:
-    """The outcome of an attempt that nobody has seen end. Its events show how much it has used, and of a request that
-    was in flight the input: all that the last one has read and written, and the messages after it. One that waited for
-    a rate limit (`was_paused`) has cost nothing, nor has one that the run says was refused. Raises `FolderError`."""
+def cut_off_runs(folder: RunFolder, state: BatchState) -> dict[str, RunFacts]:
+    """The attempts that nobody has seen end, by their tasks, if no batch process works on the folder. Raises
+    `FolderError`."""
+    return {
+        task: facts_of_cut_off(folder.events(task, state.history(task).running), was_paused=task in state.paused)
+        for task in state.interrupted()
+    }
+
+
+def facts_of_cut_off(events: Path, *, was_paused: bool = False) -> RunFacts:
+    """The events show how much an attempt has used, and of a request that was in flight the input: all that the last
+    one has read and written, and the messages after it. One that waited for a rate limit (`was_paused`) has cost
+    nothing, nor has one that the run says was refused. Raises `FolderError`."""
     facts = RunFacts()
     before, new, is_asking = OVERHEAD_TOKENS, 0, False
     try:
@@ -188,6 +197,11 @@ def cut_off(task: str, attempt: int, digest: str, events: Path, *, was_paused: b
     refused = facts.result is not None and facts.result.error_kind and facts.result.error_kind not in _UNHEARD
     if is_asking and not (refused or was_paused):
         facts.lose(before + new // BYTES_PER_TOKEN)
+    return facts
+
+
+def cut_off(task: str, attempt: int, digest: str, facts: RunFacts) -> Outcome:
+    """The outcome of an attempt that nobody has seen end."""
     now = utc_now()
     return Outcome(
         id=task, attempt=attempt, status=TaskStatus.INTERRUPTED, reason=CUT_OFF, digest=digest,
@@ -197,3 +211,32 @@ def cut_off(task: str, attempt: int, digest: str, events: Path, *, was_paused: b
         answers=facts.whole, largest_answer=facts.largest_answer,
         started=now, ended=now, provider=facts.provider, model=facts.model, session=facts.session,
     )  # fmt: skip
+
+
+WRITING = frozenset({"write", "edit", "bash"})
+"""Tools that may change files."""
+HEAD = 160
+"""Maximum length of the warning before its hint, in characters."""
+
+
+def writers_of_one_folder(tasks: Sequence[Task], flags: RunRequest) -> str:
+    """Returns a line about the folder that most of these tasks may change, with the number of other folders that
+    several may change; "" if each has a folder of its own. `flags` are those of every run. Follows links."""
+    folders: dict[str, str] = {}
+    writers: dict[str, list[str]] = {}
+    for task in tasks:
+        if WRITING.isdisjoint(flags.tools if task.tools is None else task.tools):
+            continue
+        given = task.cwd or flags.cwd or os.curdir
+        real = folders.get(given) or folders.setdefault(given, os.path.realpath(given))
+        writers.setdefault(real, []).append(task.id)
+    several = {folder: ids for folder, ids in writers.items() if len(ids) > 1}
+    if not several:
+        return ""
+    folder, ids = max(several.items(), key=lambda item: len(item[1]))
+    others = f" and {counted(len(several) - 1, 'other folder')} likewise" if len(several) > 1 else ""
+    head = f"{len(ids)} tasks may change {valid_text(folder)} at the same time{others} ({some(ids, 3)})"
+    return (
+        f"{one_line(head, HEAD)}: --workspace copy gives each its own copy, --tools read lets none write, --jobs 1 runs"
+        " one after another"
+    )

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 import msgspec
 import orjson
 
-from agent.batch.pool.lease import (
+from agent.batch.pool.leases import (
     Lease,
     LeaseQueue,
     LeaseState,
     RunCounters,
+    WorkerSet,
     connection_of,
     max_tokens_of,
     request_line,
 )
-from agent.batch.pool.worker_set import WorkerSet
 from agent.batch.throttle import Throttle, Wait
 from agent.cassette.reply_lines import Limits
 from agent.model.provider import TERMINAL
@@ -32,7 +32,7 @@ from supervisor.process.child import SpawnError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agent.batch.pool.lease import Account, Connection
+    from agent.batch.pool.leases import Account, Connection
     from agent.model.provider import Line
     from agent.model.worker_process import StartWorker
     from supervisor.loop.loop import Loop, Timer
@@ -163,10 +163,6 @@ class ModelPool:
     @property
     def rate_limited(self) -> int:
         return sum(queue.throttle.rate_limited for queue in self._queues.values())
-
-    @property
-    def answers(self) -> int:
-        return sum(queue.throttle.answers for queue in self._queues.values())
 
     def children(self) -> list[Child | ForkedChild]:
         """The processes of all workers."""

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
-from agent.batch.pool.run_outcome import Attempt
+from agent.batch.pool.run_facts import Attempt
 from agent.batch.run.begin import encode_request
 from agent.request_checks import UsageError
 from wire.batch import link

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from agent.batch.journal.folder import RunFiles, RunFilesError
 from agent.batch.log import utc_now
 from agent.batch.pool.processes import kill_tree
-from agent.batch.pool.run_facts import RunClock, RunFacts
-from agent.batch.pool.run_files import RunFiles, RunFilesError
+from agent.batch.pool.run_facts import Ending, EndReason, RunClock, RunFacts, outcome_of
 from agent.batch.pool.run_link import RunLink
-from agent.batch.pool.run_outcome import Ending, EndReason, outcome_of
 from agent.batch.request import RunState, RunView
 from supervisor.cleanup.kill_leftovers import TERM_S, HostMarks, LeftoverKiller
 from supervisor.process.child import SpawnError
@@ -26,8 +25,7 @@ from wire.batch.outcome import TaskStatus
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agent.batch.pool.memory import RunMemory
-    from agent.batch.pool.processes import Launch, RunChild
+    from agent.batch.pool.processes import Launch, RunChild, RunMemory
     from agent.batch.pool.run_order import RunOrder
     from supervisor.loop.loop import Loop, Timer
     from supervisor.process.child import ExitStatus
@@ -83,7 +81,7 @@ class RunProcess:
         listener: RunListener,
         *,
         launch: Launch,
-        memory_of: Callable[[RunChild], RunMemory] | None = None,
+        memory_of: Callable[[RunChild], RunMemory | None],
         spared: Callable[[], Iterable[int]] = tuple,
     ) -> None:
         """`spared` gives the pids that bear the same marks and are not the run's."""
@@ -191,8 +189,7 @@ class RunProcess:
             files.close_stderr()
             if self._link is not None:
                 self._link.give()
-        if self._memory_of is not None:
-            self.memory = self._memory_of(self.child)
+        self.memory = self._memory_of(self.child)
         self._link.send(link.encode(order.begin))
         self._arm_timeout()
         self._await(BEGIN_S, f"the run did not begin within {BEGIN_S:.0f} s")

@@ -4,7 +4,7 @@ and says how all this ended."""
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,20 +13,21 @@ from msgspec.structs import replace
 
 from agent.batch.journal.errors import FolderError
 from agent.batch.run.begin import decode_request, run_request, set_environment, with_files
-from agent.batch.run.unstarted import write_unstarted
 from agent.configure import prepare
+from agent.engine.prompt_result import PromptResult
 from agent.headless import Headless
 from agent.request_checks import UsageError
 from agent.run.session_hooks import ABORTED_S
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.keeper import Keeper
 from supervisor.discovery.found import Copy
+from supervisor.home.files import write_all
 from supervisor.loop.loop import STOP_SIGNALS, Loop
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.teardown import end_descendants
 from wire import events
 from wire.batch.link import Ended, RunPhase
-from wire.batch.outcome import CommandEnd, TaskStatus
+from wire.batch.outcome import TaskStatus
 from wire.batch.task import TaskError, decode_task
 from wire.exit_codes import Status
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from agent.model.access import Access
     from agent.model.provider import Provider, ProviderUnavailable
     from wire.batch.link import Begin
+    from wire.batch.outcome import CommandEnd
     from wire.batch.task import Task
 
 BATCH_GONE = "the batch has gone"
@@ -285,3 +287,15 @@ def _as_copy_of(original: str, prepared: Prepared) -> Prepared:
     options = prepared.options
     consent = replace(options.consent, copy=Copy.of(options.cwd, original))
     return replace(prepared, options=replace(options, consent=consent))
+
+
+def write_unstarted(stdout: int, stderr: int, status: TaskStatus, reason: str) -> int:
+    """Writes `error`, `result` and `done`, and the reason to standard error. A status that no run has of itself becomes
+    `error`. Returns the exit status of the process."""
+    word = next((each for each in Status if each.value == status.value), Status.ERROR)
+    records = (events.Error(reason), PromptResult(word, reason).record(), events.Done())
+    with suppress(OSError):  # the batch has gone, or the disk is full
+        write_all(stderr, f"zot: {reason}\n".encode("utf-8", "backslashreplace"))
+    with suppress(OSError):
+        write_all(stdout, b"".join(map(events.encode, records)))
+    return word.exit_code

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.batch.tasks.check_credential import CredentialCheck
-from agent.batch.tasks.check_models import ModelCheck
+from agent.batch.tasks.check_provider import CredentialCheck, ModelCheck
 from agent.batch.tasks.faults import Faults
 from agent.tools.catalogue import SPECS
 from supervisor.cleanup.env_marks import EXTENSION, START, TOKEN

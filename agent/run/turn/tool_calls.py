@@ -11,7 +11,7 @@ from agent.tools.extension_result import failed, parts_of, within_bounds
 from agent.transcript import Image, Text, ToolResult
 from supervisor.calls.guard_chain import UNTOUCHED
 from supervisor.calls.guarded_call import GuardedCall, Step
-from supervisor.registry.call_arguments import unfit
+from supervisor.registry.plain_schema import unfit
 from wire import events, frames
 from wire.lenient_json import raw_json
 

@@ -74,7 +74,7 @@ def _run(
     failed: bool,
     output: str | None,
 ) -> int:
-    from agent.batch.journal.formats.choice import FORMATS
+    from agent.batch.journal.formats import FORMATS
     from cli.batch.folder.shared_options import NOT_RUN, checked, results_of
     from cli.choices import CommandLineError
     from wire.batch.outcome import TaskStatus

@@ -9,8 +9,8 @@ import typer
 
 from cli.batch.completion import folders, statuses, task_ids
 from cli.choices import CommandLineError
-from cli.dialogue import say
 from cli.os_errors import exit_with, words
+from cli.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

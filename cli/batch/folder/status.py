@@ -11,9 +11,11 @@ from cli.batch.folder.shared_options import Folders, working
 from cli.parameters import Json, Prefer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from agent.batch.journal.results import BatchResults
+    from agent.batch.reserve import Spent
     from cli.choices import Preferred
 
 DONE, RUNNING, KILLED = "done", "running", "killed"
@@ -46,6 +48,7 @@ def status(folders: Folders, prefer: Prefer = None, as_json: Json = False) -> No
 def _run(folders: list[str], prefer: Preferred | None, *, as_json: bool) -> int:
     from cli.batch.folder.shared_options import results_of
     from cli.json_line import print_json
+    from wire.batch.outcome import TaskStatus
     from wire.exit_codes import Status
 
     results = results_of(folders, prefer)
@@ -53,7 +56,9 @@ def _run(folders: list[str], prefer: Preferred | None, *, as_json: bool) -> int:
     if as_json:
         print_json(record)
     else:
-        for line in lines(record, _example(results), prefer and prefer.value):
+        not_ok = [task for task in results.done if results.history(task).status is not TaskStatus.OK]
+        again = [str(folder.path) for folder in results.folders_of([*not_ok, *results.not_run])]
+        for line in lines(record, _example(results), prefer and prefer.value, again):
             sys.stdout.write(line + "\n")
     is_ok = not record["left"] and set(record["statuses"]) <= {"ok"}
     return 0 if is_ok else Status.PARTIAL_BATCH.exit_code
@@ -69,7 +74,7 @@ def facts(results: BatchResults) -> dict[str, Any]:
     ended, limit = (RUNNING, "") if running else _end(results)
     interrupted = sum(1 for state in ([state for state, _ in running] or states) for _ in state.interrupted())
     paused = [why for state, _ in running for why in state.paused.values()]
-    spent = results.spent()
+    spent = _spent(results) if interrupted and not running else results.spent()
     opened = [state.opened.t for state in states if state.opened is not None]
     closed = [state.closed.t for state in states if state.closed is not None]
     folders = [str(shard.folder.path) for shard in results.shards]
@@ -98,6 +103,18 @@ def facts(results: BatchResults) -> dict[str, Any]:
     }
 
 
+def _spent(results: BatchResults) -> Spent:
+    """With the attempts that were cut off, as the next start will count them."""
+    from agent.batch.opening.resume import cut_off_runs
+    from agent.batch.reserve import Spent
+    from agent.batch.tally import spent_in
+
+    total = Spent()
+    for shard in results.shards:
+        total += spent_in(shard.state, shard.rule(), cut_off_runs(shard.folder, shard.state).values())
+    return total
+
+
 def _end(results: BatchResults) -> tuple[str, str]:
     """Why the batch ended, and the flag of the limit that was used up: of several folders, if a task is left, the first
     that did not end as done."""
@@ -117,8 +134,9 @@ def _example(results: BatchResults) -> str:
     return next(failed, next(iter(results.done), ""))
 
 
-def lines(record: dict[str, Any], example: str = "", prefer: str | None = None) -> list[str]:
-    """The record for a person. `example` is a task that is done, `prefer` the word for contradictions."""
+def lines(record: dict[str, Any], example: str = "", prefer: str | None = None, again: Sequence[str] = ()) -> list[str]:
+    """The record for a person. `example` is a task that is done, `prefer` the word for contradictions. `again` are the
+    folders with tasks to run again."""
     from cli.batch.output.summary import cost_text, next_commands, statuses_text, stopped_text
     from cli.columns import aligned
     from cli.number_format import clock_text, count_text, plural
@@ -161,5 +179,11 @@ def lines(record: dict[str, Any], example: str = "", prefer: str | None = None) 
     where = shlex.join(folders)
     if len(folders) > 1:  # `logs` and `retry` take one folder
         where += f" --prefer {prefer}" if prefer else ""
-        return [*shown, "", f"zot batch results {where}", f"zot report {where} -o report.html"]
+        commands = [f"zot batch results {where}", f"zot report {where} -o report.html"]
+        return [
+            *shown,
+            "",
+            *commands,
+            *(f"zot batch retry {shlex.quote(one_line(valid_text(folder), 4096))}" for folder in again),
+        ]
     return [*shown, "", *next_commands(where, counted, example=example, limit=limit)]

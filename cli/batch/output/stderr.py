@@ -8,9 +8,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from agent.output.fd_writer import FdWriter
-from cli.batch.output.lines import finished_line
 from cli.batch.output.live import STDERR, LiveView
-from cli.batch.output.summary import Failures, summary
+from cli.batch.output.summary import Failures, finished_line, summary
 from cli.terminal import is_in_front, is_screen, is_terminal
 from wire.batch.records import BatchEnd, BatchStart, TaskEnd
 from wire.text import printable, valid_text

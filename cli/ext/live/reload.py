@@ -83,7 +83,7 @@ def _show(host: int, outcome: ReloadOutcome, *, as_json: bool) -> None:
 
     from cli.json_line import print_json
     from supervisor.discovery.steps import Allowance
-    from supervisor.install.newer_source import advice, newer_source
+    from supervisor.install.record import advice, newer_source
     from wire.text import one_line
 
     source = newer_source(Path(outcome.folder), Allowance()) if outcome.folder else None

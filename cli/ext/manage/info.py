@@ -7,7 +7,6 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
-from cli.dialogue import shown
 from cli.ext.manage.shared_options import (
     InGlobal,
     InProject,
@@ -19,6 +18,7 @@ from cli.ext.manage.shared_options import (
 )
 from cli.json_line import print_json
 from cli.parameters import Cwd, Json
+from cli.terminal import shown
 from wire.text import counted
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.dialogue import say, shown
 from cli.ext.manage.shared_options import GitTimeout, folders_at, managing, scopes_from
 from cli.json_line import print_json
 from cli.parameters import Cwd, Json
+from cli.terminal import say, shown
 
 if TYPE_CHECKING:
     from supervisor.install.install import InstallResult
@@ -197,7 +197,7 @@ def ext_install_sdk(
 def _install_sdk(sdk: SdkName, version: str, timeout: float, *, as_json: bool) -> int:
     from supervisor.discovery.copilot.sdk import PACKAGE
     from supervisor.home.zot_home import zot_home
-    from supervisor.install.npm.copilot_sdk import check, install
+    from supervisor.install.copilot_sdk import check, install
 
     check(version)
     if not as_json:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cli.columns import fitted, print_table
-from cli.dialogue import say, shown
 from cli.ext.manage.shared_options import InGlobal, InProject, folders_at, managing, scopes_from
 from cli.json_line import print_json
 from cli.number_format import count_text
 from cli.parameters import Cwd, Json
-from cli.terminal import table_width
+from cli.terminal import say, shown, table_width
 
 if TYPE_CHECKING:
     from pathlib import Path

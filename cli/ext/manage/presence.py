@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.dialogue import ask, is_attended, say, shown
 from cli.ext.manage.shared_options import (
     InGlobal,
     InProject,
@@ -19,6 +18,7 @@ from cli.ext.manage.shared_options import (
 )
 from cli.json_line import print_json
 from cli.parameters import Cwd, Json
+from cli.terminal import ask, is_attended, say, shown
 
 if TYPE_CHECKING:
     from supervisor.install.installed import Installed

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from cli.dialogue import say
 from cli.help.completion import installed_extensions
 from cli.os_errors import exit_with
+from cli.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable

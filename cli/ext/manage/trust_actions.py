@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from cli.choices import CommandLineError, project_folder
 from cli.columns import aligned, print_table
-from cli.dialogue import complain
 from cli.json_line import print_json
 from cli.os_errors import UnableError
 from cli.run.trust_prompt import answer_to, can_ask, card, cut
+from cli.terminal import complain
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.discovery.discover import PROJECT_FILE, installed, mcp_file, read_manifest, servers_in, servers_of
 from supervisor.discovery.environment import policy_of

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.dialogue import ask, complain, is_attended, say, shown
 from cli.ext.manage.shared_options import (
     GitTimeout,
     InGlobal,
@@ -19,6 +18,7 @@ from cli.ext.manage.shared_options import (
 from cli.help.completion import installed_extensions
 from cli.json_line import print_json
 from cli.parameters import Cwd, Json
+from cli.terminal import ask, complain, is_attended, say, shown
 
 if TYPE_CHECKING:
     from supervisor.install.installed import Installed

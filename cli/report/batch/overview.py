@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from cli.report.page.top import Tile, coded, findings, top
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cli.report.batch.figures import Attempt, BatchFigures
 
 WAITING_MATTERS = 0.2
@@ -133,22 +136,30 @@ def _advice(attempt: Attempt) -> tuple[int, str, str]:
 
 def next_steps(batch: BatchFigures, folder: str) -> list[tuple[str, str, bool]]:
     """What to do, why, and whether it is about a failure; commands are in backquotes. The most important first."""
-    is_one = len(batch.results.shards) == 1
-    retry = f"zot batch retry {folder if is_one else 'RUNDIR'}"
-    left = sum(isinstance(task.state, State) for task in batch.tasks)
-    failed = sum(task.has_failed for task in batch.tasks)
+    results, more = batch.results, ""
+    is_one = len(results.shards) == 1
+    if not is_one:
+        more = " -o report.html" + (f" --prefer {results.prefer}" if results.prefer else "")
+    left = [task.id for task in batch.tasks if isinstance(task.state, State)]
+    failed = [task.id for task in batch.tasks if task.has_failed]
+
+    def retry(tasks: Sequence[str], flags: str = "") -> str:
+        """A command for each folder that has some of the tasks."""
+        folders = [folder] if is_one else [shlex.quote(str(one.path)) for one in results.folders_of(tasks)]
+        return " ".join(f"`zot batch retry {one}{flags}`" for one in folders)
+
     found: list[tuple[str, str, bool]] = []
     if batch.phase is Phase.RUNNING:
-        found.append(("Make this page again later", f"the batch is still running: `zot report {folder}`", False))
+        found.append(("Make this page again later", f"the batch is still running: `zot report {folder}{more}`", False))
     elif batch.phase is Phase.NOT_BEGUN:
         found.append(("Start it", "no task was begun", False))
     elif left:
-        why = f"{plural(left, 'task has', 'tasks have')} no end: `{retry} --status not_run`"
+        why = f"{plural(len(left), 'task has', 'tasks have')} no end: {retry(left, ' --status not_run')}"
         found.append(("Go on", why, batch.phase is Phase.KILLED))
     told = Counter(_advice(task.told) for task in batch.tasks if task.told is not None and task.has_failed)
     found += [(f"{what} ({count_text(count)})", advice, True) for (_, what, advice), count in sorted(told.items())]
     if failed:
-        found.append(("Run again what has failed", f"once it is mended: `{retry}`", False))
+        found.append(("Run again what has failed", f"once it is mended: {retry(failed)}", False))
     if batch.unknown_costs:
         why = f"the cost of {plural(batch.unknown_costs, 'attempt')} is not known, and not counted as 0"
         found.append(("Do not take the sum for all of it", why, False))

@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from agent.batch.journal.results import Prefer
     from wire.batch.outcome import Outcome
 
-
 PHASES = (Phase.RUNNING, Phase.KILLED, Phase.ENDED, Phase.NOT_BEGUN)
 """Of several folders the first of these is the phase of the batch."""
 SANE = 10**15

@@ -12,7 +12,7 @@ from cli.number_format import bytes_text, count_text, duration_text, percent_tex
 from cli.report.markup import text
 from cli.report.page.table import named
 from cli.report.page.top import findings
-from supervisor.accounting.growth import growth
+from supervisor.accounting.account import growth
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from supervisor.discovery.copilot.sdk import BOOTSTRAP, FOLDER, Sdk, Where, packages_of, search
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found import Found, Scope, on_path
 from supervisor.discovery.kind import NODE
 from supervisor.discovery.skipped import Cause, Why
 from supervisor.home.copilot_folders import PROGRAM
 from supervisor.home.repository import repository_root
-from supervisor.home.search_path import on_path
 from supervisor.home.zot_home import zot_home
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ from supervisor.home.config import Config
 from supervisor.home.files import read_file
 from wire.dialects.table import with_defaults
 from wire.manifest import Manifest, ManifestError
-from wire.settings.expansion import ExpansionError, expand, variables_in
 from wire.settings.mcp_file import McpFileError, at, parse_mcp
+from wire.settings.mcp_server import ExpansionError, expand, variables_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from wire.settings.mcp_file import EntryFault, McpEntry, McpFile
 
@@ -171,3 +171,38 @@ def _skipped(file: Path, fault: EntryFault) -> Skipped:
         may_be_needed=fault.may_be_needed,
         mcp_file=file,
     )
+
+
+REASON = "it is zot mcp serve for this project, whose extensions zot starts itself"
+_PROGRAMS = ("zot", "pyzot")
+_OTHERS = ("--host", "--no-ext", "--no-extensions")
+"""Flags with which other extensions are served than those of the project."""
+
+
+def is_itself(found: Found) -> bool:
+    """Whether an expanded server is `zot mcp serve` with the extensions of the project in whose folder it is found."""
+    if found.workspace is None or (flags := _flags(found.command or ())) is None:
+        return False
+    if any(flag.partition("=")[0] in _OTHERS for flag in flags):
+        return False
+    folder = found.folder / _folder(flags)
+    return os.path.realpath(folder) == os.path.realpath(found.workspace)
+
+
+def _flags(words: Sequence[str]) -> Sequence[str] | None:
+    """The words behind `zot mcp serve`; None if the command is another one."""
+    for index in range(len(words) - 2):
+        if Path(words[index]).name in _PROGRAMS and words[index + 1 : index + 3] == ("mcp", "serve"):
+            return words[index + 3 :]
+    return None
+
+
+def _folder(flags: Sequence[str]) -> str:
+    """The value of `--cwd`; "" without it."""
+    value = ""
+    for index, flag in enumerate(flags):
+        if flag == "--cwd":
+            value = flags[index + 1] if index + 1 < len(flags) else ""
+        elif flag.startswith("--cwd="):
+            value = flag.removeprefix("--cwd=")
+    return value

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.batch.retry import BY_CAUSE, LONGEST_WAIT_S, is_final, may_pass, wait_s
+from agent.batch.schedule import BY_CAUSE, LONGEST_WAIT_S, is_final, may_pass, wait_s
 from wire.batch.outcome import TaskStatus
 
 STATUSES = st.sampled_from(list(TaskStatus))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.batch.pool.lease import account_of, family
+from agent.batch.pool.leases import account_of, family
 from agent.batch.throttle import FIRST, LIMITS, Aimd, Bucket, Throttle
 from agent.cassette.reply_lines import Limits, RateLimit
 from tests.support.throttle_simulation import simulate

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from agent.rpc.reloads import told
+from agent.rpc.requests import told
 from tests.support.rpc_client import serve
 from tests.support.scripted_model import ScriptedModel, says
 from wire.control import ReloadOutcome

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from cli.batch.group import BatchGroup
+from cli.batch import BatchGroup
 from supervisor.loop.loop import Loop
 from tests.support.batch_journal import outcome, run_folder, tasks
 from tests.support.zot_fixtures import zot
@@ -17,7 +17,7 @@ __all__ = ["zot"]
 for module in (
     *(name for _title, names in BatchGroup.modules for name in names),
     "cli.batch.command",
-    "agent.batch.journal.formats.choice",
+    "agent.batch.journal.formats",
     "cli.run.run_view",
 ):
     import_module(module)  # once, and not in each fork

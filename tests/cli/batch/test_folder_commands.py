@@ -51,6 +51,9 @@ def test_status_after_a_kill_knows_that_it_does_not_know_all_costs(zot):
     written.start("two")
     written.kill()
     loop.close()
+    path = written.folder.events("two", 1)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b'{"type":"session","model":"claude-sonnet-4-5"}\n{"type":"turn_start","step":1}\n')
     (record,) = run(zot, "batch", "status", "killed", "--json").json_lines
     assert (record["state"], record["interrupted"], record["cost_usd"], record["known_cost_usd"]) == (
         "killed",
@@ -58,6 +61,7 @@ def test_status_after_a_kill_knows_that_it_does_not_know_all_costs(zot):
         None,
         0.5,
     )
+    assert record["reserved_usd"] > 0.48, "the next start counts as much"
 
 
 def test_a_reserve_that_does_not_exist_names_its_file(zot, runs):

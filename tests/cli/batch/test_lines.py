@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.batch.output.lines import finished_line
-from cli.batch.output.summary import Failures, summary
+from cli.batch.output.summary import Failures, finished_line, summary
 from tests.cli.batch.views import outcome
 from wire.batch.outcome import TaskStatus, Usage
 from wire.batch.records import BatchEnd, TaskEnd

@@ -11,8 +11,8 @@ from typer import Context
 
 from agent.batch.journal.folder import BatchFile
 from agent.batch.opening.settings import FLAGS
+from cli.batch import BatchGroup
 from cli.batch.completion import task_ids
-from cli.batch.group import BatchGroup
 from supervisor.loop.loop import Loop
 from tests.support.batch_journal import BEGAN, outcome, run_folder, tasks
 from tests.support.forked import run

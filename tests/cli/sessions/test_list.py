@@ -12,7 +12,7 @@ from agent.sessions.rows import Meta, message_line, meta_line, usage_line
 from agent.sessions.store import list_sessions
 from cli.columns import cut
 from cli.sessions.list import table
-from cli.sessions.listing import when
+from cli.sessions.shared_options import when
 from tests.cli.sessions.conftest import ELSEWHERE, OTHER
 from tests.support.forked import run
 from tests.support.session_files import ID, say, write_session

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.batch import batch as batch_module
-from agent.batch.retry import FIRST_WAIT_S, JITTER
+from agent.batch.schedule import FIRST_WAIT_S, JITTER
 from supervisor.template.protocol import is_available
 from tests.support.batch_place import BatchPlace
 from tests.support.forked import run

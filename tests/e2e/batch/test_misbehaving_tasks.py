@@ -49,8 +49,7 @@ def test_hundreds_of_replayed_tasks_are_run_once_each(zot: Zot) -> None:
     ids = [f"t{number}" for number in range(300)]
     batch.tasks(dict.fromkeys(ids, "go"))
     found = batch.run("-j", "8", "-q", "--replay", cassette)
-    assert (found.status, found.stderr.count("\n"), found.leftovers) == (0, 1, [])
-    assert found.stderr.startswith("zot batch: 300 tasks may change ")
+    assert (found.status, found.stderr, found.leftovers) == (0, "", [])
     assert batch.finals() == dict.fromkeys(ids, 1)
     results = batch.results()
     assert list(results) == ids
@@ -166,7 +165,7 @@ def test_many_installed_extensions_are_told_once_with_their_memory(zot: Zot, ser
     wait = "bash while [ ! -e go ]; do sleep 0.02; done"
     batch.tasks({f"t{number}": wait for number in range(4)})
     batch.extensions = []
-    with batch.start("-j", "2", "-q") as running:
+    with batch.start("-j", "2", "--no-progress") as running:
         wait_until(lambda: "each task starts" in running.errors())
         (zot.cwd / "go").touch()
         found = running.finish()

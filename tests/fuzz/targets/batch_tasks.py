@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from agent.batch.tasks.faults import TasksError
-from agent.batch.tasks.filter import SelectionError, filter_from
 from agent.batch.tasks.read import read_tasks
-from agent.batch.tasks.select import Selection, slice_from
+from agent.batch.tasks.select import Selection, SelectionError, filter_from, slice_from
 from agent.batch.tasks.template import Template
 from tests.fuzz.target import Target
 from wire.batch.task import decode_task, encode_task

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agent.batch.journal import torn, writer
 from agent.batch.journal.errors import JournalError
 from agent.batch.journal.folder import RunFolder
-from agent.batch.journal.formats.choice import FORMATS
+from agent.batch.journal.formats import FORMATS
 from agent.batch.journal.reader import read_journal
 from agent.batch.journal.results import BatchResults, read_shard
 from agent.batch.journal.writer import Journal

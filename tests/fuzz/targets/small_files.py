@@ -29,9 +29,9 @@ from tests.fuzz import seeds
 from tests.fuzz.prompt import without_fsync
 from tests.fuzz.target import Target
 from wire.manifest import Manifest, ManifestError, parse_manifest
+from wire.settings.json_edit import switched
 from wire.settings.manifest_faults import all_faults
 from wire.settings.mcp_file import McpFileError, parse_mcp
-from wire.settings.mcp_switch import switched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

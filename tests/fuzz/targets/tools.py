@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.tools import arguments, bash
 from agent.tools.outcome import ToolError
-from supervisor.registry.call_arguments import fault_at_once, unfit
+from supervisor.registry.plain_schema import fault_at_once, unfit
 from supervisor.registry.registration import RefusedError, judge_tool
 from tests.fuzz import seeds
 from tests.fuzz.stage import Stage, pretended_children
@@ -81,7 +81,7 @@ def call_arguments(folder: Path) -> Iterator[Callable[[bytes], None]]:
             if unfit(data) is not None:
                 return
             for tool in owned:
-                fault_at_once(tool.tool, data)
+                fault_at_once(tool.tool.schema, tool.tool.plain_parts, data)
             read_by_builtins(data)
 
         try:
@@ -118,7 +118,7 @@ def schemas(_folder: Path) -> Iterator[Callable[[bytes], None]]:
         except RefusedError:
             return
         if unfit(args) is None:
-            fault_at_once(tool, args)
+            fault_at_once(tool.schema, tool.plain_parts, args)
 
     yield take
 

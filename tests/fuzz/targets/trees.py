@@ -13,12 +13,12 @@ from supervisor.discovery.content.covered_files import ContentError
 from supervisor.discovery.discover import discover
 from supervisor.discovery.found import Scope
 from supervisor.home.delete_tree import delete
-from supervisor.home.staging_names import is_staging
+from supervisor.home.files import is_staging
 from supervisor.install.errors import InstallError
 from supervisor.install.install import install
 from supervisor.install.installed import ExtensionFolders, installed, look_at
 from supervisor.install.manage import remove, switch
-from supervisor.install.newer_source import allowance_in_the_loop, newer_source
+from supervisor.install.record import allowance_in_the_loop, newer_source
 from supervisor.install.source import LocalSource
 from tests.fuzz import seeds
 from tests.fuzz.prompt import without_fsync

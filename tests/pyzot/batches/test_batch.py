@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pyzot import Batch, BatchError, BusyError, ClosedError, ProtocolError, TextDelta, UnknownEvent
-from pyzot.batches import inboxes, process
+from pyzot.batches import client, inboxes
 from pyzot.connection import engine_process
 from tests.pyzot.batches.conftest import fake_program
 from tests.pyzot.conftest import is_gone
@@ -234,8 +234,8 @@ def test_after_close_what_is_in_the_folder_is_not_read(fake):
 
 
 def test_a_batch_that_does_not_end_is_killed(fake, monkeypatch):
-    monkeypatch.setattr(process, "KILL_RUNS_S", 0.1)
-    monkeypatch.setattr(process, "EXIT_S", 0.1)
+    monkeypatch.setattr(client, "KILL_RUNS_S", 0.1)
+    monkeypatch.setattr(client, "EXIT_S", 0.1)
     batch = fake("ok", behaviour="never_ends")
     wait_until(lambda: batch._client.begun.is_come)
     batch.close()
@@ -285,8 +285,8 @@ def test_a_folder_that_cannot_be_written_is_an_error(fake):
     ],
 )
 def test_another_program_is_a_protocol_error(fake, monkeypatch, prompt, behaviour, said):
-    monkeypatch.setattr(process, "KILL_RUNS_S", 0.1)
-    monkeypatch.setattr(process, "EXIT_S", 0.1)
+    monkeypatch.setattr(client, "KILL_RUNS_S", 0.1)
+    monkeypatch.setattr(client, "EXIT_S", 0.1)
     batch = fake(prompt, behaviour=behaviour)
     for _ in range(2):
         with pytest.raises(ProtocolError, match=said):
@@ -315,7 +315,7 @@ def test_what_is_no_task_is_refused_before_anything_runs(tmp_path, tasks, said):
 
 
 def test_tasks_that_are_too_many_bytes_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("pyzot.batches.task_lines.SIZE_LIMIT", 1000)
+    monkeypatch.setattr("pyzot.batches.command_line.SIZE_LIMIT", 1000)
     with pytest.raises(ValueError, match="put long texts into files"):
         Batch(("x" * 100 for _ in range(100)), tmp_path, program=fake_program())
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
-from supervisor.accounting.limits import BREACHES, MIB, Reading, breaches, judge
-from supervisor.accounting.rates import SHORTEST_S, TreeUse, with_rates
+from supervisor.accounting.limits import BREACHES, MIB, SHORTEST_S, Reading, TreeUse, breaches, judge, with_rates
 from wire.manifest import Limits
 
 QUIET = Reading(rss=10 * MIB, cpu_s=1.0, cpu_percent=5.0, processes=1, open_files=20, frames_per_s=10.0)

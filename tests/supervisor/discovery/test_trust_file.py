@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from supervisor.discovery.trust_file import TrustFile
 from supervisor.discovery.trust_rules import TrustRecord, TrustState
-from supervisor.discovery.trust_store import TrustError, TrustStore
+from supervisor.discovery.trust_store import TrustError, TrustFile, TrustStore
 from tests.support.patience import PATIENCE_S
 from tests.support.project_extension import found, manifest, written
 

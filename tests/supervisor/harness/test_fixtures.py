@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.harness.fixtures import FixtureError, check, lay
-from supervisor.harness.script import ScriptError, parse_script
+from supervisor.harness.script import FixtureError, ScriptError, check, lay, parse_script
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 from supervisor.discovery.steps import Allowance
 from supervisor.install.install import install, link
 from supervisor.install.manage import switch
-from supervisor.install.newer_source import newer_source, source_of
+from supervisor.install.record import newer_source, source_of
 from supervisor.install.source import LocalSource, parse_source
 from tests.support.installing import Scope, repository, shelves, source
 

@@ -18,8 +18,7 @@ from supervisor.install.errors import InstallError, MisuseError, NeedsConsentErr
 from supervisor.install.install import install
 from supervisor.install.installed import installed, is_trusted, look_at
 from supervisor.install.manage import switch
-from supervisor.install.newer_source import newer_source
-from supervisor.install.record import write_record
+from supervisor.install.record import newer_source, write_record
 from supervisor.install.source import GitSource, LocalSource
 from supervisor.install.update import UpdateAction, asked_for_anew, update
 from tests.support.installing import Scope, commit, contents, manifest_in, repository, shelves, source

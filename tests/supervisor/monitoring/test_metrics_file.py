@@ -11,8 +11,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from supervisor.loop.loop import Loop
-from supervisor.monitoring.metrics_file import MetricsFile
-from supervisor.monitoring.stats_error import StatsFileError
+from supervisor.monitoring.metrics import MetricsFile
+from supervisor.monitoring.rotated_file import StatsFileError
 from tests.support.patience import PATIENCE_S
 from tests.support.recorded_stats import extension_stats, sample
 

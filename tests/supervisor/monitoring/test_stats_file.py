@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.home.files import parts
-from supervisor.loop.loop import Loop
-from supervisor.loop.timestamp import Timestamp
+from supervisor.loop.loop import Loop, Timestamp
 from supervisor.monitoring import rotated_file, stats_file
-from supervisor.monitoring.rotated_file import PARTS
-from supervisor.monitoring.stats_error import StatsFileError
+from supervisor.monitoring.rotated_file import PARTS, StatsFileError
 from supervisor.monitoring.stats_file import FULL_S, MARKS_LIMIT, YOUNG_S, StatsFile
 from tests.support.recorded_stats import extension_stats, sample
 from wire import stats

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.monitoring import table_reader
-from supervisor.monitoring.table_reader import STRANGERS_S, TableReader
+from supervisor.monitoring import sampler
+from supervisor.monitoring.sampler import STRANGERS_S, TableReader
 from supervisor.process.table import ProcessTable, read_process
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def test_it_can_be_used_after_it_was_closed(reader: TableReader, child: subproce
 
 
 def test_no_more_are_kept_than_are_allowed(reader: TableReader, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(table_reader, "KEPT", 2)
+    monkeypatch.setattr(sampler, "KEPT", 2)
     children = [sleep() for _ in range(4)]
     try:
         for _ in range(2):
@@ -226,7 +226,7 @@ def test_without_a_descriptor_to_read_with_it_says_so_and_gives_up_its_own(
 
 
 def test_elsewhere_the_portable_table_does(reader: TableReader, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(table_reader, "ON_LINUX", False)
+    monkeypatch.setattr(sampler, "ON_LINUX", False)
     assert os.getpid() in reader.read(set()).by_pid
     assert reader._files == {}
 
@@ -254,7 +254,7 @@ def test_a_subreaper_with_few_descendants_reads_no_other_process(clock: Clock, c
 def test_many_descendants_are_read_with_all_other_processes(
     clock: Clock, child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_reader, "FEW", 1)
+    monkeypatch.setattr(sampler, "FEW", 1)
     reader = TableReader(clock, lambda: True)
     seen = set(reader.read([child.pid]).by_pid)
     reader.close()

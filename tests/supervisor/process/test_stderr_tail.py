@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.process.stderr_tail import KEPT, LINE_KEPT, LINE_SHOWN, LINES, StderrTail
+from supervisor.process.exit_cause import KEPT, LINE_KEPT, LINE_SHOWN, LINES, StderrTail
 from wire.text import one_line
 
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec import Raw
 
 from supervisor.loop.future import Failure
-from supervisor.registry.call_arguments import BYTES_LIMIT, STEPS_LIMIT, fault_at_once
+from supervisor.registry.plain_schema import BYTES_LIMIT, STEPS_LIMIT, fault_at_once
 from supervisor.registry.registration import judge_tool
 from wire.frames import RegisterTool
 
@@ -27,7 +27,7 @@ CITY = {
 
 def fault(schema: dict[str, Any], value: object) -> str | None:
     tool = judge_tool(RegisterTool("tool", schema=Raw(json.dumps(schema).encode())))
-    return fault_at_once(tool, json.dumps(value).encode())
+    return fault_at_once(tool.schema, tool.plain_parts, json.dumps(value).encode())
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,8 @@ def test_what_takes_many_steps_is_left_to_a_checker():
 
 
 def test_what_is_no_json_is_not_checked():
-    assert fault_at_once(judge_tool(RegisterTool("tool")), b"{") == ""
+    tool = judge_tool(RegisterTool("tool"))
+    assert fault_at_once(tool.schema, tool.plain_parts, b"{") == ""
 
 
 # --- with a real extension ---------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given
 
-from supervisor.registry.call_arguments import unfit
+from supervisor.registry.plain_schema import unfit
 from tests.support.any_message import JSON
 from wire.lenient_json import ARGUMENTS_DEPTH
 

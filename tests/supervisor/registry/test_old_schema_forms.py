@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from supervisor.registry.old_schema_forms import in_new_form
+from supervisor.registry.plain_schema import NAMED_SCHEMAS, ONE_SCHEMA, SCHEMA_LISTS
 from supervisor.registry.registration import judge_tool
-from supervisor.registry.schema_rules import NAMED_SCHEMAS, ONE_SCHEMA, RULES, SCHEMA_LISTS, schema_fault
+from supervisor.registry.schema_rules import RULES, schema_fault
 from tests.support.any_message import JSON
 from wire.frames import RegisterTool
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.registry.plain_schema import count_values, plain_faults, plain_parts
-from supervisor.registry.schema_rules import TYPES, invalid_args
+from supervisor.registry.plain_schema import TYPES, count_values, invalid_args, plain_faults, plain_parts
 from tests.support.any_message import JSON
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
-from supervisor.registry.call_arguments import fault_at_once
 from supervisor.registry.checker_main import check
+from supervisor.registry.plain_schema import fault_at_once
 from supervisor.registry.registration import (
     DESCRIPTION_LIMIT,
     EMPTY_SCHEMA,
@@ -140,8 +140,8 @@ def test_tuples_of_draft_07_are_translated():
 
 def test_a_translated_tuple_is_what_arguments_are_checked_against():
     tool = judge({"properties": {"pair": {"items": [{"type": "string"}, {"type": "integer"}]}}})
-    assert fault_at_once(tool, b'{"pair": ["a", 1]}') == ""
-    assert "/pair/1" in (fault_at_once(tool, b'{"pair": ["a", "b"]}') or "")
+    assert fault_at_once(tool.schema, tool.plain_parts, b'{"pair": ["a", 1]}') == ""
+    assert "/pair/1" in (fault_at_once(tool.schema, tool.plain_parts, b'{"pair": ["a", "b"]}') or "")
 
 
 def test_a_schema_of_many_levels_is_fine():

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from supervisor.registry.schema_rules import NAMED_SCHEMAS, ONE_SCHEMA, RULES, SCHEMA_LISTS, schema_fault
+from supervisor.registry.plain_schema import NAMED_SCHEMAS, ONE_SCHEMA, SCHEMA_LISTS
+from supervisor.registry.schema_rules import RULES, schema_fault
 from tests.support.any_message import JSON
 
 WORDS = sorted(ONE_SCHEMA | SCHEMA_LISTS | NAMED_SCHEMAS | RULES.keys())

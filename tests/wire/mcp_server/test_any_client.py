@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tests.support.any_json import json_values
 from wire import frames
 from wire.control import CommandInfo, ToolInfo
-from wire.mcp_server.actions import Abandon, Action, Call, Invoke, Say
-from wire.mcp_server.offer import Offer
+from wire.mcp_server.offer import Abandon, Action, Call, Invoke, Offer, Say
 from wire.mcp_server.session import ServedSession
 
 OFFERS = [Offer(), Offer((ToolInfo("echo", "", {}, "echo"),), (CommandInfo("plan", "", "planner"),))]

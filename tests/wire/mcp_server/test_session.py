@@ -12,8 +12,7 @@ from wire import frames
 from wire.dialects.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
 from wire.dialects.mcp.protocol import LEGACY
 from wire.framing import Oversize
-from wire.mcp_server.actions import Abandon, Call, Invoke, Say
-from wire.mcp_server.offer import Offer
+from wire.mcp_server.offer import Abandon, Call, Invoke, Offer, Say
 from wire.mcp_server.requests import Era
 from wire.mcp_server.session import REQUESTS_LIMIT
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wire.settings.expansion import ExpansionError, expand, variables_in
+from wire.settings.mcp_server import ExpansionError, expand, variables_in
 
 ENVIRON = {"A": "1", "EMPTY": "", "NESTED": "${A}", "workspaceFolder": "wrong"}
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.any_message import JSON
 from wire.settings.json_edit import with_member, without_member
-from wire.settings.jsonc import plain_json
+from wire.settings.mcp_file import plain_json
 
 FOUR = """\
 {

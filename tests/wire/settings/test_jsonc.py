@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wire.settings.jsonc import plain_json
+from wire.settings.mcp_file import plain_json
 
 
 @pytest.mark.parametrize(

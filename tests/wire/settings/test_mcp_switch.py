@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wire.settings.json_edit import switched
 from wire.settings.mcp_file import parse_mcp
-from wire.settings.mcp_switch import switched
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,8 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from wire import frames
-from wire.dialects.base import Instructions, Remarked, Warned
+from wire.dialects.base import LIMIT, Instructions, Remarked, Warned, kept_instructions
 from wire.dialects.copilot.hooks import HOOK_EVENTS, handler_of
-from wire.dialects.instructions import LIMIT, kept_instructions
 from wire.dialects.json_values import as_json, kind_of, objects, string
 from wire.dialects.long_lines import SHORT
 from wire.lenient_json import UNREADABLE, reason, repaired

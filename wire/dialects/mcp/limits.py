@@ -30,13 +30,9 @@ def limit_of(start: bytes) -> int:
     text = start.removeprefix(MARK).lstrip()
     if text.startswith(b"{"):
         seen = named(text, b"")
-        return ANSWER if seen.is_answer or not (seen.method or _has_params(text)) else SHORT
+        return ANSWER if seen.is_answer or not (seen.method or b'"params"' in text) else SHORT
     # A line of something else may end in an answer.
     return ANSWER if any(mark in text for mark in _MARKS) else SHORT
-
-
-def _has_params(text: bytes) -> bool:
-    return b'"params"' in text
 
 
 class TooLongError(Exception):

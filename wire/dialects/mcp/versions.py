@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from wire.dialects.instructions import kept_instructions
+from wire.dialects.base import kept_instructions
 from wire.dialects.json_values import kind_of, string
 from wire.dialects.jsonrpc import encode
 from wire.dialects.mcp.protocol import LEGACY, META_PREFIX, MODERN, UNSUPPORTED_VERSION

@@ -7,7 +7,7 @@ import os
 import pytest
 from msgspec.structs import replace
 
-from agent.batch.opening.writers import writers_of_one_folder
+from agent.batch.opening.resume import writers_of_one_folder
 from agent.options import RunRequest
 from wire.batch.task import Task
 

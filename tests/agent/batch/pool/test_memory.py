@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.batch.pool.memory import GROWTH, PROCESSES, RunMemory
+from agent.batch.pool.processes import GROWTH, PROCESSES, RunMemory
 
 
 class Machine:

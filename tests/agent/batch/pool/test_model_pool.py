@@ -10,7 +10,7 @@ from collections import defaultdict
 import msgspec
 import pytest
 
-from agent.batch.pool import model_pool, worker_set
+from agent.batch.pool import leases, model_pool
 from agent.batch.pool.model_pool import ModelPool
 from agent.batch.throttle import Throttle, Wait
 from agent.model.access import find_access
@@ -298,7 +298,7 @@ def test_runs_with_another_key_get_another_worker(batch):
 
 
 def test_idle_workers_end_but_for_one(batch, monkeypatch):
-    monkeypatch.setattr(worker_set, "IDLE_S", 0.0)
+    monkeypatch.setattr(leases, "IDLE_S", 0.0)
     one = batch(jobs=3)
     for run in "abc":
         one.ask(run)

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import Raw
 
-from agent.batch.pool.memory import RunMemory
-from agent.batch.pool.processes import by_program
+from agent.batch.pool.processes import RunMemory, by_program
+from agent.batch.pool.run_facts import Attempt, EndReason
 from agent.batch.pool.run_order import RunOrder
-from agent.batch.pool.run_outcome import Attempt, EndReason
 from agent.batch.pool.run_process import RunProcess
 from agent.batch.request import RunState
 from supervisor.cleanup.env_marks import bears_token, environment_of

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.batch.tasks.filter import filter_from
 from agent.batch.tasks.read import read_tasks
-from agent.batch.tasks.select import shard_from, slice_from
+from agent.batch.tasks.select import filter_from, shard_from, slice_from
 from tests.support.zot_process import ROOT
 
 GUIDE = (Path(ROOT) / "docs" / "batch-tasks.md").read_text(encoding="utf-8")

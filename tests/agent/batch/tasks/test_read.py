@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.batch.tasks import csv_rows, json_lines, source
+from agent.batch.tasks import csv_rows, json_lines
 from agent.batch.tasks.faults import SHOWN, TasksError
 from agent.batch.tasks.read import read_tasks
 from wire.batch import task
@@ -181,7 +181,7 @@ def test_what_cannot_be_read_is_told(folder, name, said):
 
 
 def test_a_file_that_never_ends_is_bounded(folder, monkeypatch):
-    monkeypatch.setattr(source, "SIZE_LIMIT", 2**20)
+    monkeypatch.setattr("agent.batch.tasks.read.SIZE_LIMIT", 2**20)
     (folder / "t.jsonl").write_bytes(b" " * (2**20 + 1))
     with pytest.raises(TasksError, match=r"t\.jsonl: it is larger than 1 MiB: split it"):
         read_tasks("t.jsonl", template=None, base=folder)

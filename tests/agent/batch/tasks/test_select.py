@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.batch.tasks import filter as filters
-from agent.batch.tasks.filter import SelectionError, filter_from
-from agent.batch.tasks.select import Selection, shard_from, slice_from
+from agent.batch.tasks import select
+from agent.batch.tasks.select import Selection, SelectionError, filter_from, shard_from, slice_from
 from wire.batch.task import Task
 
 COUNTS = st.integers(0, 60)
@@ -134,7 +133,7 @@ def test_a_key_of_meta_that_no_task_has_is_told():
 
 
 def test_a_regex_sees_a_bounded_part_of_a_text(monkeypatch):
-    monkeypatch.setattr(filters, "MATCHED", 5)
+    monkeypatch.setattr(select, "MATCHED", 5)
     task = Task(id="a", prompt="x" * 5 + "y")
     assert not filter_from("prompt~y").passes(task)
     assert filter_from("prompt~x{5}$").passes(task)

@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-from agent.batch.workspace import ignored
-from agent.batch.workspace.ignored import ignored_files
+from agent.batch.workspace import diff
+from agent.batch.workspace.diff import ignored_files
 from agent.batch.workspace.tree import scan
 
 pytestmark = pytest.mark.timeout(30)
@@ -122,7 +122,7 @@ def test_what_is_no_file_has_no_rules(workspace, make):
 
 
 def test_too_many_rules_do_not_count(workspace, monkeypatch):
-    monkeypatch.setattr(ignored, "RULES_LIMIT", 1000)
+    monkeypatch.setattr(diff, "RULES_LIMIT", 1000)
     write(workspace, **{".gitignore": "*.o\n" * 251})
     assert found(workspace, "a.o") == []
     write(workspace, **{".gitignore": "*.o\n" * 250})
@@ -131,14 +131,14 @@ def test_too_many_rules_do_not_count(workspace, monkeypatch):
 
 def test_all_rules_together_are_bounded(workspace, monkeypatch):
     """A thousand hard links to one file would fill the disk."""
-    monkeypatch.setattr(ignored, "RULES_TOTAL", 1000)
+    monkeypatch.setattr(diff, "RULES_TOTAL", 1000)
     write(workspace, **{f"{folder}__.gitignore": "*.o\n" * 100 for folder in "abc"})
     assert len(found(workspace, "a/x.o", "b/x.o", "c/x.o")) == 2
 
 
 def test_without_its_answer_no_file_is_ignored(workspace, monkeypatch):
     write(workspace, **{".gitignore": "*" + "a*" * 2000 + "b\n"})
-    monkeypatch.setattr(ignored, "GIT_S", 0.01)
+    monkeypatch.setattr(diff, "GIT_S", 0.01)
     assert found(workspace, "a" * 200) == []
     monkeypatch.setenv("PATH", str(workspace))
     assert found(workspace, "a" * 200) == []

@@ -13,7 +13,7 @@ from agent.run.turn.tool_calls import ToolCalls
 from agent.transcript import Text, ToolCall, ToolResult
 from supervisor.calls.guard_chain import UNTOUCHED, Judgement, fold
 from supervisor.mcp_server.served_call import ServedCall
-from supervisor.registry.call_arguments import unfit
+from supervisor.registry.plain_schema import unfit
 from wire import frames
 from wire.dialects.verdict import Verdict, VerdictKind
 from wire.exit_codes import Status

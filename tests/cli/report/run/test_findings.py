@@ -8,7 +8,7 @@ import pytest
 
 from cli.report.reading.recording import Figures, Happening, RecordedRun, Source, Track
 from cli.report.run.findings import Trouble, exits_of, findings_of
-from supervisor.accounting.growth import growth
+from supervisor.accounting.account import growth
 
 MIB = 2**20
 

@@ -6,8 +6,7 @@ import pytest
 
 from tests.support.mcp_dialect_talk import MODERN, Talk, discovered, initialized, opened, text_result, tool
 from wire import frames
-from wire.dialects.base import Instructions, Unusable
-from wire.dialects.instructions import LIMIT
+from wire.dialects.base import LIMIT, Instructions, Unusable
 from wire.dialects.mcp.handshake import BAD_ANSWER_S
 from wire.dialects.mcp.versions import LEGACY
 

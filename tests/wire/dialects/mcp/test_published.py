@@ -14,7 +14,7 @@ import pytest
 
 from agent.tools.extension_result import parts_of
 from agent.transcript import Image, Text
-from supervisor.registry.call_arguments import fault_at_once
+from supervisor.registry.plain_schema import fault_at_once
 from supervisor.registry.registration import command_name_fault, judge_tool
 from wire import frames
 from wire.dialects.mcp import prompts, results, tools
@@ -47,8 +47,9 @@ def test_every_tool_is_offered_under_its_name_and_checked_in_the_loop(server: st
 def test_arguments_are_checked_before_they_are_sent():
     found = tools.registrations("everything", EVERYTHING["tools"], {"include_tools": ["get-sum"]})
     ((_, frame),) = found.tools.values()
-    assert fault_at_once(judge_tool(frame), b'{"a":1,"b":2}') == ""
-    assert fault_at_once(judge_tool(frame), b'{"a":"x"}') == (
+    tool = judge_tool(frame)
+    assert fault_at_once(tool.schema, tool.plain_parts, b'{"a":1,"b":2}') == ""
+    assert fault_at_once(tool.schema, tool.plain_parts, b'{"a":"x"}') == (
         'invalid args: /a: "x" is not of type "number"; /: "b" is a required property'
     )
 

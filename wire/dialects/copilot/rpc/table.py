@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from wire.dialects import host_calls
-from wire.dialects.copilot.rpc.params import WrongParamsError, reader, without_none
-from wire.dialects.copilot.rpc.sent_prompts import Send, prompt_of, without_effect
+from wire.dialects.copilot.rpc.params import Send, WrongParamsError, prompt_of, reader, without_effect, without_none
 from wire.dialects.copilot.tool_names import told_name
 
 if TYPE_CHECKING:

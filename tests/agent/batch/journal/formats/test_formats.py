@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.batch.journal.formats.choice import FORMATS
-from agent.batch.journal.formats.csv_table import COLUMNS
-from agent.batch.journal.formats.junit import FAILURES, attribute, content
+from agent.batch.journal.formats import COLUMNS, FAILURES, FORMATS, attribute, content
 from agent.batch.journal.results import BatchResults, read_shard
 from tests.support.batch_journal import open_journal, outcome, run_folder, tasks
 from wire.batch.outcome import CommandEnd, Outcome, TaskStatus, Usage

@@ -8,9 +8,8 @@ import shutil
 import pytest
 
 from supervisor.discovery.copilot.sdk import PACKAGE
+from supervisor.install.copilot_sdk import check, complaint, install
 from supervisor.install.errors import InstallError, MisuseError
-from supervisor.install.npm.copilot_sdk import check, install
-from supervisor.install.npm.run import complaint
 from tests.support.npm_registry import NpmRegistry
 
 
