@@ -15,18 +15,15 @@ class Abort:
     themselves."""
 
     def __init__(self) -> None:
+        self.requested = False
         self.status: Status | None = None
         self.reason = ""
         self.at_once = False
         """Whether the run kills its children without asking them to stop: after a second signal, or a defect."""
         self._callbacks: list[Callable[[str], None]] = []
 
-    @property
-    def requested(self) -> bool:
-        return self.status is not None
-
     def is_requested(self) -> bool:
-        return self.status is not None
+        return self.requested
 
     def on_request(self, callback: Callable[[str], None]) -> None:
         """Calls `callback` with the reason when the abort is requested; at once if it has been requested already."""
@@ -38,6 +35,7 @@ class Abort:
         """Requests the abort and calls the callbacks. A second request does nothing."""
         if self.requested:
             return
+        self.requested = True
         self.status = status
         self.reason = reason
         for callback in self._callbacks:

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from agent.abort import Abort
-from agent.engine_host import EngineHost
+from agent.engine.host import EngineHost
+from agent.engine.sent_runs import SentRuns
 from agent.output.fd_writer import FdWriter
 from agent.run.slash_commands import parse
-from agent.sent_runs import SentRuns
-from supervisor.loop.loop import Loop
+from supervisor.loop.loop import Loop, stop_signals
 from wire import events
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import signal
+    from collections.abc import Callable, Sequence
 
+    from agent.engine.prompt_result import PromptResult
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import Options
-    from agent.prompt_result import PromptResult
     from agent.sessions.opening import Opened
     from agent.transcript import Image
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
 
 class Headless:
-    """Runs one prompt, and those that extensions send meanwhile. `on_record` gets every record. With `stdout`, a
+    """Runs one prompt, and those that extensions send meanwhile. The `readers` get every record. With `stdout`, a
     descriptor, the records are also written to it.
 
     `before_line` is called before a line goes to `stderr`.
@@ -46,7 +44,7 @@ class Headless:
         version: str,
         make_provider: Callable[[Loop], Provider | ProviderUnavailable],
         session: Opened | None = None,
-        on_record: Callable[[events.Record], None] | None = None,
+        readers: Sequence[Callable[[events.Record], None]] = (),
         before_line: Callable[[], None] | None = None,
         owns_process: bool = True,
         stdout: int | None = None,
@@ -66,14 +64,13 @@ class Headless:
         self._abort = Abort()
         provider = make_provider(self._loop)
         self._stdout = None if stdout is None else FdWriter(self._loop, stdout, self.stdout_broken)
-        self._on_record = on_record
         self._host = EngineHost(
             self._loop,
             options,
             version=version,
             provider=provider,
             abort=self._abort,
-            sink=self._write,
+            readers=readers if self._stdout is None else (self._write, *readers),
             output=self._stdout,
             before_line=before_line,
             owns_process=owns_process,
@@ -88,10 +85,9 @@ class Headless:
         is set."""
         command = None if literal else parse(prompt)
         host, engine = self._host, self._host.engine
-        stoppable = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
         # A signal after the last record must not make the exit status another than the one in the result.
         ignored = self._owns_process and self._stdout is not None
-        with self._loop.signals(stoppable, self._on_signal, ignored_afterwards=ignored):
+        with self._loop.signals(stop_signals(), self._on_signal, ignored_afterwards=ignored):
             if self._options.timeout is not None:
                 self._loop.call_at(self._started + self._options.timeout, self._on_timeout)
             host.serve_control()
@@ -151,7 +147,5 @@ class Headless:
             self._abort.request(Status.INTERRUPTED, "")
 
     def _write(self, record: events.Record) -> None:
-        if self._stdout is not None:
-            self._stdout.write(events.encode(record))
-        if self._on_record is not None:
-            self._on_record(record)
+        assert self._stdout is not None
+        self._stdout.write(events.encode(record))

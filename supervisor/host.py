@@ -25,7 +25,7 @@ from supervisor.home.config import load_config
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
 from supervisor.install.record import advice, allowance_in_the_loop, newer_source
-from supervisor.loop.loop import Loop
+from supervisor.loop.loop import Loop, stop_signals
 from supervisor.monitoring.definition_sizes import sizes_keeper
 from supervisor.preload import preload, preload_dialects
 from supervisor.reload.reloader import Reloader
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from wire.events import Record
     from wire.stats import HostKind
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LINE_LIMIT = 1000
 LINES_KNOWN = 10_000
 """Most lines that are remembered, so that each is said once."""
@@ -268,9 +267,7 @@ class Host:
         self.loop.close()
 
     def _signals(self) -> AbstractContextManager[None]:
-        # A signal that is ignored at our start (nohup) stays ignored.
-        numbers = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-        return self.loop.signals(numbers, self._on_signal)
+        return self.loop.signals(stop_signals(), self._on_signal)
 
     def _on_signal(self, number: signal.Signals) -> None:
         has_hung_up = self._had_terminal and not has_terminal()

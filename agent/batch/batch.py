@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections import deque
 from functools import partial
 from random import random
@@ -29,12 +28,13 @@ from agent.batch.tally import Tally, batch_end, spent_in
 from agent.batch.workspace.copy import remove_snapshots
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
-from supervisor.loop.loop import Loop
+from supervisor.loop.loop import Loop, stop_signals
 from supervisor.process import fd_limit
 from wire.batch import records
 from wire.batch.outcome import Outcome, TaskStatus
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from agent.batch.request import BatchRequest, BatchView, StopReason
     from wire.batch.task import Task
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TICK_S = 1.0
 LONG_PAUSE_S = 60.0
 """Seconds that a run may wait for a rate limit once `--deadline` is over: a limit may last for ever."""
@@ -151,8 +150,7 @@ class Batch:
     def run(self) -> records.BatchEnd:
         """Runs the batch until nothing is left to do or it is stopped. By then all results are on disk, and every
         process that it has started has ended. Raises `BatchError` if it cannot begin, and `RedoError`."""
-        heeded = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-        with self.loop.signals(heeded, self._on_signal):
+        with self.loop.signals(stop_signals(), self._on_signal):
             try:
                 opening = self._open()
             except (JournalError, FolderError) as error:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import orjson
 
-from agent.cassette.difference import differences
 from agent.cassette.errors import CassetteError, CassetteMismatch
 from agent.cassette.placeholders import Names
 from agent.cassette.reply_lines import problem_of_reply
@@ -18,7 +19,7 @@ from wire.text import counted
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 Json = dict[str, Any]
 if TYPE_CHECKING:
@@ -169,3 +170,70 @@ def _problem(record: Any) -> str | None:
     if not isinstance(request.get("model", ""), str):
         return "request.model must be text"
     return problem_of_reply(record.get("reply"))
+
+
+# --- how two requests differ --------------------------------------------------------------------------------
+
+
+CONTEXT = 30
+"""Characters that are shown before the first difference of two long texts; twice as many are shown after it."""
+
+
+class _Absent:
+    pass
+
+
+ABSENT = _Absent()
+
+
+class CassetteDifference(msgspec.Struct, frozen=True):
+    """One difference between a recorded request and the request of this run. `ABSENT` stands for a missing value."""
+
+    path: str
+    """The place of the difference, such as `messages[2].content[0].text`; empty if the whole values differ."""
+    recorded: Any
+    asked: Any
+
+    def __str__(self) -> str:
+        recorded, asked = _shown(self.recorded, self.asked)
+        return f"{self.path or 'the request'}\n  recorded: {recorded}\n  asked:    {asked}"
+
+
+def differences(recorded: Any, asked: Any, path: str = "") -> Iterator[CassetteDifference]:
+    """The innermost differences, in the order of the recorded value. Lists are compared index by index."""
+    if isinstance(recorded, dict) and isinstance(asked, dict):
+        for key in dict.fromkeys([*recorded, *asked]):
+            inner = f"{path}.{key}" if path else key
+            yield from differences(recorded.get(key, ABSENT), asked.get(key, ABSENT), inner)
+    elif isinstance(recorded, list) and isinstance(asked, list):
+        for index in range(max(len(recorded), len(asked))):
+            left = recorded[index] if index < len(recorded) else ABSENT
+            right = asked[index] if index < len(asked) else ABSENT
+            yield from differences(left, right, f"{path}[{index}]")
+    elif type(recorded) is not type(asked) or recorded != asked:
+        yield CassetteDifference(path, recorded, asked)
+
+
+def _shown(recorded: Any, asked: Any) -> tuple[str, str]:
+    if not (isinstance(recorded, str) and isinstance(asked, str)):
+        return _short(recorded), _short(asked)
+    pairs = zip(recorded, asked, strict=False)
+    same = next((at for at, (left, right) in enumerate(pairs) if left != right), min(len(recorded), len(asked)))
+    return _around(recorded, same), _around(asked, same)
+
+
+def _short(value: Any) -> str:
+    if value is ABSENT:
+        return "(nothing)"
+    return _around(value, 0) if isinstance(value, str) else _cut(json.dumps(value, ensure_ascii=False))
+
+
+def _around(text: str, position: int) -> str:
+    start = max(0, position - CONTEXT)
+    end = position + 2 * CONTEXT
+    quoted = json.dumps(text[start:end], ensure_ascii=False)
+    return f"{'…' if start else ''}{quoted}{'…' if end < len(text) else ''}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 3 * CONTEXT else text[: 3 * CONTEXT] + "…"

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import base64
 import os
-import signal
 import stat
 from typing import TYPE_CHECKING
 
 from agent.images import limits, scaler
 from agent.images.limits import UnfitImageError
 from agent.transcript import Image
-from supervisor.loop.loop import Loop
+from supervisor.loop.loop import Loop, stop_signals
 from wire.text import printable
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable, Sequence
-
-
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class ImageFileError(ValueError):
@@ -82,9 +79,8 @@ def _fitted(data: bytes, count: int) -> scaler.Fitted:
         loop.run_until(lambda: predicate() or bool(stopped), deadline)
         return predicate()
 
-    heeded = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     try:
-        with loop.signals(heeded, stopped.append):
+        with loop.signals(stop_signals(), stopped.append):
             return scaler.fit(loop, data, wait, count=count)
     finally:
         loop.close()

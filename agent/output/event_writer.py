@@ -23,27 +23,28 @@ PROGRESS_WAITING = 256
 
 
 class EventWriter:
-    """Passes each record to `sink`. With `output`, `emit` waits while the reader is behind: while that is full.
+    """Passes each record to all `readers`. With `output`, `emit` waits while the reader of that is behind: while it is
+    full.
 
     Callbacks of the loop must not wait, so they post their records. Posted records are emitted before the next record
     of the run, or while the run waits.
     """
 
     def __init__(
-        self, loop: Loop, abort: Abort, sink: Callable[[Record], None], output: FdWriter | None = None
+        self, loop: Loop, abort: Abort, *readers: Callable[[Record], None], output: FdWriter | None = None
     ) -> None:
         self._loop = loop
         self.clock = loop.clock
         self.abort = abort
         """Ends the writer's waits. Each prompt has its own."""
-        self._sink = sink
+        self.readers = [*readers]
         self._output = output
         self._posted: deque[Record] = deque()
         self._open = False
 
     def begin(self, first: Record) -> None:
         """Emits the first record; records that were posted before follow it."""
-        self._sink(first)
+        self._pass_on(first)
         self._open = True
 
     def post(self, record: Record) -> None:
@@ -71,7 +72,7 @@ class EventWriter:
     def emit(self, record: Record) -> None:
         """Emits the posted records and this one, and waits while the reader is behind."""
         self._flush_posted()
-        self._sink(record)
+        self._pass_on(record)
         self._keep_pace()
 
     def wait(self, predicate: Callable[[], bool], deadline: float | None = None) -> bool:
@@ -106,8 +107,12 @@ class EventWriter:
 
     def _flush_posted(self) -> None:
         while self._open and self._posted:
-            self._sink(self._posted.popleft())
+            self._pass_on(self._posted.popleft())
             self._keep_pace()
+
+    def _pass_on(self, record: Record) -> None:
+        for reader in self.readers:
+            reader(record)
 
     def _keep_pace(self) -> None:
         output = self._output

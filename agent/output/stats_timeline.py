@@ -1,4 +1,6 @@
-"""Writes the timeline of a run to its stats file: turns, tool calls, notices of extensions, and what the agent uses."""
+"""Writes the timeline of a run to its stats and metrics files: turns, tool calls, notices of extensions, and what the
+agent uses. Other runs have none.
+"""
 
 from __future__ import annotations
 
@@ -13,51 +15,26 @@ from wire import events, stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from agent.transcript import ToolResult
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind
     from supervisor.monitoring.stats_file import StatsFile
-    from supervisor.supervisor import Supervisor
 
 DETAIL_LENGTH = 200
 """The most characters of an error that are written."""
 
 
 class Timeline:
-    """Writes turns, tool calls and notices. Does nothing without a stats or metrics file. Raises `StatsFileError` for a
-    file that cannot be written."""
+    """Writes turns, tool calls and notices to `recording`."""
 
-    def __init__(
-        self,
-        supervisor: Supervisor,
-        *,
-        version: str,
-        cwd: str,
-        stats_file: Path | None,
-        metrics_file: Path | None,
-        openmetrics: bool,
-        on_error: Callable[[str], None],
-    ) -> None:
-        self._recording: StatsFile | None = None
+    def __init__(self, recording: StatsFile) -> None:
+        self._recording = recording
         self._turn = (0, Timestamp.now())  # number and start of the current turn
         self._run = stats.Run(0.0, "", "", "", 0, 0, 0, 0, 0, None)
-        if stats_file is not None or metrics_file is not None:
-            self._recording = supervisor.write_stats(
-                "run",
-                version,
-                cwd,
-                stats_file=stats_file,
-                metrics_file=metrics_file,
-                openmetrics=openmetrics,
-                on_error=on_error,
-            )
 
     def seen(self, record: events.Record) -> None:
-        """Takes each record that the reader gets."""
-        if self._recording is None:
-            return
+        """Takes each record of the run."""
         match record:
             case events.Session(id=session, provider=provider, model=model):
                 self._run = replace(self._run, session=session, provider=provider, model=model)
@@ -84,26 +61,28 @@ class Timeline:
         )
 
     def _write_run(self) -> None:
-        if self._recording is not None:
-            self._recording.run(replace(self._run, time=time.time()))
+        self._recording.run(replace(self._run, time=time.time()))
 
-    def tool_ran(self, tool: str, extension: str, began: Timestamp, result: ToolResult) -> None:
-        if self._recording is not None:
+    def tool_begins(self, tool: str, extension: str) -> Callable[[ToolResult], None]:
+        """Takes each tool call that begins. Returns what takes its result."""
+        began = Timestamp.now()
+
+        def ended(result: ToolResult) -> None:
             detail = ""
             if result.is_error:
                 detail = " ".join(part.text for part in result.content if isinstance(part, Text))[:DETAIL_LENGTH]
             self._recording.mark("tool_call", tool, extension, began, detail=detail)
 
+        return ended
+
     def notice(self, extension: Extension, kind: NoticeKind, message: str) -> None:
-        if self._recording is not None:
-            self._recording.notice(extension, kind, message)
+        """Takes each notice of an extension."""
+        self._recording.notice(extension, kind, message)
 
     def close(self, result: events.Result) -> None:
         """Writes how the run ended, and the last figures."""
-        if self._recording is not None:
-            self._count(result.usage)
-            ending = {"steps": result.steps, "status": result.status, "exit_code": result.exit_code}
-            self._run = replace(self._run, **ending, reason=result.reason[:DETAIL_LENGTH])
-            self._write_run()
-            self._recording.close()
-            self._recording = None
+        self._count(result.usage)
+        ending = {"steps": result.steps, "status": result.status, "exit_code": result.exit_code}
+        self._run = replace(self._run, **ending, reason=result.reason[:DETAIL_LENGTH])
+        self._write_run()
+        self._recording.close()

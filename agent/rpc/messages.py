@@ -1,4 +1,4 @@
-"""Turns messages of a client into a transcript; `agent.client_messages` is the other way."""
+"""Turns messages of a client into a transcript; `agent.sessions.export.client_messages` is the other way."""
 
 from __future__ import annotations
 

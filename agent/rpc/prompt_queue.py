@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from agent.abort import Abort
-from agent.host_calls.sent_prompts import Allowance, SendRefusedError, SentPrompt
+from agent.engine.host_calls.sent_prompts import Allowance, SendRefusedError, SentPrompt
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from agent.run.steering import SteerRefusedError, SteerTooLateError
 from wire.rpc import requests, responses
 
 if TYPE_CHECKING:
-    from agent.engine import Engine
+    from agent.engine.engine import Engine
     from agent.rpc.prompt_queue import PromptQueue
     from agent.transcript import Image
 

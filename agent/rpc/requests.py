@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agent.client_messages import shown
 from agent.rpc import messages
 from agent.rpc.prompt_requests import PromptRequests
 from agent.rpc.refused import RefusedError
 from agent.rpc.session_requests import SessionRequests
+from agent.sessions.export.client_messages import shown
 from supervisor import queries
 from supervisor.extension.lifecycle import State
 from supervisor.loop.future import Failure
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
-    from agent.engine import Engine
+    from agent.engine.engine import Engine
     from agent.rpc.program_extensions import ProgramExtensions
     from agent.rpc.prompt_queue import PromptQueue
     from agent.rpc.refused import Code

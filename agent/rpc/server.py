@@ -7,21 +7,20 @@ does not read. Prompts are carried out one after another.
 from __future__ import annotations
 
 import hmac
-import signal
 import time
 from typing import TYPE_CHECKING, Any
 
 from agent.abort import Abort
-from agent.engine_host import EngineHost
-from agent.host_calls.sent_prompts import SendRefusedError
-from agent.prompt_result import PromptResult
+from agent.engine.host import EngineHost
+from agent.engine.host_calls.sent_prompts import SendRefusedError
+from agent.engine.prompt_result import PromptResult
+from agent.engine.sent_runs import REACTION_S, SHOWN, may_send
 from agent.rpc.client_output import STALLED_S, ClientOutput
 from agent.rpc.program_extensions import ProgramExtensions
 from agent.rpc.prompt_queue import PromptQueue
 from agent.rpc.requests import RequestHandler, failure
 from agent.rpc.stdin_lines import StdinLines
-from agent.sent_runs import REACTION_S, SHOWN, may_send
-from supervisor.loop.loop import Loop
+from supervisor.loop.loop import Loop, stop_signals
 from supervisor.preload import preload
 from wire import events, frames
 from wire.exit_codes import Status
@@ -31,16 +30,16 @@ from wire.rpc.responses import Response
 from wire.text import one_line
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable
 
-    from agent.host_calls.sent_prompts import SentPrompt
+    from agent.engine.host_calls.sent_prompts import SentPrompt
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import Options
     from agent.rpc.prompt_queue import Prompt
     from agent.sessions.opening import Opened
     from wire.framing import Line
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STDIN_ENDED = "stdin has ended"
 PROGRAM_GONE = "the client program has closed the connection"
 
@@ -92,7 +91,7 @@ class RpcServer:
             version=version,
             provider=make_provider(self._loop),
             abort=self._ending,
-            sink=self._write,
+            readers=(self._write,),
             output=self._client.writer,
             owns_process=owns_process,
             stderr=stderr,
@@ -118,8 +117,7 @@ class RpcServer:
         """Serves the client. Returns the exit status; by then every process that the server has started has ended."""
         preload()  # the client may add the first extension
         host = self._host
-        stoppable = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-        with self._loop.signals(stoppable, self._on_signal):
+        with self._loop.signals(stop_signals(), self._on_signal):
             host.serve_control()
             self._stdin.start()
             try:

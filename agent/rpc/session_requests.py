@@ -29,7 +29,7 @@ from wire.text import valid_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agent.engine import Engine
+    from agent.engine.engine import Engine
     from agent.sessions.reading.tree import Branch
     from wire.rpc import sessions
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.answers.attempts import Attempts, Stage
+from agent.answers.checked_text import Attempts, Stage
 from agent.images.limits import UnfitImageError
-from agent.run.error_hook import ErrorHook
+from agent.run.error_hook import ask_about_error
 from agent.run.session_hooks import SessionHooks
 from agent.run.steering import Steering
-from agent.run.summarizer import AutoCompactor
+from agent.run.summarizer import AutoCompactor, Summarizer
 from agent.run.turn.guarded_text import judged
 from agent.run.turn.model_call import ModelCalls
 from agent.run.turn.turn import PromptEnd, Turns
@@ -57,10 +57,9 @@ class Run:
         """May be replaced while the prompt runs; the next request to the model is made with the new ones."""
         self.steps = 0
         self._conversation = conversation
-        self._clock = supervisor.loop.clock
+        self._supervisor = supervisor
         self._abort = abort
         self._event_writer = event_writer
-        self._errors = ErrorHook(supervisor, abort)
         self._messages = UserMessages(
             supervisor,
             toolbox,
@@ -72,16 +71,15 @@ class Run:
         )
         self._model_calls = ModelCalls(provider, event_writer, conversation, abort)
         self._turns = Turns(supervisor, toolbox, self._model_calls, event_writer, conversation, abort)
-        self._compactor = AutoCompactor(
+        summarizer = Summarizer(
             self._model_calls,
             event_writer,
             conversation,
             abort,
-            offered=toolbox.offered,
-            say=say,
             shown=lambda summary: judged(summary, supervisor, abort).text,
         )
-        self._attempts = None if options.answer_schema is None else Attempts(options.answer_schema)
+        self._compactor = AutoCompactor(summarizer, offered=toolbox.offered, say=say)
+        self._attempts = None if options.answer_schema is None else Attempts(options.answer_schema.check)
 
     @property
     def usage(self) -> events.Totals:
@@ -141,13 +139,15 @@ class Run:
     def _is_retried(self, failed: PromptEnd, tries: int) -> bool:
         """Asks the guards of errors about a failed request. Whether it is made again, after `tries` retries; by then
         the pause before it is over."""
-        handling = self._errors.ask(failed.reason, "model_call", recoverable=failed.can_retry)
-        if handling.retries <= tries or self._budget_used_up() is not None:
+        retries = ask_about_error(
+            self._supervisor, self._abort, failed.reason, "model_call", recoverable=failed.can_retry
+        )
+        if retries.most <= tries or self._budget_used_up() is not None:
             return False
         pause_s = RETRY_PAUSE_S * 2**tries
-        why = f"guard {handling.guard} says so"
-        self._event_writer.emit(events.Retry(tries + 2, handling.retries + 1, pause_s, why, None))
-        self._event_writer.wait(lambda: False, self._clock() + pause_s)
+        why = f"guard {retries.guard} says so"
+        self._event_writer.emit(events.Retry(tries + 2, retries.most + 1, pause_s, why, None))
+        self._event_writer.wait(lambda: False, self._supervisor.loop.clock() + pause_s)
         return True
 
     def _before_turn(self) -> PromptEnd | None:

@@ -41,7 +41,7 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class Summarizer:
-    """Carries out one compaction. Readers get `retry`, `usage` and at the end `compact_done`, but not the reply as it
+    """Carries out compactions. Readers get `retry`, `usage` and at the end `compact_done`, but not the reply as it
     arrives. `shown` returns what readers may see of the summary; extensions have no other part in it."""
 
     def __init__(
@@ -50,19 +50,18 @@ class Summarizer:
         event_writer: EventWriter,
         conversation: Conversation,
         abort: Abort,
-        model: str,
         *,
         shown: Callable[[str], str] = str,
     ) -> None:
+        self.event_writer = event_writer
+        self.conversation = conversation
+        self.abort = abort
         self._model_calls = model_calls
-        self._event_writer = event_writer
-        self._conversation = conversation
-        self._abort = abort
-        self._model = model
         self._shown = shown
 
     def run(
         self,
+        model: str,
         older: Sequence[Message],
         kept: Sequence[Message],
         instructions: str = "",
@@ -70,28 +69,28 @@ class Summarizer:
         trigger: Literal["request", "window", "too_long"] = "request",
         window: int | None = None,
     ) -> Summary:
-        """Puts a summary in the place of `older`, and drops what follows `kept`. `window` is the most tokens that the
-        request may have; without it, the context of the model."""
-        if (used_up := self._conversation.spending.used_up()) is not None:
+        """Puts a summary by this model in the place of `older`, and drops what follows `kept`. `window` is the most
+        tokens that the request may have; without it, the context of the model."""
+        if (used_up := self.conversation.spending.used_up()) is not None:
             return Summary(Status.BUDGET, used_up)
         if window is None:
-            window = window_of(self._model)
-        reply = self._ask(compaction.request(self._model, older, window=window, instructions=instructions))
+            window = window_of(model)
+        reply = self._ask(model, compaction.request(model, older, window=window, instructions=instructions))
         if reply.stop == "aborted":
-            assert self._abort.status is not None
-            return Summary(self._abort.status, self._abort.reason)
+            assert self.abort.status is not None
+            return Summary(self.abort.status, self.abort.reason)
         text = text_of(reply.kept).strip()
         if reason := _fault(reply, text):
             status = Status.ERROR if reply.status is Status.OK else reply.status
             return Summary(status, reason, may_pass=reply.may_pass, error_kind=reply.error_kind)
-        before = len(self._conversation.transcript)
-        self._conversation.compact(compaction.compacted(text, kept))
-        after = len(self._conversation.transcript)
+        before = len(self.conversation.transcript)
+        self.conversation.compact(compaction.compacted(text, kept))
+        after = len(self.conversation.transcript)
         text = self._shown(text)
-        self._event_writer.emit(events.CompactDone(text, before, after, trigger))
+        self.event_writer.emit(events.CompactDone(text, before, after, trigger))
         return Summary(Status.OK, text=text)
 
-    def _ask(self, params: dict[str, Any]) -> ModelReply:
+    def _ask(self, model: str, params: dict[str, Any]) -> ModelReply:
         builder = ReplyBuilder(withhold=True)
         has_begun = False
         for line in self._model_calls.lines(params, builder):
@@ -99,7 +98,7 @@ class Summarizer:
             builder.take(line)
         assert builder.reply is not None
         if has_begun:
-            self._model_calls.count(self._model, builder.reply)
+            self._model_calls.count(model, builder.reply)
         return builder.reply
 
 
@@ -121,27 +120,17 @@ class Watch(Enum):
 
 class AutoCompactor:
     """Compacts the conversation of one prompt when that is needed: before a request that would fill the window, and
-    after one that was too long. `offered` returns the tools of the next request; `say` gets lines for a person; `shown`
-    is as in `Summarizer`."""
+    after one that was too long. `offered` returns the tools of the next request; `say` gets lines for a person."""
 
     def __init__(
-        self,
-        model_calls: ModelCalls,
-        event_writer: EventWriter,
-        conversation: Conversation,
-        abort: Abort,
-        *,
-        offered: Callable[[], Sequence[ToolSpec]],
-        say: Callable[[str], None],
-        shown: Callable[[str], str],
+        self, summarizer: Summarizer, *, offered: Callable[[], Sequence[ToolSpec]], say: Callable[[str], None]
     ) -> None:
-        self._model_calls = model_calls
-        self._event_writer = event_writer
-        self._conversation = conversation
-        self._abort = abort
+        self._summarizer = summarizer
+        self._event_writer = summarizer.event_writer
+        self._conversation = summarizer.conversation
+        self._abort = summarizer.abort
         self._offered = offered
         self._say = say
-        self._shown = shown
         self._watch = Watch.ON
 
     def before_request(self, options: Options) -> None:
@@ -169,7 +158,7 @@ class AutoCompactor:
             return
         older, kept = compaction.split(transcript)
         self._event_writer.emit(events.CompactStart("window", judged.tokens, window))
-        ended = self._summarizer(options).run(older, kept, trigger="window")
+        ended = self._summarizer.run(options.model, older, kept, trigger="window")
         if ended.status is Status.OK:
             self._say(f"the conversation filled {share}; {_stands_for(older, kept)}")
         elif not self._abort.requested:
@@ -193,18 +182,13 @@ class AutoCompactor:
         self._event_writer.emit(events.CompactStart("too_long", tokens, known))
         # The server takes less than the request had, whatever the catalogue says.
         window = min(tokens, known or compaction.UNKNOWN_WINDOW)
-        ended = self._summarizer(options).run(older, kept, trigger="too_long", window=window)
+        ended = self._summarizer.run(options.model, older, kept, trigger="too_long", window=window)
         if ended.status is Status.OK:
             self._say(f"the conversation was too long; {_stands_for(older, kept)}")
         return ended
 
     def _overhead(self, options: Options) -> int:
         return auto_compaction.overhead_of(options.system + options.system_end, self._offered())
-
-    def _summarizer(self, options: Options) -> Summarizer:
-        return Summarizer(
-            self._model_calls, self._event_writer, self._conversation, self._abort, options.model, shown=self._shown
-        )
 
 
 def _stands_for(older: Sequence[Message], kept: Sequence[Message]) -> str:

@@ -6,16 +6,21 @@ applies the offset, so it never shows what comes later.
 
 from __future__ import annotations
 
+import binascii
 import codecs
 
+from agent.images.kinds import TAKEN
+from agent.images.limits import INPUT_LIMIT
 from agent.tools import arguments
-from agent.tools.files import image
 from agent.tools.files.regular_file import open_regular
 from agent.tools.outcome import ToolError, ToolOutput, os_failure
+from wire.image_types import HEAD_BYTES, image_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from io import BufferedReader
+
+    from agent.tools.outcome import Block
 
 MAX_BYTES = 51_200
 MAX_LINES = 2_000
@@ -30,8 +35,8 @@ def run(args: arguments.Arguments, cwd: str) -> ToolOutput:
     offset, limit = arguments.integer(args, "offset"), arguments.integer(args, "limit")
     with open_regular(path, verb="stat") as stream:
         try:
-            if image.has_image_name(path):
-                return ToolOutput([image.read_image(stream, given)])
+            if has_image_name(path):
+                return ToolOutput([read_image(stream, given)])
             if b"\0" in stream.read(_BINARY_PROBE_BYTES):
                 raise ToolError(f"{given} looks binary; refusing to read as text")
             stream.seek(0)
@@ -93,3 +98,34 @@ def _decode(data: bytes, *, cut: bool) -> str:
     """Bytes that are not UTF-8 become U+FFFD; an incomplete character before a cut is left out."""
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(data, final=not cut)
     return text if not text or text.endswith("\n") else text + "\n"
+
+
+# --- images -------------------------------------------------------------------------------------------------
+
+
+EXTENSIONS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+
+
+def has_image_name(path: str) -> bool:
+    return path.lower().endswith(EXTENSIONS)
+
+
+def read_image(stream: BufferedReader, given: str) -> Block:
+    """The whole file as an image block; `given` is its name in errors. The host scales one that is too large for a
+    model. Raises ToolError.
+
+    The media type comes from the content. zot takes it from the file's name; there a mislabelled image makes the model
+    refuse the whole conversation.
+    """
+    data = stream.read(HEAD_BYTES)
+    mime_type = image_type(data)
+    if not mime_type:
+        raise ToolError(f"{given} is named like an image, but its content is no {TAKEN}")
+    data += stream.read(INPUT_LIMIT + 1 - len(data))
+    if len(data) > INPUT_LIMIT:
+        raise ToolError(f"{given} is too large for an image: more than {INPUT_LIMIT} bytes; scale it down first")
+    return {
+        "type": "image",
+        "mime_type": mime_type,
+        "data": binascii.b2a_base64(data, newline=False).decode(),
+    }

@@ -5,17 +5,17 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agent.images.conversation import fit_message, fit_result
+from agent.images.scaler import fit_message, fit_result
 from agent.model.request import ToolSpec
 from agent.skills.allowed_tools import ActiveSkills
-from agent.tools import arguments, bash, catalogue, skill
+from agent.tools import arguments, bash, catalogue
 from agent.tools.extension_result import extension_result, failed, within_bounds
 from agent.tools.file_worker.client import CALL_S, FILE_TOOLS, FileTools
 from agent.tools.outcome import ToolError
 from agent.tools.shell.command import ShellCommand, log_folder
 from agent.transcript import Image, Text, ToolResult
 from supervisor.loop.future import Failure
-from supervisor.loop.loop import Timestamp
+from wire.suggest import some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from supervisor.process.teardown import Stoppable
     from supervisor.supervisor import Supervisor
+
 
 CANCELLED_S = 1.0
 """Seconds that the run waits for cancelled calls, which end within the next passes of the loop."""
@@ -55,17 +56,16 @@ class Toolbox:
         skills: Sequence[Skill] = (),
         extension_tools: ExtensionTools | None = None,
         on_progress: Callable[[str, str], None],
-        on_ran: Callable[[str, str, Timestamp, ToolResult], None] | None = None,
     ) -> None:
-        """`on_ran` gets each call that has ended: the tool, its extension ("" for a built-in tool), when it began, and
-        its result."""
-        self._on_ran = on_ran
+        self.on_begin: Callable[[str, str], Callable[[ToolResult], None]] | None = None
+        """Gets the tool and its extension ("" for a built-in tool) as a call begins. Returns what gets its result."""
         self._loop = loop
         self._supervisor = supervisor
         self._registered = supervisor.registrations
         self._cwd = cwd
         self.skills = tuple(skills)
-        self._active_skills = ActiveSkills()
+        self._active_skills: ActiveSkills | None = None
+        """None until the prompt loads a skill."""
         self._specs = {name: spec for name, spec in BUILT_IN.items() if name in enabled}
         if skills:
             self._specs[catalogue.SKILL.name] = catalogue.SKILL
@@ -111,11 +111,11 @@ class Toolbox:
 
     def begin_prompt(self) -> None:
         """No skill is active any more."""
-        self._active_skills = ActiveSkills()
+        self._active_skills = None
 
     def refusal(self, call: ToolCall) -> str:
         """Why the skills that are active do not allow the call, whose arguments are a JSON object; "" if they do."""
-        return self._active_skills.refusal(call.name, call.args)
+        return "" if self._active_skills is None else self._active_skills.refusal(call.name, call.args)
 
     def run(self, call: ToolCall, args: bytes, wait: Waiting, abort: Abort) -> ToolResult:
         """Carries out one call with these arguments, a JSON object. A failed call has a result that says why."""
@@ -137,6 +137,8 @@ class Toolbox:
 
     def fit_images(self, call: ToolCall, result: ToolResult, wait: Waiting) -> ToolResult:
         """The result with images that a model takes. One that cannot be made so is an error of a built-in tool."""
+        if not any(isinstance(part, Image) for part in result.content):
+            return result
         return fit_result(self._loop, result, wait, is_error=call.name in self._enabled)
 
     def fit_message(self, images: tuple[Image, ...], wait: Waiting) -> tuple[Image, ...]:
@@ -152,13 +154,12 @@ class Toolbox:
         abort: Abort,
         results: list[ToolResult | None],
     ) -> None:
-        began = Timestamp.now()
-        extension = self.extension_of(call.name)
+        observer = None if self.on_begin is None else self.on_begin(call.name, self.extension_of(call.name))
 
         def ended(result: ToolResult) -> None:
             results[index] = result
-            if self._on_ran is not None:
-                self._on_ran(call.name, extension, began, result)
+            if observer is not None:
+                observer(result)
 
         if call.name in FILE_TOOLS and call.name in self._enabled:
             ended(self._run_file_tool(call, args, wait))
@@ -232,9 +233,10 @@ class Toolbox:
 
     def _load_skill(self, call: ToolCall, args: bytes) -> ToolResult:
         try:
-            loaded = skill.find(arguments.decode(args), self.skills)
+            loaded = find_skill(arguments.decode(args), self.skills)
         except ToolError as error:
             return failed(call.id, str(error))
+        self._active_skills = self._active_skills or ActiveSkills()
         self._active_skills.begin(loaded.name, loaded.allowed)
         return ToolResult(call.id, (Text(loaded.text),))
 
@@ -243,3 +245,23 @@ class Toolbox:
         self._files.cancel_pending(reason)
         if self._extension_tools is not None:
             self._extension_tools.cancel_pending(reason)
+
+
+NAMES_SHOWN = 50
+QUOTED = 80
+"""Characters of an unknown name in the error about it."""
+
+
+def find_skill(args: arguments.Arguments, skills: Sequence[Skill]) -> Skill:
+    """The skill that a call names. Raises `ToolError`."""
+    try:
+        name = arguments.text(args, "name").strip()
+    except ToolError as error:
+        raise ToolError(f"skill: {error}") from None
+    if not name:
+        raise ToolError("skill: name is required")
+    for skill in skills:
+        if skill.name == name:
+            return skill
+    known = some(sorted(skill.name for skill in skills), NAMES_SHOWN)
+    raise ToolError(f'skill: no skill named "{name[:QUOTED]}"; there {"is" if len(skills) == 1 else "are"} {known}')

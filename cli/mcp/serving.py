@@ -14,8 +14,8 @@ from cli.hosts.host import make_host
 from cli.hosts.host_log import HostLog
 from cli.version import VERSION
 from supervisor.control.client import HostError
-from supervisor.host import STOP_SIGNALS, CannotServeError, HostEvent, HostPhase
-from supervisor.loop.loop import Loop
+from supervisor.host import CannotServeError, HostEvent, HostPhase
+from supervisor.loop.loop import STOP_SIGNALS, Loop
 from supervisor.mcp_server.host_source import HostSource
 from supervisor.mcp_server.own_source import OwnSource
 from supervisor.mcp_server.server import LINE_LIMIT, McpServer

@@ -53,7 +53,7 @@ def run_demo(*, as_json: bool, stats: str | None = None) -> int:
                 prepared.options,
                 version=VERSION,
                 make_provider=prepared.make_provider,
-                on_record=None if view is None else view.show,
+                readers=() if view is None else (view.show,),
                 stdout=1 if as_json else None,
             )
         except StatsFileError as error:

@@ -57,21 +57,14 @@ def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, asked: As
         return Status.USAGE.exit_code
     except KeyboardInterrupt:
         return _not_begun(asked, Status.INTERRUPTED, "interrupted by SIGINT")
-    status = None if as_stream else StatusLine()
+    status = StatusLine() if not as_stream and is_screen(2) else None
     seen = _seen() if asked.summary_file is not None else None
-
-    def on_record(record: events.Record) -> None:
-        if status is not None:
-            status.show(record)
-        if seen is not None:
-            seen.see(record)
-
     try:
         headless = Headless(
             prepared.options,
             version=VERSION,
             make_provider=prepared.make_provider,
-            on_record=on_record,
+            readers=(*([status.show] if status else ()), *([seen.see] if seen else ())),
             session=prepared.session,
             before_line=status.clear if status else None,
             stdout=1 if as_stream else None,
@@ -145,13 +138,13 @@ def _with_consent(prepared: Prepared) -> Prepared:
 
 
 class StatusLine:
-    """Rewrites the last line of a terminal. Does nothing without a terminal, or with `TERM=dumb`."""
+    """Rewrites the last line of a terminal."""
 
     def __init__(self, fd: int = 2) -> None:
         self._fd = fd
         self._shown = False
         self._step = 0
-        self._on = is_screen(fd)
+        self._on = True
 
     def show(self, record: events.Record) -> None:
         match record:

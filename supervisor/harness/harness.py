@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-import signal
-import tempfile
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from supervisor.cleanup.env_marks import EXTENSION, TOKEN
@@ -17,7 +13,8 @@ from supervisor.harness.matching import ScriptPaths
 from supervisor.harness.messages import SESSION
 from supervisor.harness.recorded_process import RecordedProcess
 from supervisor.home.config import Config
-from supervisor.loop.loop import Loop
+from supervisor.home.scratch import scratch_folder
+from supervisor.loop.loop import STOP_SIGNALS, Loop
 from supervisor.process.child import SpawnError
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.spawn_limits import Confinement, launch
@@ -25,7 +22,9 @@ from supervisor.process.table import become_subreaper
 from supervisor.process.teardown import Teardown, end_descendants, stop_all
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable
+    from pathlib import Path
 
     from supervisor.discovery.found import Found
     from supervisor.harness.recorded_process import RecordedLine
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
 QUIET_S = 0.25
 """Seconds of silence after which an extension has said what it had to say, if no answer is due."""
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class HarnessInterruptedError(Exception):
@@ -59,13 +57,13 @@ class Harness:
         self._config = config or Config()
         self._token = os.urandom(16).hex()
         self._orphans = Orphans(self.loop, self._token)
-        self._folders: list[Path] = []
+        self._folders = ExitStack()
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         if self._owns_process:
             self.shared_table.is_subreaper = become_subreaper()
-            self._stack.enter_context(self.loop.signals(ENDING, self._on_signal))
+            self._stack.enter_context(self.loop.signals(STOP_SIGNALS, self._on_signal))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -75,8 +73,7 @@ class Harness:
             self._stack.close()
             self.shared_table.close()
             self.loop.close()
-            for folder in self._folders:
-                shutil.rmtree(folder, ignore_errors=True)
+            self._folders.close()
 
     def _on_signal(self, _number: signal.Signals) -> None:
         self.is_interrupted = True
@@ -85,8 +82,7 @@ class Harness:
 
     def prepare(self, found: Found, cwd: Path | None = None) -> ScriptPaths:
         """Makes temporary folders: an empty data folder, and an empty project folder unless `cwd` is given."""
-        folder = Path(tempfile.mkdtemp(prefix="zot-harness-")).resolve()
-        self._folders.append(folder)
+        folder = self._folders.enter_context(scratch_folder("harness")).resolve()
         data = folder / "data"
         data.mkdir()
         if cwd is None:

@@ -57,7 +57,15 @@ often."""
 CANCELLED_KEPT = 64
 """Cancelled timers that may stay in the heap before the heap is rebuilt without them."""
 
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that end a host, a run or a batch."""
+
 Clock = Callable[[], float]
+
+
+def stop_signals() -> list[signal.Signals]:
+    """Those of `STOP_SIGNALS` that this process heeds: one that is ignored now, as under nohup, stays ignored."""
+    return [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 class Watcher(Protocol):

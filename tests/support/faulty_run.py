@@ -180,7 +180,7 @@ def observe(
             prepared.options,
             version="test",
             make_provider=lambda _loop: provider,
-            on_record=records.append,
+            readers=(records.append,),
             stderr=stderr.fileno(),
             end_within_s=end_within_s,
         )

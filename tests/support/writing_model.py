@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from agent.abort import Abort
-from agent.engine import Engine
+from agent.engine.engine import Engine
 from agent.options import Options
 from agent.output.event_writer import EventWriter
 from agent.output.stderr_notices import StderrNotices
@@ -96,7 +96,6 @@ class Project:
                 event_writer=event_writer,
                 notices=notices,
                 on_show=event_writer.post_shown,
-                on_tool_ran=lambda *_: None,
                 owns_process=False,
             )  # fmt: skip
             try:

@@ -14,16 +14,15 @@ from msgspec.structs import replace
 from agent.batch.journal.errors import FolderError
 from agent.batch.run.begin import decode_request, run_request, set_environment, with_files
 from agent.configure import prepare
-from agent.headless import STOP_SIGNALS, Headless
-from agent.output.result_record import result_record
+from agent.engine.prompt_result import PromptResult
+from agent.headless import Headless
 from agent.request_checks import UsageError
-from agent.run.cost import NOTHING
 from agent.run.session_hooks import ABORTED_S
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.keeper import Keeper
 from supervisor.discovery.found import Copy
 from supervisor.home.files import write_all
-from supervisor.loop.loop import Loop
+from supervisor.loop.loop import STOP_SIGNALS, Loop
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.teardown import end_descendants
 from wire import events
@@ -183,7 +182,7 @@ class TaskRun:
             replace(prepared.options, keeper=Keeper(self._begin.token, task.id)),
             version=self._begin.version,
             make_provider=make_provider,
-            on_record=self._on_record,
+            readers=(self._on_record,),
             owns_process=self._owns_process,
             stdout=self._stdout,
             stderr=self._stderr,
@@ -294,8 +293,7 @@ def write_unstarted(stdout: int, stderr: int, status: TaskStatus, reason: str) -
     """Writes `error`, `result` and `done`, and the reason to standard error. A status that no run has of itself becomes
     `error`. Returns the exit status of the process."""
     word = next((each for each in Status if each.value == status.value), Status.ERROR)
-    result = result_record(word, reason, text="", steps=0, usage=NOTHING, duration_s=0, session="", extensions={})
-    records = (events.Error(reason), result, events.Done())
+    records = (events.Error(reason), PromptResult(word, reason).record(), events.Done())
     with suppress(OSError):  # the batch has gone, or the disk is full
         write_all(stderr, f"zot: {reason}\n".encode("utf-8", "backslashreplace"))
     with suppress(OSError):

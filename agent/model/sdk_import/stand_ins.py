@@ -1,4 +1,4 @@
-"""Stand-ins for modules of the SDK that are left out.
+"""The parts of the anthropic SDK that the model worker leaves out, why each can be left out, and their stand-ins.
 
 A stand-in can be imported, subclassed and named in an annotation. Using it in any other way is a *touch*: it raises
 `StandInTouchedError`, and the touch is on record even if the SDK swallows that error.
@@ -11,10 +11,43 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from agent.model.sdk_import.left_out import is_left_out
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+LEFT_OUT: Mapping[str, str] = {
+    "anthropic.types": "a request is a plain dict, and the worker reads the raw events of a reply; 2,500 modules",
+    "anthropic.resources.beta": "only /v1/messages is requested",
+    "anthropic.resources.completions": "only /v1/messages is requested",
+    "anthropic.resources.files": "only /v1/messages is requested",
+    "anthropic.resources.models": "only /v1/messages is requested",
+    "anthropic.resources.organization": "only /v1/messages is requested",
+    "anthropic.resources.skills": "only /v1/messages is requested",
+    "anthropic.resources.user_profiles": "only /v1/messages is requested",
+    "anthropic.resources.messages.batches": "each request is sent at once",
+    "anthropic.lib.aws": "another provider's client",
+    "anthropic.lib.bedrock": "another provider's client",
+    "anthropic.lib.foundry": "another provider's client",
+    "anthropic.lib.google_cloud": "another provider's client",
+    "anthropic.lib.vertex": "another provider's client",
+    "anthropic.lib.environments": "nothing is run in an environment of the provider",
+    "anthropic.lib.middleware": "no middleware is used",
+    "anthropic.lib.sessions": "no session of the provider is used",
+    "anthropic.lib.threads": "no thread of the provider is used",
+    "anthropic.lib.tools": "the host runs the tools",
+    "anthropic.lib.streaming": "the worker builds the reply itself, from the raw events",
+}
+"""The reason by package or module; what lies inside a package is left out with it. A name that a version of the SDK
+does not have does no harm."""
+
+
+def is_left_out(module: str) -> bool:
+    """Whether this module, by its full name, is left out."""
+    while module:
+        if module in LEFT_OUT:
+            return True
+        module = module.rpartition(".")[0]
+    return False
+
 
 touched: list[str] = []
 """The full names of what was touched, in order."""

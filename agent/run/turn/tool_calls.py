@@ -104,7 +104,7 @@ class ToolCalls:
 
     def _admitted(self, call: ToolCall) -> GuardedCall:
         guarded = GuardedCall(call.id, call.name, call.args)
-        if self._abort.is_requested():
+        if self._abort.requested:
             guarded.abort(self._abort.reason)
         elif reason := self._refusal(call):
             guarded.refuse(reason)
@@ -140,10 +140,9 @@ class ToolCalls:
         is_unasked = step is Step.RECOVERY and self.ended
         if is_unasked or (step is not Step.ADMISSION and not self._supervisor.may_guard(step.value)):
             return guarded.judged(UNTOUCHED)
-        if not self._abort.requested:
-            judgement = self._supervisor.intercept(guarded.question)
-            if not self._abort.is_requested():
-                return guarded.judged(judgement)
+        judgement = None if self._abort.requested else self._supervisor.intercept(guarded.question)
+        if judgement is not None and not self._abort.requested:
+            return guarded.judged(judgement)
         return guarded.abort(self._abort.reason, is_guarded=self._supervisor.may_guard(Step.REVIEW.value))
 
     def _finished(self, call: ToolCall, guarded: GuardedCall, ran: ToolResult | None) -> ToolResult:

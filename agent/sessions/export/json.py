@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agent.client_messages import shown
+from agent.sessions.export.client_messages import shown
 from wire.rpc import sessions
 from wire.text import valid_text
 

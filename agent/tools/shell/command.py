@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from agent.tools import bash
 from agent.tools.shell.full_log import FullLog
 from agent.tools.shell.output_window import OutputWindow
-from agent.tools.shell.progress import Progress
 from supervisor.discovery.environment import child_environment
+from supervisor.extension.connection.pending_requests import PROGRESS_BURST, PROGRESS_LENGTH, PROGRESS_PER_SECOND
+from supervisor.loop.rate_limit import TokenBucket
 from supervisor.process.child import Child, SpawnError
 from supervisor.process.stop_policy import Patience
 from supervisor.process.teardown import stop_all
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from supervisor.loop.loop import Loop
+    from supervisor.loop.loop import Loop, Timer
     from supervisor.process.child import ExitStatus
 
 KILL = Patience(hint=0.0, ask=0.0, term=2.0)
@@ -115,3 +116,47 @@ def log_folder() -> Path:
     from pathlib import Path
 
     return Path(os.environ.get("TMPDIR") or tempfile.gettempdir())
+
+
+class Progress:
+    """Passes on a burst of `PROGRESS_BURST` pieces at once and then `PROGRESS_PER_SECOND` a second, each of at most
+    `PROGRESS_LENGTH` characters of output. Output that comes faster waits; if more waits than one piece holds, its
+    beginning is dropped, and the piece begins with a line that says how much."""
+
+    def __init__(self, loop: Loop, show: Callable[[str], None]) -> None:
+        self._loop = loop
+        self._show = show
+        self._gate = TokenBucket(loop.clock(), PROGRESS_BURST, PROGRESS_PER_SECOND)
+        self._waiting = ""
+        self._dropped = 0
+        """Characters since the last piece."""
+        self._timer: Timer | None = None
+
+    def add(self, text: str) -> None:
+        """Takes the next output of the command."""
+        self._waiting += text
+        if self._timer is None:
+            self._show_what_may_pass()
+        if (over := len(self._waiting) - PROGRESS_LENGTH) > 0:
+            self._dropped += over
+            self._waiting = self._waiting[over:]
+
+    def end(self) -> None:
+        """Shows what waits. Nothing may be added afterwards."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._waiting:
+            self._show_piece()
+
+    def _show_what_may_pass(self) -> None:
+        self._timer = None
+        while self._waiting:
+            if not self._gate.admits(self._loop.clock()):
+                self._timer = self._loop.call_at(self._gate.next_at(), self._show_what_may_pass)
+                return
+            self._show_piece()
+
+    def _show_piece(self) -> None:
+        piece, self._waiting = self._waiting[:PROGRESS_LENGTH], self._waiting[PROGRESS_LENGTH:]
+        dropped, self._dropped = self._dropped, 0
+        self._show(f"... [{dropped} characters are not shown]\n{piece}" if dropped else piece)

@@ -44,10 +44,9 @@ def print_object(result: events.Result) -> int:
 
 def unstarted(status: Status, reason: str) -> events.Result:
     """The result of a run that ended before it began."""
-    from agent.output.result_record import result_record
-    from agent.run.cost import NOTHING
+    from agent.engine.prompt_result import PromptResult
 
-    return result_record(status, reason, text="", steps=0, usage=NOTHING, duration_s=0, session="", extensions={})
+    return PromptResult(status, reason).record()
 
 
 def _to_file(result: events.Result, path: str, answer: str) -> events.Result:

@@ -7,8 +7,8 @@ import base64
 import pytest
 
 from agent.images import scaler
-from agent.images.conversation import fit_message, fit_result
 from agent.images.limits import UnfitImageError
+from agent.images.scaler import fit_message, fit_result
 from agent.transcript import Image, Text, ToolResult
 from supervisor.loop.loop import Loop
 from tests.support.pictures import gif, png

@@ -49,7 +49,7 @@ def test_opened_and_closed_panels_are_never_left_out():
 
 def writer_of(loop, abort=None, output=None):
     seen = []
-    return EventWriter(loop, abort or Abort(), seen.append, output), seen
+    return EventWriter(loop, abort or Abort(), seen.append, output=output), seen
 
 
 def note(number):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.client_messages import shown
 from agent.rpc.messages import UnfitError, taken
+from agent.sessions.export.client_messages import shown
 from agent.transcript import Image, Message, Text, Thinking, ToolCall, ToolResult
 from wire.rpc import messages
 

@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from agent.host_calls.sent_prompts import SendRefusedError, SentPrompt
+from agent.engine.host_calls.sent_prompts import SendRefusedError, SentPrompt
 from agent.rpc import prompt_queue
 from agent.rpc.prompt_queue import PromptQueue, QueueFullError
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.client_messages import shown
 from agent.model.request import build_params
 from agent.rpc.messages import taken
 from agent.run import compaction
 from agent.run.compaction import HEADING, KEPT, NothingToCompactError, compacted, rendered, request, shortened, split
+from agent.sessions.export.client_messages import shown
 from agent.transcript import Image, Message, Text, Thinking, ToolCall, ToolResult
 from wire.rpc import messages
 

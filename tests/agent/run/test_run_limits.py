@@ -158,8 +158,8 @@ def test_a_summary_is_not_asked_for_beyond_the_budget(trial):
         made.conversation.used(events.Totals(2, 0, 0, 0, None))
         made.conversation.transcript = [Message("user", (Text(str(number)),), "") for number in range(6)]
         older, kept = made.conversation.transcript[:2], made.conversation.transcript[2:]
-        summarizer = Summarizer(made.model, made.event_writer, made.conversation, made.abort, MODEL)
-        summary = summarizer.run(older, kept, "")
+        summarizer = Summarizer(made.model, made.event_writer, made.conversation, made.abort)
+        summary = summarizer.run(MODEL, older, kept, "")
         assert summary.status is Status.BUDGET
         assert "2 of 2 tokens" in summary.reason
         assert (len(made.conversation.transcript), made.model.asked) == (6, [])

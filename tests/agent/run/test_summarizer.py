@@ -43,8 +43,8 @@ class Bench:
     def run(self, instructions=""):
         older, kept = compaction.split(self.conversation.transcript)
         calls = ModelCalls(self.model, self.event_writer, self.conversation, self.abort)
-        summarizer = Summarizer(calls, self.event_writer, self.conversation, self.abort, "claude-sonnet-5-5")
-        return summarizer.run(older, kept, instructions)
+        summarizer = Summarizer(calls, self.event_writer, self.conversation, self.abort)
+        return summarizer.run("claude-sonnet-5-5", older, kept, instructions)
 
     @property
     def texts(self):

@@ -13,7 +13,7 @@ from agent.tools.shell.output_window import OutputWindow, Tail
 def test_arguments() -> None:
     assert decode_call({"command": "ls"}) == Call("ls", 600)
     assert decode_call({"command": "ls", "timeout": 5, "extra": 1}) == Call("ls", 5)
-    assert decode_call({"command": "ls", "timeout": -1}, default_timeout_s=7) == Call("ls", 7)
+    assert decode_call({"command": "ls", "timeout": -1}) == Call("ls", 600)
     assert decode_call({"command": "ls", "timeout": 10**30}) == Call("ls", MAX_TIMEOUT_S)
 
 

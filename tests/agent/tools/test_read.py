@@ -1,8 +1,11 @@
 """The `read` tool: windows of any text file, and what it refuses."""
 
+from __future__ import annotations
+
+import base64
 import io
 import tracemalloc
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -11,6 +14,9 @@ from hypothesis import strategies as st
 from agent.tools import read
 from agent.tools.read import MAX_BYTES, MAX_LINES, read_window
 from tests.support.file_tools import refusal
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def text_of(directory: Path, **args: object) -> str:
@@ -140,3 +146,32 @@ def test_a_way_back_from_behind_a_link_leads_to_where_its_words_say(tmp_path: Pa
     (tmp_path / "name").write_text("here")
     assert text_of(tmp_path, path="link/../name") == "here\n"
     assert text_of(tmp_path, path=f"{tmp_path}/link/../name") == "here\n"
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+
+
+@pytest.mark.parametrize(
+    ("content", "mime_type"),
+    [
+        (PNG, "image/png"),
+        (b"\xff\xd8\xff\xe0", "image/jpeg"),
+        (b"GIF89a", "image/gif"),
+        (b"RIFF\1\0\0\0WEBP", "image/webp"),
+    ],
+)
+def test_the_content_decides_the_media_type_of_an_image(tmp_path: Path, content: bytes, mime_type: str) -> None:
+    (tmp_path / "a.PNG").write_bytes(content)
+    expected = {"type": "image", "mime_type": mime_type, "data": base64.b64encode(content).decode()}
+    assert read.run({"path": "a.PNG"}, str(tmp_path)).content == [expected]
+
+
+def test_a_file_that_is_no_image_or_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.png").write_text("<html>")
+    assert (
+        refusal(read.run, tmp_path, path="a.png")
+        == "a.png is named like an image, but its content is no PNG, JPEG, GIF or WebP"
+    )
+    monkeypatch.setattr(read, "INPUT_LIMIT", 13)
+    (tmp_path / "b.png").write_bytes(PNG)
+    assert refusal(read.run, tmp_path, path="b.png").startswith("b.png is too large for an image: more than 13 bytes")

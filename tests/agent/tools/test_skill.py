@@ -6,14 +6,14 @@ import pytest
 
 from agent.skills.skill import Skill
 from agent.tools.outcome import ToolError
-from agent.tools.skill import find
+from agent.tools.toolbox import find_skill
 
 ONE, TWO = Skill(name="one"), Skill(name="two words")
 
 
 def test_the_skill_of_this_name():
-    assert find({"name": "two words"}, (ONE, TWO)) is TWO
-    assert find({"name": " one\n", "more": 1}, (ONE, TWO)) is ONE
+    assert find_skill({"name": "two words"}, (ONE, TWO)) is TWO
+    assert find_skill({"name": " one\n", "more": 1}, (ONE, TWO)) is ONE
 
 
 @pytest.mark.parametrize(
@@ -28,5 +28,5 @@ def test_the_skill_of_this_name():
 )
 def test_a_faulty_call_says_what_is_wrong(args, said):
     with pytest.raises(ToolError) as caught:
-        find(args, (ONE, TWO))
+        find_skill(args, (ONE, TWO))
     assert str(caught.value) == said

@@ -387,7 +387,7 @@ def sequences_of_requests(folder: Path) -> Iterator[Callable[[bytes], None]]:
     with (
         pretended_children(),
         mock.patch("supervisor.extension.process_worker.Child", Answering),
-        mock.patch("agent.extensions.runtime_dir", _no_folder),  # so that no reaper is started
+        mock.patch("agent.engine.extensions.runtime_dir", _no_folder),  # so that no reaper is started
         mock.patch("supervisor.process.teardown.POLL_S", 0.001),
     ):
         try:

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from agent.model.sdk_import.left_out import LEFT_OUT
+from agent.model.sdk_import.stand_ins import LEFT_OUT
 from tests.support.messages_server import MessagesServer, http_error, text_reply, tool_reply
 from tests.support.model_worker_process import ROOT, WorkerProcess, text_of
 
 LOADED = """
 import json, sys
-from agent.model.sdk_import import left_out, load, stand_ins
+from agent.model.sdk_import import load, stand_ins
 {before}
 why = load.load_sdk()
-real = [name for name, module in sys.modules.items() if name.startswith("anthropic.") and left_out.is_left_out(name)
+real = [name for name, module in sys.modules.items() if name.startswith("anthropic.") and stand_ins.is_left_out(name)
         and getattr(module, "__file__", None)]
 print(json.dumps([why, load.has_stand_ins(), len(real), stand_ins.touched]))
 """
@@ -42,7 +42,7 @@ def test_what_is_left_out_is_not_loaded_and_nothing_of_it_is_used():
 
 @pytest.mark.slow
 def test_a_part_that_is_needed_after_all_loads_the_whole_sdk():
-    done = loaded("left_out.LEFT_OUT['anthropic._streaming'] = ''")
+    done = loaded("stand_ins.LEFT_OUT['anthropic._streaming'] = ''")
     why, has_stand_ins, real, touched = json.loads(done.stdout)
     assert "which is left out" in why
     assert (has_stand_ins, touched) == (False, [])

@@ -23,9 +23,6 @@ class Silent:
 
     requested = False
 
-    def is_requested(self) -> bool:
-        return False
-
     def may_guard(self, _event: str) -> bool:
         return False
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent import extensions as starting
 from agent.abort import Abort
+from agent.engine import extensions as starting
 from agent.tools.extension_tools import tools as module
 from supervisor.discovery.admission import Consent
 from tests.support.patience import PATIENCE_S
@@ -258,7 +258,7 @@ def test_an_abort_ends_a_reload_that_waits(project: Project):
     ran: list[Any] = []
     with project.engine(after([never_ready], reply)) as engine:
         loop = engine.supervisor.loop
-        engine.toolbox._on_ran = lambda name, *_: ran.append(name)
+        engine.toolbox.on_begin = lambda name, _extension: lambda _result: ran.append(name)
 
         def look() -> None:
             if begun.exists():

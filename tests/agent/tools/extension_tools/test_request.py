@@ -8,7 +8,7 @@ import jsonschema_rs
 import pytest
 
 from agent.tools.catalogue import EXTENSIONS_MANAGE, OF_EXTENSIONS
-from agent.tools.extension_tools.request import Inspect, ListAll, Scaffold, read
+from agent.tools.extension_tools.tools import Inspect, ListAll, Scaffold, read
 from agent.tools.outcome import ToolError
 
 

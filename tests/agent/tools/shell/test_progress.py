@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.tools.shell.progress import Progress
+from agent.tools.shell.command import Progress
 from supervisor.extension.connection.pending_requests import PROGRESS_BURST, PROGRESS_LENGTH, PROGRESS_PER_SECOND
 
 NOTE = re.compile(r"\.\.\. \[(\d+) characters are not shown\]\n")

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from agent import extensions
 from agent.abort import Abort
+from agent.engine import extensions
 from agent.options import LEAST_S, SETTLE_S
 from wire.manifest import Manifest
 

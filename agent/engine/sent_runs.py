@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.abort import Abort
-from agent.host_calls.sent_prompts import MOST, SentPrompts
+from agent.engine.host_calls.sent_prompts import MOST, SentPrompts
 from agent.run import cost
 from wire import events, frames
 from wire.dialects.table import dialect_named
@@ -17,9 +17,9 @@ from wire.text import counted, one_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from agent.engine_host import EngineHost
-    from agent.host_calls.sent_prompts import SentPrompt
-    from agent.prompt_result import PromptResult
+    from agent.engine.host import EngineHost
+    from agent.engine.host_calls.sent_prompts import SentPrompt
+    from agent.engine.prompt_result import PromptResult
     from agent.run.slash_commands import Invocation
     from supervisor.extension.extension import Extension
 

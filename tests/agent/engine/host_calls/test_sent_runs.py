@@ -339,7 +339,7 @@ for kind, host in heard():
 
 
 def test_one_that_is_at_work_without_end_does_not_hold_up_the_end(run, monkeypatch):
-    monkeypatch.setattr("agent.sent_runs.WORK_S", 0.2)
+    monkeypatch.setattr("agent.engine.sent_runs.WORK_S", 0.2)
     program = 'hello(events=["idle"])\nsay("working", **{"is": True})\nfor kind, host in heard(): pass\n'
     ran = run(says("One."), programs={"busy": program})
     assert ran.result.status == "ok"
@@ -348,7 +348,7 @@ def test_one_that_is_at_work_without_end_does_not_hold_up_the_end(run, monkeypat
 
 
 def test_one_that_ends_while_it_is_at_work_is_not_waited_for(run, monkeypatch):
-    monkeypatch.setattr("agent.sent_runs.WORK_S", 600.0)
+    monkeypatch.setattr("agent.engine.sent_runs.WORK_S", 600.0)
     program = 'hello(events=["idle"])\nsay("working", **{"is": True})\nnext(heard())\n'
     ran = run(says("One."), programs={"busy": program}, may_end=True)
     assert ran.result.status == "ok"

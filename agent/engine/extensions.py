@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from agent.abort import Abort
-    from agent.host_calls.workspace import Workspace
+    from agent.engine.host_calls.workspace import Workspace
     from agent.model.provider import Provider
     from agent.options import Options
     from agent.output.event_writer import EventWriter

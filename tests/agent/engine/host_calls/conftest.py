@@ -87,7 +87,7 @@ def run(tmp_path: Path) -> Callable[..., Ran]:
                 Options(**given),
                 version="1",
                 make_provider=lambda _loop: model,
-                on_record=on_record,
+                readers=(on_record,),
                 owns_process=False,
                 stderr=stderr.fileno(),
             )

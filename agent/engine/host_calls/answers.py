@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agent.host_calls.sent_prompts import SendRefusedError, SentPrompt, check
-from agent.host_calls.workspace import WorkspaceError
+from agent.engine.host_calls.sent_prompts import SendRefusedError, SentPrompt, check
+from agent.engine.host_calls.workspace import WorkspaceError
 from supervisor.discovery.found import Scope
 from supervisor.home.files import read_start
 from supervisor.home.repository import repository_root
@@ -16,8 +16,8 @@ from wire.text import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agent.engine_session import EngineSession
-    from agent.host_calls.workspace import Workspace
+    from agent.engine.host_calls.workspace import Workspace
+    from agent.engine.session import EngineSession
     from agent.run.budget import Spending
     from agent.run.conversation import Conversation
     from supervisor.extension.connection.open_calls import HostCallAnswer

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent import extensions as starting
-from agent.engine_session import EngineSession
-from agent.host_calls.answers import HostCalls
-from agent.host_calls.session_reloads import SessionReloads
-from agent.host_calls.workspace import Workspace
+from agent.engine import extensions as starting
+from agent.engine.host_calls.answers import HostCalls
+from agent.engine.host_calls.session_reloads import SessionReloads
+from agent.engine.host_calls.workspace import Workspace
+from agent.engine.prompt_result import PromptResult
+from agent.engine.session import EngineSession
 from agent.model import catalogue
-from agent.model.provided import Provided
-from agent.model.provider import ProviderUnavailable
-from agent.prompt_result import PromptResult
+from agent.model.provider import Provided, ProviderUnavailable
 from agent.run import compaction, session_hooks
 from agent.run.budget import Budget, Spending, refusal
-from agent.run.error_hook import ErrorHook
+from agent.run.error_hook import ask_about_error
 from agent.run.run import Run
 from agent.run.session_hooks import SessionHooks
 from agent.run.slash_commands import SlashCommands
@@ -39,16 +38,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agent.abort import Abort
-    from agent.host_calls.sent_prompts import SentPrompt
+    from agent.engine.host_calls.sent_prompts import SentPrompt
     from agent.model.provider import Provider
     from agent.options import Options
     from agent.output.event_writer import EventWriter
     from agent.output.stderr_notices import StderrNotices
     from agent.run.slash_commands import Invocation, Meanwhile
     from agent.sessions.opening import Opened
-    from agent.transcript import Image, ToolResult
+    from agent.transcript import Image
     from supervisor.discovery.skipped import Skipped
-    from supervisor.loop.loop import Loop, Timestamp
+    from supervisor.loop.loop import Loop
     from wire.frames import SessionEnd
 
 
@@ -57,8 +56,7 @@ class Engine:
     often as you like, one at a time, then `stop` and `close`.
 
     Each call that waits takes an `Abort` of its own, which ends that call and nothing else. `on_show` gets the notes
-    and panels of extensions as records. `on_tool_ran` gets each tool call that has ended: the tool, its extension (""
-    for a built-in tool), the time of its start, and its result.
+    and panels of extensions as records.
     """
 
     def __init__(
@@ -71,7 +69,6 @@ class Engine:
         event_writer: EventWriter,
         notices: StderrNotices,
         on_show: Callable[[events.Record], None],
-        on_tool_ran: Callable[[str, str, Timestamp, ToolResult], None],
         owns_process: bool,
         session: Opened | None = None,
     ) -> None:
@@ -134,7 +131,6 @@ class Engine:
             skills=options.offered_skills,
             extension_tools=extension_tools,
             on_progress=lambda call_id, text: event_writer.post_progress(events.ToolProgress(call_id, text)),
-            on_ran=on_tool_ran,
         )
 
     # --- prompts ------------------------------------------------------------------------------------------
@@ -267,17 +263,16 @@ class Engine:
             self._event_writer,
             self.conversation,
             abort,
-            self.model,
             shown=lambda summary: judged(summary, self.supervisor, abort).text,
         )
-        summary = summarizer.run(older, kept, instructions)
+        summary = summarizer.run(self.model, older, kept, instructions)
         is_done = summary.status is Status.OK
         return PromptResult(summary.status, summary.reason, summary.text, 0, calls.usage, has_answer=is_done)
 
     def report_error(self, ran: PromptResult, abort: Abort) -> None:
         """Tells the guards of errors of one that they have not been asked about. Nothing can be done about it."""
         if ran.error_context != "model_call":
-            ErrorHook(self.supervisor, abort).ask(ran.reason, ran.error_context, recoverable=False)
+            ask_about_error(self.supervisor, abort, ran.reason, ran.error_context, recoverable=False)
 
     def end_session(self, reason: SessionEnd, error: str, abort: Abort, within_s: float | None = None) -> None:
         """Asks the guards of a session's end, once, and keeps their summary. They have `within_s` together, or each its

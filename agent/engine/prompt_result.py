@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.run import cost
+from wire import events
 
 if TYPE_CHECKING:
-    from wire import events
+    from collections.abc import Mapping, Sequence
+
     from wire.exit_codes import Status
     from wire.frames import ErrorContext
 
@@ -34,3 +36,28 @@ class PromptResult(msgspec.Struct, frozen=True):
     """The kind of the failed request, as in `ModelReply`."""
     error_context: ErrorContext = "system"
     """Where the error comes from. About a `model_call` the guards of errors have been asked."""
+
+    def record(
+        self,
+        duration_s: float = 0.0,
+        session: str = "",
+        extensions: Mapping[str, events.Cost] | None = None,
+        sent: Sequence[events.SentPrompt] = (),
+    ) -> events.Result:
+        """The `result` record, the last one before `done`. Its `exit_code` is the exit status of the process, see
+        `wire.exit_codes`. By default it is that of a run whose prompt was never sent."""
+        return events.Result(
+            status=self.status.value,
+            exit_code=self.status.exit_code,
+            reason=self.reason,
+            text=self.text,
+            answer=self.answer,
+            steps=self.steps,
+            usage=self.usage,
+            cost_usd=self.usage.cost_usd,
+            duration_ms=round(duration_s * 1000),
+            session=session,
+            extensions=dict(extensions or {}),
+            sent=tuple(sent) or msgspec.UNSET,
+            error_kind=self.error_kind or msgspec.UNSET,
+        )

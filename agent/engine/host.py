@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.engine import Engine
+from agent.engine.engine import Engine
 from agent.output.event_writer import EventWriter
-from agent.output.result_record import result_record
-from agent.output.stats_timeline import Timeline
 from agent.output.stderr_notices import StderrNotices
 from supervisor.control.server import ControlServer
 from supervisor.home.runtime_dir import runtime_dir
@@ -21,13 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agent.abort import Abort
+    from agent.engine.prompt_result import PromptResult
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import Options
     from agent.output.fd_writer import FdWriter
-    from agent.prompt_result import PromptResult
+    from agent.output.stats_timeline import Timeline
     from agent.sessions.opening import Opened
-    from agent.transcript import ToolResult
-    from supervisor.loop.loop import Loop, Timestamp
+    from supervisor.loop.loop import Loop
     from wire.frames import SessionEnd
 
 
@@ -37,7 +35,7 @@ ABORTED = (Status.INTERRUPTED, Status.TIMEOUT)
 
 
 class EngineHost:
-    """An engine and its surroundings. `abort` ends the whole run; `zot stop` requests it, too. `sink` gets every
+    """An engine and its surroundings. `abort` ends the whole run; `zot stop` requests it, too. The `readers` get every
     record; with `output` the engine waits while that is full.
 
     `before_line` is called before a line goes to `stderr`. Raises `StatsFileError`.
@@ -51,7 +49,7 @@ class EngineHost:
         version: str,
         provider: Provider | ProviderUnavailable,
         abort: Abort,
-        sink: Callable[[events.Record], None],
+        readers: Sequence[Callable[[events.Record], None]],
         output: FdWriter | None,
         before_line: Callable[[], None] | None = None,
         owns_process: bool = True,
@@ -59,8 +57,7 @@ class EngineHost:
         session: Opened | None = None,
     ) -> None:
         self._abort = abort
-        self._sink = sink
-        self.event_writer = EventWriter(loop, abort, self._write, output)
+        self.event_writer = EventWriter(loop, abort, *readers, output=output)
         self.notices = StderrNotices(loop, self.event_writer, stderr=stderr, before_line=before_line)
         self.engine = Engine(
             loop,
@@ -70,7 +67,6 @@ class EngineHost:
             event_writer=self.event_writer,
             notices=self.notices,
             on_show=self._show,
-            on_tool_ran=self._tool_ran,
             owns_process=owns_process,
             session=session,
         )
@@ -84,19 +80,31 @@ class EngineHost:
             runtime_dir=runtime_dir(options.home),
             on_stop=lambda: abort.request(Status.INTERRUPTED, "stopped by zot stop"),
         )
-        self._timeline = Timeline(
-            self.engine.supervisor,
-            version=version,
-            cwd=options.cwd,
+        self._timeline = self._make_timeline(options, version)
+        self.notices.followers.append(
+            lambda extension, kind, message: self._control.notice(extension.name, kind, message)
+        )
+
+    def _make_timeline(self, options: Options, version: str) -> Timeline | None:
+        """The timeline that follows the run, if it is to be written to a file."""
+        if options.stats_file is None and options.metrics_file is None:
+            return None
+        from agent.output.stats_timeline import Timeline  # other runs do not load it
+
+        recording = self.engine.supervisor.write_stats(
+            "run",
+            version,
+            options.cwd,
             stats_file=options.stats_file,
             metrics_file=options.metrics_file,
             openmetrics=options.openmetrics,
             on_error=lambda text: self.notices.say(f"zot: {text}"),
         )
-        self.notices.followers += [
-            self._timeline.notice,
-            lambda extension, kind, message: self._control.notice(extension.name, kind, message),
-        ]
+        timeline = Timeline(recording)
+        self.event_writer.readers.append(timeline.seen)
+        self.engine.toolbox.on_begin = timeline.tool_begins
+        self.notices.followers.append(timeline.notice)
+        return timeline
 
     def serve_control(self) -> None:
         """Opens the control socket."""
@@ -123,19 +131,7 @@ class EngineHost:
 
     def result(self, ran: PromptResult, duration_s: float, sent: Sequence[events.SentPrompt] = ()) -> events.Result:
         """The `result` record, with what the extensions have cost so far. `sent`: how their prompts have ended."""
-        return result_record(
-            ran.status,
-            ran.reason,
-            text=ran.text,
-            answer=ran.answer,
-            steps=ran.steps,
-            usage=ran.usage,
-            duration_s=duration_s,
-            session=self.engine.session.id,
-            extensions=self.engine.supervisor.costs(),
-            sent=sent,
-            error_kind=ran.error_kind,
-        )
+        return ran.record(duration_s, self.engine.session.id, self.engine.supervisor.costs(), sent)
 
     # --- the end ------------------------------------------------------------------------------------------
 
@@ -154,7 +150,8 @@ class EngineHost:
 
     def finish_stats(self, result: events.Result) -> None:
         """Writes how the run ended to the stats file and the metrics."""
-        self._timeline.close(result)
+        if self._timeline is not None:
+            self._timeline.close(result)
 
     def close(self) -> None:
         """Closes the control socket, the session and stderr. To be called last."""
@@ -174,10 +171,3 @@ class EngineHost:
         """An extension shows something to the user: a note or a panel."""
         self.event_writer.post_shown(record)
         self._control.shown(record)
-
-    def _tool_ran(self, tool: str, extension: str, began: Timestamp, result: ToolResult) -> None:
-        self._timeline.tool_ran(tool, extension, began, result)
-
-    def _write(self, record: events.Record) -> None:
-        self._timeline.seen(record)
-        self._sink(record)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from agent.abort import Abort
-from agent.engine import Engine
+from agent.engine.engine import Engine
 from agent.options import Options
 from agent.output.event_writer import EventWriter
 from agent.output.stderr_notices import StderrNotices
@@ -60,7 +60,6 @@ def engine(tmp_path):
                 event_writer=event_writer,
                 notices=notices,
                 on_show=event_writer.post_shown,
-                on_tool_ran=lambda *_: None,
                 owns_process=False,
             )  # fmt: skip
             made.records = records
@@ -105,14 +104,12 @@ def test_an_abort_ends_its_own_prompt_only(engine):
     again = ("t2", "bash", {"command": "echo still here"})
     with engine(says("", running), says("", again), says("Done.")) as made:
         abort = Abort()
-        sink = made._event_writer._sink
 
         def on_record(record):
-            sink(record)
             if isinstance(record, events.ToolProgress):
                 abort.request(Status.INTERRUPTED, "enough")
 
-        made._event_writer._sink = on_record
+        made._event_writer.readers.append(on_record)
         first, second = made.prompt("first", abort), made.prompt("second", Abort())
         transcript = made.conversation.transcript
     assert (first.status, second.status, second.text) == (Status.INTERRUPTED, Status.OK, "Done.")
@@ -169,16 +166,14 @@ def test_a_message_is_for_the_prompt_that_runs_only(engine):
         for _ in range(2):
             with pytest.raises(SteerRefusedError, match="send the message with prompt"):
                 made.steer("too early")
-            sink = made._event_writer._sink
 
-            def steer_once(record, sink=sink):
-                sink(record)
+            def steer_once(record):
                 if isinstance(record, events.TextDelta) and record.delta == "One.":
                     made.steer("go on")
 
-            made._event_writer._sink = steer_once
+            made._event_writer.readers.append(steer_once)
             made.prompt("first", Abort())
-            made._event_writer._sink = sink
+            made._event_writer.readers.remove(steer_once)
         asked = [messages_of(request)[-1] for request in made._provided.provider.asked]
     assert asked == [("user", "first"), ("user", "go on"), ("user", "first")]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.host_calls.sent_prompts import (
+from agent.engine.host_calls.sent_prompts import (
     CHARACTERS_MOST,
     FILES_MOST,
     MOST,

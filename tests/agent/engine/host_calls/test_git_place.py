@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.host_calls.answers import git_place
+from agent.engine.host_calls.answers import git_place
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from agent.host_calls.workspace import FILE_BYTES, LISTED, Workspace, WorkspaceError
+from agent.engine.host_calls.workspace import FILE_BYTES, LISTED, Workspace, WorkspaceError
 from agent.sessions.workspaces import LEFT_S, has_files, workspace_of
 
 OUTSIDE = ["../plan.md", "files/../../x", "/etc/passwd", "..", "a\0b", "", "/", "a/" * 40 + "b", "x" * 5000]
@@ -144,7 +144,7 @@ def test_a_list_looks_at_so_many_entries_and_no_more(workspace, monkeypatch):
     looks = []
     scandir = os.scandir
     monkeypatch.setattr(os, "scandir", lambda folder: looks.append(folder) or scandir(folder))
-    monkeypatch.setattr("agent.host_calls.workspace.LOOKS", 10)
+    monkeypatch.setattr("agent.engine.host_calls.workspace.LOOKS", 10)
     for number in range(30):
         (workspace.path / "a" / f"{number}" / "b").mkdir(parents=True)
         (workspace.path / f"{number}.txt").touch()
