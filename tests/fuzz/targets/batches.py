@@ -6,7 +6,7 @@ import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agent.batch.journal import torn, writer
+from agent.batch.journal import reader, writer
 from agent.batch.journal.errors import JournalError
 from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.formats import FORMATS
@@ -85,11 +85,11 @@ def _open(folder: Path) -> Iterator[Callable[[bytes], None]]:
             except JournalError:
                 continue
 
-    writer.sync = torn.sync = lambda _fd: None
+    writer.sync = reader.sync = lambda _fd: None
     try:
         yield take
     finally:
-        writer.sync = torn.sync = sync
+        writer.sync = reader.sync = sync
         loop.close()
 
 
