@@ -24,7 +24,7 @@ from benchmarks.report import Report
 from benchmarks.soak_claims import SoakResult, tell
 from benchmarks.workshop import SETTLE_S, Workshop
 from supervisor.discovery.environment import child_environment
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.loop import Loop
 from supervisor.supervisor import Supervisor
 from wire.dialects.base import HostInfo
@@ -209,7 +209,7 @@ class Soak:
     def _revive(self) -> None:
         """Restarts, as a user would, the extensions that the supervisor gave up."""
         for extension in self._supervisor.extensions:
-            if extension.state is State.FAILED:
+            if extension.state is WorkerState.FAILED:
                 self._supervisor.restart(extension.name)
                 self._revived += 1
 

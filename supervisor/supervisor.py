@@ -18,7 +18,7 @@ from supervisor.extension.connection.open_calls import refuse_all
 from supervisor.extension.connection.round_trips import RoundTrip
 from supervisor.extension.extension import Extension
 from supervisor.extension.host_context import EventSink, HostContext
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.monitoring import stats
 from supervisor.monitoring.sampler import Sampler
 from supervisor.preload import preload
@@ -370,7 +370,7 @@ class Supervisor:
                 self.sampler.sample(thorough=True)
             self.sampler.stop()
             for each in self.extensions:
-                if wanted_all and each.state is State.SPAWNED and not each.is_settled:
+                if wanted_all and each.state is WorkerState.SPAWNED and not each.is_settled:
                     waited = self.loop.clock() - each.started_at
                     self._on_notice(each, "failed", f"said no hello in the {waited:.1f} s of the run; stopped with it")
         finally:

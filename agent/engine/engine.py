@@ -26,7 +26,7 @@ from agent.run.session_hooks import SessionHooks
 from agent.run.slash_commands import SlashCommands
 from agent.run.steering import Steering
 from agent.run.summarizer import Summarizer
-from agent.run.turn.guarded_text import judged
+from agent.run.turn.guarded_text import text_after_guards
 from agent.run.turn.model_call import ModelCalls
 from agent.tools.toolbox import Toolbox
 from wire import events
@@ -263,7 +263,7 @@ class Engine:
             self._event_writer,
             self.conversation,
             abort,
-            shown=lambda summary: judged(summary, self.supervisor, abort).text,
+            shown=lambda summary: text_after_guards(summary, self.supervisor, abort).text,
         )
         summary = summarizer.run(self.model, older, kept, instructions)
         is_done = summary.status is Status.OK

@@ -29,7 +29,7 @@ class UnfitError(ValueError):
     """The model's API would refuse it; the text says what is wrong, and where."""
 
 
-def taken(given: Sequence[messages.Message]) -> list[transcript.Message]:
+def to_transcript(given: Sequence[messages.Message]) -> list[transcript.Message]:
     """The transcript. Raises `UnfitError`."""
     found = [_taken(message, f"messages[{number}]") for number, message in enumerate(given)]
     if found and found[0].role != "user":
@@ -87,7 +87,7 @@ def image(mime_type: str, data: str, where: str) -> transcript.Image:
 
 def prompt_images(given: Sequence[requests.ImageData]) -> tuple[transcript.Image, ...]:
     """The images of a prompt. One that is too large is taken if it can be scaled later. Raises `UnfitError`."""
-    taken: list[transcript.Image] = []
+    to_transcript: list[transcript.Image] = []
     sizes: list[int] = []
     for number, one in enumerate(given):
         where = f"images[{number}]"
@@ -99,12 +99,12 @@ def prompt_images(given: Sequence[requests.ImageData]) -> tuple[transcript.Image
         except limits.UnfitImageError as error:
             raise UnfitError(f"{where}.data: {error}") from None
         sizes.append(min(len(decoded), limits.BYTES_LIMIT))
-        taken.append(transcript.Image(one.mime_type, one.data))
+        to_transcript.append(transcript.Image(one.mime_type, one.data))
     try:
         limits.check_all(sizes, None)
     except limits.UnfitImageError as error:
         raise UnfitError(f"images: {error}") from None
-    return tuple(taken)
+    return tuple(to_transcript)
 
 
 def _decoded(mime_type: str, data: str, where: str) -> bytes:

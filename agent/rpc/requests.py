@@ -15,7 +15,7 @@ from agent.rpc.refused import RefusedError
 from agent.rpc.session_requests import SessionRequests
 from agent.sessions.export.client_messages import shown
 from supervisor import queries
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
 from wire import events
 from wire.rpc import requests, responses
@@ -161,7 +161,7 @@ class RequestHandler:
     def _set_messages(self, request: requests.SetMessages) -> responses.Count:
         self._refuse_if_busy()
         try:
-            found = messages.taken(request.messages)
+            found = messages.to_transcript(request.messages)
         except messages.UnfitError as error:
             raise RefusedError(str(error)) from None
         self._engine.session.begin(found)
@@ -311,7 +311,7 @@ class Reloads:
             if name is not None and not outcomes:
                 done(no_such("extension", name, [extension.name for extension in extensions]))
             else:
-                done(told(outcomes, {each.name for each in extensions if each.state is State.READY}))
+                done(told(outcomes, {each.name for each in extensions if each.state is WorkerState.READY}))
 
         self._engine.reloader.begin(name, ended)
 

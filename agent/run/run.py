@@ -12,7 +12,7 @@ from agent.run.error_hook import ask_about_error
 from agent.run.session_hooks import SessionHooks
 from agent.run.steering import Steering
 from agent.run.summarizer import AutoCompactor, Summarizer
-from agent.run.turn.guarded_text import judged
+from agent.run.turn.guarded_text import text_after_guards
 from agent.run.turn.model_call import ModelCalls
 from agent.run.turn.turn import PromptEnd, Turns
 from agent.run.user_messages import UserMessages
@@ -76,7 +76,7 @@ class Run:
             event_writer,
             conversation,
             abort,
-            shown=lambda summary: judged(summary, supervisor, abort).text,
+            shown=lambda summary: text_after_guards(summary, supervisor, abort).text,
         )
         self._compactor = AutoCompactor(summarizer, offered=toolbox.offered, say=say)
         self._attempts = None if options.answer_schema is None else Attempts(options.answer_schema.check)

@@ -20,7 +20,7 @@ ABORTED_S = 2.0
 timeout."""
 
 
-class State(Enum):
+class HookState(Enum):
     NEW = "new"
     """No prompt has begun."""
     BEGUN = "begun"
@@ -35,15 +35,15 @@ class SessionHooks:
         """The last message of the session that readers saw."""
         self._supervisor = supervisor
         self._source = source
-        self._state = State.NEW
+        self._state = HookState.NEW
         self._open = 0
         """Questions about sessions that were left, which have no answer yet."""
 
     def start(self, prompt: str) -> str:
         """Asks, with the first prompt, and returns the context that guards add for the model; "" after that."""
-        if self._state is not State.NEW:
+        if self._state is not HookState.NEW:
             return ""
-        self._state = State.BEGUN
+        self._state = HookState.BEGUN
         if not self._supervisor.guards.of("session_start"):
             return ""
         judgement = self._supervisor.intercept(frames.Event("session_start", source=self._source, text=prompt or None))
@@ -51,9 +51,9 @@ class SessionHooks:
 
     def leave(self, keep: Callable[[str], None], then: SessionSource) -> None:
         """Another session takes the place of this one. Does not wait; `keep` gets a summary, if there is one."""
-        if self._state is State.BEGUN:
+        if self._state is HookState.BEGUN:
             self._ask("user_exit", "", keep)
-        self._state, self._source, self.said = State.NEW, then, ""
+        self._state, self._source, self.said = HookState.NEW, then, ""
 
     def end(
         self,
@@ -66,8 +66,8 @@ class SessionHooks:
     ) -> None:
         """Asks, and waits for the answers, those about sessions that were left among them; no longer than `within_s`,
         and than until `give_up` holds."""
-        asked = self._ask(reason, error, keep) if self._state is State.BEGUN else None
-        self._state = State.ENDED
+        asked = self._ask(reason, error, keep) if self._state is HookState.BEGUN else None
+        self._state = HookState.ENDED
         if not self._open:
             return
         loop = self._supervisor.loop

@@ -42,7 +42,7 @@ class SessionBusyError(SessionError):
     """Another run writes to the session."""
 
 
-class State(Enum):
+class FileState(Enum):
     """Of a `SessionFile`."""
 
     NEW = "new"
@@ -63,7 +63,7 @@ class SessionFile:
         self.error: str | None = None
         self.on_error: Callable[[str], None] = lambda _text: None
         self._fd = fd
-        self._state = State.NEW if fd < 0 else State.OPEN
+        self._state = FileState.NEW if fd < 0 else FileState.OPEN
         self._size = 0
         """Bytes of the file, after what was read or written last."""
         self._ends_in_line = True
@@ -114,7 +114,7 @@ class SessionFile:
     @property
     def is_on_disk(self) -> bool:
         """Whether there is a file: the first message makes it."""
-        return self._state is State.OPEN
+        return self._state is FileState.OPEN
 
     def create(self) -> Path:
         """Makes the file now, without waiting for a message, and returns it. Raises `SessionError`."""
@@ -126,7 +126,7 @@ class SessionFile:
 
     def settle(self) -> None:
         """Makes the file of a copy that has no message of its own so far. Raises `SessionError`."""
-        if self._state is State.NEW and self._source is not None:
+        if self._state is FileState.NEW and self._source is not None:
             self.create()
 
     def message(self, message: Message) -> None:
@@ -136,7 +136,7 @@ class SessionFile:
 
     def usage(self, cumulative: Totals) -> None:
         """Writes the running totals. They are safe on the disk with the next message, or when the file is closed."""
-        if self._state is State.OPEN:
+        if self._state is FileState.OPEN:
             self._append(rows.usage_line(cumulative), is_safe=False)
 
     def compaction(self, messages: Iterable[Message]) -> None:
@@ -145,19 +145,19 @@ class SessionFile:
 
     def summary(self, text: str) -> None:
         """Writes a summary of the session. Without a file there is nothing to sum up."""
-        if self._state is State.OPEN:
+        if self._state is FileState.OPEN:
             self._append(rows.summary_line(text))
 
     def rename(self, title: str) -> None:
         """Gives the session a name."""
-        if self._state is State.OPEN:
+        if self._state is FileState.OPEN:
             self._append(rows.rename_line(title))
         else:
             self.meta = replace(self.meta, title=title)
 
     def begun_by(self, version: str) -> None:
         """Notes the version of the program, unless the file is there already."""
-        if self._state is State.NEW:
+        if self._state is FileState.NEW:
             self.meta = replace(self.meta, version=version)
 
     def model(self, provider: str, model: str) -> None:
@@ -165,7 +165,7 @@ class SessionFile:
         if (provider, model) == (self.meta.provider, self.meta.model):
             return
         self.meta = replace(self.meta, provider=provider, model=model)
-        self._is_meta_new = self._state is State.OPEN
+        self._is_meta_new = self._state is FileState.OPEN
 
     def close(self) -> None:
         """Ends the writing, and with it the lock."""
@@ -178,13 +178,13 @@ class SessionFile:
         if self._source is not None:
             self._source.close()
         self._fd = -1
-        self._state = State.CLOSED
+        self._state = FileState.CLOSED
 
     def _append(self, line: bytes, *, is_safe: bool = True) -> None:
-        if self._state is State.CLOSED:
+        if self._state is FileState.CLOSED:
             return
         try:
-            if self._state is State.NEW:
+            if self._state is FileState.NEW:
                 self._create(line)
                 return
             self._write(self._before() + line)
@@ -224,7 +224,7 @@ class SessionFile:
             os.close(self._fd)
             self._fd = -1
             raise
-        self._state = State.OPEN
+        self._state = FileState.OPEN
         sync_folder(folder)
         if is_first:
             sync_folder(folder.parent)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from cli.version import VERSION
 from supervisor.discovery import data_dir
 from supervisor.discovery.environment import extension_environment
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.loop.loop import Loop
 from supervisor.monitoring.definition_sizes import sizes_keeper
@@ -131,9 +131,9 @@ def _watch_start(loop: Loop, extension: Extension, seen: Probe, wait_s: float | 
 
     def is_over() -> bool:
         state = extension.lead.state
-        if seen.hello_s is None and state in (State.GREETED, State.READY):
+        if seen.hello_s is None and state in (WorkerState.GREETED, WorkerState.READY):
             seen.hello_s = loop.clock() - began
-        return seen.is_interrupted or state is State.READY or extension.is_given_up
+        return seen.is_interrupted or state is WorkerState.READY or extension.is_given_up
 
     patience = wait_s or extension.start_s + 1.0
     is_in_time = loop.run_until(is_over, began + patience)
@@ -141,7 +141,7 @@ def _watch_start(loop: Loop, extension: Extension, seen: Probe, wait_s: float | 
     seen.spoken = worker.spoken
     if worker.said_hello is not None:
         seen.server, seen.version = worker.said_hello.name, worker.said_hello.version
-    if worker.state is State.READY:
+    if worker.state is WorkerState.READY:
         seen.ready_s = loop.clock() - began
     elif not seen.is_interrupted:
         late = f"not ready within {patience:g} s"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.accounting.account import Account
 from supervisor.extension.handover import Handover
-from supervisor.extension.lifecycle import BEST_FIRST, State
+from supervisor.extension.lifecycle import BEST_FIRST, WorkerState
 from supervisor.extension.program_worker import OnlyItsProgramError
 from wire.control import ReloadOutcome
 
@@ -103,7 +103,7 @@ class Extension:
         return [worker for generation in self.generations for worker in generation.workers]
 
     @property
-    def state(self) -> State:
+    def state(self) -> WorkerState:
         """The best state among the workers of the current generation, see `BEST_FIRST`."""
         return min((worker.state for worker in self.workers), key=BEST_FIRST.index)
 
@@ -134,7 +134,7 @@ class Extension:
     @property
     def is_given_up(self) -> bool:
         """No worker runs, and no worker will be started."""
-        return all(worker.state in (State.FAILED, State.EXITED) for worker in self.workers)
+        return all(worker.state in (WorkerState.FAILED, WorkerState.EXITED) for worker in self.workers)
 
     @property
     def start_s(self) -> float:

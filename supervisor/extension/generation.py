@@ -18,7 +18,7 @@ from supervisor.extension.lifecycle import (
     BEST_FIRST,
     GenerationState,
     GenerationTrigger,
-    State,
+    WorkerState,
     advance_generation,
     may_take_over,
 )
@@ -174,7 +174,7 @@ class Generation:
 
     def got_ready(self, worker: Worker) -> None:
         slot = self.slots[worker.index]
-        others = [other for other in self.workers if other is not worker and other.state is State.READY]
+        others = [other for other in self.workers if other is not worker and other.state is WorkerState.READY]
         if others and (difference := worker.registry.difference(self._agreed)) is not None:
             reason = f"worker {worker.index + 1} is not like the others: {difference}"
             worker.give_up(reason, Cause.DISAGREES)
@@ -209,7 +209,7 @@ class Generation:
     def choose_lead(self) -> None:
         """Makes the worker with the best state the lead; among equals, the first worker."""
         self.lead = min(self.workers, key=lambda worker: (BEST_FIRST.index(worker.state), worker.index))
-        if self.lead.state is State.READY:
+        if self.lead.state is WorkerState.READY:
             self.registry = self.lead.registry
         if self.state is GenerationState.CURRENT:
             self._owner.changed()
@@ -227,7 +227,7 @@ class Generation:
     def over_limit(self, worker: Worker, figures: str) -> None:
         """Gives up a worker that a sample found over its limits. The manifest's limit action decides whether a next
         worker is started."""
-        if worker.state.is_settled and worker.state is not State.READY:
+        if worker.state.is_settled and worker.state is not WorkerState.READY:
             return  # it is ending already
         worker.give_up(self._count_breach(figures), Cause.OVER_LIMIT)
 
@@ -301,7 +301,7 @@ class Generation:
 
     def _start_again(self, slot: WorkerSlot, delay_s: float) -> None:
         """Starts the worker again whose restart was held, unless a user has done so meanwhile."""
-        if slot.worker.state is State.FAILED and self.state is GenerationState.CURRENT:
+        if slot.worker.state is WorkerState.FAILED and self.state is GenerationState.CURRENT:
             slot.worker.fail_requests_with(f"{slot.worker.failure}; it is started again in {delay_s:.1f} s")
             slot.refill_later(delay_s)
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.extension.generation import Generation
-from supervisor.extension.lifecycle import GenerationState, State
+from supervisor.extension.lifecycle import GenerationState, WorkerState
 from wire.control import ReloadOutcome
 
 if TYPE_CHECKING:
@@ -130,7 +130,10 @@ class Handover:
     # --- end ------------------------------------------------------------------------------------------------
 
     def _candidate_ready(self, generation: Generation) -> None:
-        was_there = any(worker.state in (State.SPAWNED, State.GREETED, State.READY) for worker in self.current.workers)
+        was_there = any(
+            worker.state in (WorkerState.SPAWNED, WorkerState.GREETED, WorkerState.READY)
+            for worker in self.current.workers
+        )
         self.candidate = None
         self.count += 1
         self.is_stopped = False

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-class State(Enum):
+class WorkerState(Enum):
     """The states of a worker."""
 
     SPAWNED = "spawned"
@@ -38,7 +38,8 @@ class State(Enum):
 
 
 BEST_FIRST = (
-    State.READY, State.GREETED, State.SPAWNED, State.BACKOFF, State.STOPPING, State.FAILED, State.EXITED,
+    WorkerState.READY, WorkerState.GREETED, WorkerState.SPAWNED, WorkerState.BACKOFF, WorkerState.STOPPING,
+    WorkerState.FAILED, WorkerState.EXITED,
 )  # fmt: skip
 """The states of a worker, the most useful one first."""
 
@@ -62,27 +63,27 @@ class Trigger(Enum):
     """No process will be started for it."""
 
 
-_WORKER_TRANSITIONS: dict[tuple[State, Trigger], State] = {
-    (State.SPAWNED, Trigger.HELLO): State.GREETED,
-    (State.GREETED, Trigger.SETTLED): State.READY,
-    (State.SPAWNED, Trigger.STOP): State.STOPPING,
-    (State.GREETED, Trigger.STOP): State.STOPPING,
-    (State.READY, Trigger.STOP): State.STOPPING,
-    (State.SPAWNED, Trigger.REFUSED): State.FAILED,
-    (State.GREETED, Trigger.REFUSED): State.FAILED,
-    (State.READY, Trigger.REFUSED): State.FAILED,
-    (State.SPAWNED, Trigger.GONE): State.FAILED,
-    (State.GREETED, Trigger.GONE): State.FAILED,
-    (State.READY, Trigger.GONE): State.FAILED,
-    (State.STOPPING, Trigger.GONE): State.EXITED,
-    (State.FAILED, Trigger.RETRY): State.BACKOFF,
-    (State.EXITED, Trigger.RETRY): State.BACKOFF,
-    (State.BACKOFF, Trigger.ABANDONED): State.FAILED,
-    (State.SPAWNED, Trigger.UNUSED): State.EXITED,
+_WORKER_TRANSITIONS: dict[tuple[WorkerState, Trigger], WorkerState] = {
+    (WorkerState.SPAWNED, Trigger.HELLO): WorkerState.GREETED,
+    (WorkerState.GREETED, Trigger.SETTLED): WorkerState.READY,
+    (WorkerState.SPAWNED, Trigger.STOP): WorkerState.STOPPING,
+    (WorkerState.GREETED, Trigger.STOP): WorkerState.STOPPING,
+    (WorkerState.READY, Trigger.STOP): WorkerState.STOPPING,
+    (WorkerState.SPAWNED, Trigger.REFUSED): WorkerState.FAILED,
+    (WorkerState.GREETED, Trigger.REFUSED): WorkerState.FAILED,
+    (WorkerState.READY, Trigger.REFUSED): WorkerState.FAILED,
+    (WorkerState.SPAWNED, Trigger.GONE): WorkerState.FAILED,
+    (WorkerState.GREETED, Trigger.GONE): WorkerState.FAILED,
+    (WorkerState.READY, Trigger.GONE): WorkerState.FAILED,
+    (WorkerState.STOPPING, Trigger.GONE): WorkerState.EXITED,
+    (WorkerState.FAILED, Trigger.RETRY): WorkerState.BACKOFF,
+    (WorkerState.EXITED, Trigger.RETRY): WorkerState.BACKOFF,
+    (WorkerState.BACKOFF, Trigger.ABANDONED): WorkerState.FAILED,
+    (WorkerState.SPAWNED, Trigger.UNUSED): WorkerState.EXITED,
 }
 
 
-def advance(state: State, trigger: Trigger) -> State:
+def advance(state: WorkerState, trigger: Trigger) -> WorkerState:
     """The next state. A trigger without a transition (a second `ready`, the exit of a worker that has failed) leaves
     the state unchanged."""
     return _WORKER_TRANSITIONS.get((state, trigger), state)
@@ -122,6 +123,6 @@ def advance_generation(state: GenerationState, trigger: GenerationTrigger) -> Ge
     return _GENERATION_TRANSITIONS.get((state, trigger), state)
 
 
-def may_take_over(states: Collection[State]) -> bool:
+def may_take_over(states: Collection[WorkerState]) -> bool:
     """Whether a candidate whose workers are in these states becomes the current generation."""
-    return all(state is State.READY for state in states)
+    return all(state is WorkerState.READY for state in states)

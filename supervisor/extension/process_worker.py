@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.accounting.limits import TreeUse
 from supervisor.extension.connection.handshake import MUTE
-from supervisor.extension.lifecycle import State, Trigger
+from supervisor.extension.lifecycle import Trigger, WorkerState
 from supervisor.extension.restart import Cause
 from supervisor.extension.worker import Worker
 from supervisor.process.child import EXIT_FOLLOWS_S, Child, SpawnError
@@ -78,7 +78,7 @@ class ProcessWorker(Worker):
         )
         self.usage = TreeUse()
         self.restart_timer(None)
-        if self.state not in (State.SPAWNED, State.GREETED, State.READY):
+        if self.state not in (WorkerState.SPAWNED, WorkerState.GREETED, WorkerState.READY):
             self._move(Trigger.GONE)
             self.channel.end(f"it was stopped ({status})")
             self._owner.stopped(self)
@@ -88,6 +88,6 @@ class ProcessWorker(Worker):
             return
         calls = len(self.requests.pending)
         busy = f" with {counted(calls, 'call')} pending" if calls else ""
-        early = self.state is State.SPAWNED
+        early = self.state is WorkerState.SPAWNED
         reason = f"it exited before its hello ({status})" if early else f"it ended ({status})"
         self._end(reason, reason + busy, Trigger.GONE, Cause.EXIT, status.code)

@@ -6,7 +6,7 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.extension.restart import Cause
 from supervisor.process.table import read_process
 from wire.text import counted
@@ -130,7 +130,7 @@ class Heartbeat:
         self._ping()
 
     def _ping(self) -> None:
-        if self._worker.state is not State.READY:
+        if self._worker.state is not WorkerState.READY:
             return
         if self._answered != self._sent:
             self._on_stall(self._worker, f"no pong within {self._interval_s:g} s of a ping")

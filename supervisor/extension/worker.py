@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from supervisor.accounting.limits import TreeUse
 from supervisor.extension.connection.channel import Channel
 from supervisor.extension.connection.handshake import NO_NAME, Readiness, no_hello, not_hello, readiness
-from supervisor.extension.lifecycle import State, Trigger, advance
+from supervisor.extension.lifecycle import Trigger, WorkerState, advance
 from supervisor.extension.restart import Cause, WorkerEnding
 from supervisor.process.exit_cause import LastWords
 from supervisor.process.stop_policy import Patience
@@ -113,7 +113,7 @@ class Worker:
         """Its process; None before the start, and for a worker that has none."""
         self.failure = ""
         """Why it has ended, or is not started; empty before."""
-        self.state = State.SPAWNED
+        self.state = WorkerState.SPAWNED
         self.state_since = loop.clock()
         self.index = index
         """The number of the worker's slot, from 0."""
@@ -215,8 +215,8 @@ class Worker:
         self._timer = self._loop.call_later(hello_s, late)
 
     def _on_hello(self, hello: frames.Hello) -> None:
-        if self.state is not State.SPAWNED:
-            if self.readiness is not Readiness.NOT_YET or self.state is State.GREETED:
+        if self.state is not WorkerState.SPAWNED:
+            if self.readiness is not Readiness.NOT_YET or self.state is WorkerState.GREETED:
                 self._notices.remark("a second hello; ignored")
             return  # or it comes after the host has asked the worker to stop
         if not hello.name:
@@ -242,7 +242,7 @@ class Worker:
         self._await_ready(greeted + self.timeouts.ready)
 
     def _on_malformed_hello(self, frame: frames.Malformed) -> None:
-        if frame.type == "hello" and self.state is State.SPAWNED:
+        if frame.type == "hello" and self.state is WorkerState.SPAWNED:
             self.give_up(frame.reason, Cause.REFUSED)
         else:
             self.channel.on_malformed(frame)
@@ -252,7 +252,7 @@ class Worker:
 
     def _await_ready(self, latest: float) -> None:
         """Waits for `ready`, for 250 ms of silence after the hello, or for the deadline, whichever is first."""
-        if self.state is not State.GREETED:
+        if self.state is not WorkerState.GREETED:
             return
         last, silence = self.channel.last_frame, self._is_ready_by_silence
         found, again_at = readiness(self._clock(), last_frame=last, latest=latest, by_silence=silence)
@@ -277,7 +277,7 @@ class Worker:
         self._become_ready(Readiness.SAID)
 
     def _become_ready(self, why: Readiness) -> None:
-        if self.state is State.GREETED:
+        if self.state is WorkerState.GREETED:
             self._move(Trigger.SETTLED)
             self.readiness = why
             self.restart_timer(None)
@@ -330,7 +330,7 @@ class Worker:
         """Sends what asks it to exit, after all frames that are queued already; closes its input if there is no such
         message, once it has read all if the dialect wants that."""
         self.restart_timer(None)
-        is_ending = self.state is State.STOPPING and self._acked
+        is_ending = self.state is WorkerState.STOPPING and self._acked
         self._move(Trigger.STOP)
         self.channel.wind_down()
         frame = self._session.stop()
@@ -347,7 +347,7 @@ class Worker:
 
     def give_up(self, reason: str, cause: Cause) -> None:
         """Fails the worker with this reason; its owner then ends the process. No effect once it is stopping."""
-        if not self.state.is_settled or self.state is State.READY:
+        if not self.state.is_settled or self.state is WorkerState.READY:
             self._end(reason, reason, Trigger.REFUSED, cause, None)
 
     def kill(self, number: signal.Signals) -> None:

@@ -11,7 +11,7 @@ import msgspec
 from supervisor.accounting.account import Account
 from supervisor.extension.connection.handshake import Readiness
 from supervisor.extension.connection.open_calls import refuse_all
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.extension.log import ExtensionLog
 from supervisor.extension.notices import Notices
 from supervisor.extension.process_worker import ProcessWorker
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from supervisor.loop.pipes import PipeReader, PipeWriter
     from supervisor.process.child import ExitStatus
-    from wire.dialects.base import Message, Received, Session
+    from wire.dialects.base import DialectSession, Message, Received
     from wire.dialects.host_calls import HostCall
 
 HEARD_LIMIT = 20_000
@@ -64,11 +64,11 @@ class HandshakePhase(Enum):
         return self in (HandshakePhase.READY, HandshakePhase.SILENT, HandshakePhase.FAILED)
 
 
-def phase_of(state: State, readiness: Readiness) -> HandshakePhase:
+def phase_of(state: WorkerState, readiness: Readiness) -> HandshakePhase:
     """Returns the phase of a worker. A worker that has been ready stays READY or SILENT, however it ends."""
     if readiness is not Readiness.NOT_YET:
         return HandshakePhase.READY if readiness is Readiness.SAID else HandshakePhase.SILENT
-    early = {State.SPAWNED: HandshakePhase.WAITING, State.GREETED: HandshakePhase.GREETED}
+    early = {WorkerState.SPAWNED: HandshakePhase.WAITING, WorkerState.GREETED: HandshakePhase.GREETED}
     return early.get(state, HandshakePhase.FAILED)
 
 
@@ -256,7 +256,7 @@ class RecordedProcess(ProcessWorker):
 class _Tap:
     """A session that passes on each message of the process as it is read: the bytes, and what a host reads in them."""
 
-    def __init__(self, session: Session, hear: Callable[[Line | Oversize, Sequence[Message]], None]) -> None:
+    def __init__(self, session: DialectSession, hear: Callable[[Line | Oversize, Sequence[Message]], None]) -> None:
         self._session = session
         self._hear = hear
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from supervisor.accounting.account import growth
 from supervisor.accounting.limits import MIB, limits_used
 from supervisor.extension.generation import OVER_LIMITS
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.extension.restart import HEALTHY_AFTER_S
 from wire.stats import Alarm
 from wire.text import counted, one_line, valid_text
@@ -46,7 +46,7 @@ def _found(extension: Extension, now: float) -> Iterator[tuple[Kind, str, float 
     for slot in extension.slots:
         which = "" if len(extension.slots) == 1 else f"worker {slot.worker.index + 1}: "
         history = slot.history
-        if slot.worker.state is State.FAILED:
+        if slot.worker.state is WorkerState.FAILED:
             yield ("failed", f"{which}{slot.worker.failure}", slot.worker.state_since)
         elif history.over_limit and not _is_healthy(slot, now):
             ended = f"ended {counted(history.over_limit, 'time')} for its limits"
@@ -66,4 +66,4 @@ def _found(extension: Extension, now: float) -> Iterator[tuple[Kind, str, float 
 
 
 def _is_healthy(slot: WorkerSlot, now: float) -> bool:
-    return slot.worker.state is State.READY and now - slot.worker.started_at >= HEALTHY_AFTER_S
+    return slot.worker.state is WorkerState.READY and now - slot.worker.started_at >= HEALTHY_AFTER_S

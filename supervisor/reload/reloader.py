@@ -14,7 +14,7 @@ import msgspec
 
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.steps import no_steps
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.reload.plan import (
     Keep,
     KnownExtension,
@@ -284,7 +284,7 @@ class Reloader:
 
         def settled() -> None:
             outcome = ReloadOutcome(extension.name, "started")
-            if extension.state is not State.READY:
+            if extension.state is not WorkerState.READY:
                 outcome = ReloadOutcome(extension.name, "kept", extension.failure)
             self._loop.call_later(0, lambda: done(outcome))
 

@@ -13,7 +13,7 @@ import pytest
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import discover, read_manifest
 from supervisor.discovery.trust_store import TrustStore
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from tests.support.host import PRELUDE, QUICK, SOON, Host
 from tests.support.installing import manifest_in
 from tests.support.project_extension import put
@@ -96,7 +96,7 @@ def test_files_that_change_between_the_check_and_the_hello_end_the_start(tmp_pat
         if when == "before the start":
             (folder / "rules.py").write_text("new")
         host.start()
-        assert host.state("guard") is State.FAILED
+        assert host.state("guard") is WorkerState.FAILED
         ((kind, said),) = host.said_of("guard")
         assert kind == "failed"
         assert f"{folder}/rules.py has changed since it was checked" in said

@@ -11,7 +11,7 @@ import pytest
 
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.found import Found, Scope
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
 from tests.examples.vendored import ROOT
 from tests.support.host import Host
@@ -37,7 +37,7 @@ def test_an_extension_in_sh_offers_answers_guards_and_stops(host):
     host.found.append(Found(FOLDER / "disk", read_manifest(FOLDER / "disk"), Scope.EXPLICIT))
     host.start()
     assert host.said_of("disk") == []
-    assert host.state("disk") is State.READY
+    assert host.state("disk") is WorkerState.READY
     header, usage = host.text("disk_free", folder=str(ROOT)).splitlines()
     assert "Avail" in header
     assert "%" in usage
@@ -54,7 +54,7 @@ def test_an_extension_in_sh_offers_answers_guards_and_stops(host):
     assert (judged.blocked_by, judged.reason) == ("disk", "it would format a disk")
     assert host.ask().blocked_by is None
     host.stop()
-    assert host.state("disk") is State.EXITED
+    assert host.state("disk") is WorkerState.EXITED
     assert "ended: exit 0" in host.log("disk"), "the end of its input is enough"
 
 
@@ -90,7 +90,7 @@ def test_the_page_shows_the_files_as_they_are():
 def test_the_page_names_all_that_a_dialect_and_a_session_have():
     members = [
         name
-        for contract in (base.Dialect, base.Session, base.Setup)
+        for contract in (base.Dialect, base.DialectSession, base.Setup)
         for name in (*inspect.get_annotations(contract), *vars(contract))
         if not name.startswith("_")
     ]

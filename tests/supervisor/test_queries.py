@@ -9,7 +9,7 @@ import pytest
 
 from supervisor import queries
 from supervisor.accounting.limits import MIB, Reading, limits_used
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from tests.support.host import LATER, Host
 from wire.manifest import Limits
 
@@ -69,7 +69,7 @@ def test_a_ready_extension_with_its_pending_requests_and_limits(host: Host):
 def test_an_extension_that_is_down_says_why_and_since_when(host: Host):
     host.write("gone", "print('no config', file=sys.stderr); sys.exit(3)", restart=LATER)
     host.start()
-    host.until(lambda: host.state("gone") is State.BACKOFF)
+    host.until(lambda: host.state("gone") is WorkerState.BACKOFF)
     found = status(host, "gone")
     assert (found.state, found.stats.exits, found.stats.exit_status) == ("backoff", 1, "exit 3")
     assert "exit 3" in found.why

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from supervisor.calls.merged_registrations import OwnedTool
 from supervisor.discovery.found import Found, Scope
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.loop import Loop
 from supervisor.reload.reloader import Reloader
 from supervisor.supervisor import Supervisor
@@ -132,12 +132,12 @@ class Host:
     def extension(self, name: str) -> Extension:
         return next(extension for extension in self.supervisor.extensions if extension.name == name)
 
-    def state(self, name: str) -> State:
+    def state(self, name: str) -> WorkerState:
         return self.extension(name).state
 
     def is_restarted(self, name: str, times: int = 1) -> bool:
         """Whether it is ready after at least so many restarts."""
-        return self.state(name) is State.READY and self.cost(name).restarts >= times
+        return self.state(name) is WorkerState.READY and self.cost(name).restarts >= times
 
     def cost(self, name: str) -> Cost:
         return self.supervisor.costs()[name]

@@ -6,7 +6,7 @@ import os
 import signal
 from typing import TYPE_CHECKING, Any
 
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from tests.support.host import LATER
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ for frame in frames():
 def add_pool(host: Host, marks: Path, workers: int, **manifest: Any) -> None:
     host.write("pool", POOL % str(marks), workers=workers, **{"restart": LATER, **manifest})
     host.start()
-    host.until(lambda: all(worker.state is State.READY for worker in workers_of(host)))
+    host.until(lambda: all(worker.state is WorkerState.READY for worker in workers_of(host)))
 
 
 def workers_of(host: Host, name: str = "pool") -> list[Worker]:

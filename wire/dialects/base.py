@@ -106,8 +106,8 @@ class Instructions(msgspec.Struct, frozen=True):
 
 
 class HostCalled(msgspec.Struct, frozen=True):
-    """The extension wants something from its host, which answers with `Session.answer` or `Session.refuse`, once for
-    each key."""
+    """The extension wants something from its host, which answers with `DialectSession.answer` or
+    `DialectSession.refuse`, once for each key."""
 
     key: str
     call: HostCall
@@ -150,7 +150,7 @@ class Splitter(Protocol):
     def finish(self) -> Line | Oversize | None: ...
 
 
-class Session(Protocol):
+class DialectSession(Protocol):
     """The protocol between the host and one process, from its start to its end. Pure.
 
     Times are seconds of the host's clock. All methods that return bytes make what is sent to the process; empty bytes
@@ -277,7 +277,7 @@ class Dialect(Protocol):
     is_reloaded_with_session: bool = False
     """Whether such an extension starts anew when another session takes the place of the host's, as `clear` does."""
 
-    def session(self, setup: Setup) -> Session: ...
+    def session(self, setup: Setup) -> DialectSession: ...
 
 
 LIMIT = 2048

@@ -23,7 +23,7 @@ class Said(msgspec.Struct, frozen=True):
     """Why a guard withheld it; None if none did."""
 
 
-def judged(text: str, supervisor: Supervisor, abort: Abort) -> Said:
+def text_after_guards(text: str, supervisor: Supervisor, abort: Abort) -> Said:
     """What the guards let through. After an abort they are not asked, so a text that one wants to see is withheld."""
     if not text or not supervisor.may_guard("assistant_message"):
         return Said(text)

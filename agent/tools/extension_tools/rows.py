@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from agent.tools.extension_tools.report import Row, advice
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.reload.plan import is_of
 from wire.text import one_line, printable, valid_text
 
@@ -79,13 +79,13 @@ def _row(extension: Extension, supervisor: Supervisor, skipped: Skipped | None) 
 
 def _state(extension: Extension) -> str:
     match extension.state:
-        case State.READY:
+        case WorkerState.READY:
             return "running"
-        case State.SPAWNED | State.GREETED:
+        case WorkerState.SPAWNED | WorkerState.GREETED:
             return "starting"
-        case State.BACKOFF:
+        case WorkerState.BACKOFF:
             return f"failed, is started again soon: {extension.failure}"
-        case State.STOPPING | State.EXITED:
+        case WorkerState.STOPPING | WorkerState.EXITED:
             return f"stopped: {extension.failure}"
         case _:
             return f"failed: {extension.failure}"

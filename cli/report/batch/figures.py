@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wire.events import Cost
 
 
-class Phase(Enum):
+class BatchPhase(Enum):
     """What has become of a batch."""
 
     NOT_BEGUN = "not begun"
@@ -30,7 +30,7 @@ class Phase(Enum):
     """The last batch process is gone, and has not said why."""
 
 
-class State(Enum):
+class OpenTaskState(Enum):
     """Of a task without a final outcome; one with an outcome has a `TaskStatus`."""
 
     RUNNING = "running"
@@ -68,7 +68,7 @@ class TaskFigures(msgspec.Struct):
     """One task, with all its attempts."""
 
     id: str
-    state: TaskStatus | State = State.NOT_RUN
+    state: TaskStatus | OpenTaskState = OpenTaskState.NOT_RUN
     running: int = 0
     """The attempt that runs or was interrupted; 0 for none."""
     attempts: list[Attempt] = []
@@ -159,7 +159,7 @@ class BatchFigures(msgspec.Struct, kw_only=True):
     """Of the folder, or the folders."""
     results: BatchResults
     """Where the attempts of the tasks are, by their numbers."""
-    phase: Phase
+    phase: BatchPhase
     closed: str = ""
     """Why the last batch process has ended: a word of `wire.batch.journal_lines.Closed`."""
     version: str = ""
@@ -198,14 +198,14 @@ class BatchFigures(msgspec.Struct, kw_only=True):
         return {state.value: counts[state] for state in order}
 
 
-def counted(states: Iterable[TaskStatus | State]) -> dict[TaskStatus | State, int]:
-    counts: dict[TaskStatus | State, int] = {}
+def counted(states: Iterable[TaskStatus | OpenTaskState]) -> dict[TaskStatus | OpenTaskState, int]:
+    counts: dict[TaskStatus | OpenTaskState, int] = {}
     for state in states:
         counts[state] = counts.get(state, 0) + 1
     return counts
 
 
-def _rank(state: TaskStatus | State) -> int:
+def _rank(state: TaskStatus | OpenTaskState) -> int:
     if state is TaskStatus.OK:
         return 0
-    return 1 if isinstance(state, TaskStatus) else 2 + list(State).index(state)
+    return 1 if isinstance(state, TaskStatus) else 2 + list(OpenTaskState).index(state)

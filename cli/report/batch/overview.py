@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from cli.number_format import bytes_text, clock_text, count_text, dollars, elapsed, percent_text, plural, short
-from cli.report.batch.figures import Phase, State
+from cli.report.batch.figures import BatchPhase, OpenTaskState
 from cli.report.markup import text
 from cli.report.page.table import Cell, Column, number_cell, section, table
 from cli.report.page.top import Tile, coded, findings, top
@@ -51,13 +51,13 @@ ADVICE: dict[TaskStatus, str] = {
 def ended_text(batch: BatchFigures) -> str:
     """What has become of the batch, in a few words."""
     match batch.phase:
-        case Phase.NOT_BEGUN:
+        case BatchPhase.NOT_BEGUN:
             return "not begun"
-        case Phase.RUNNING:
+        case BatchPhase.RUNNING:
             return "still running"
-        case Phase.KILLED:
+        case BatchPhase.KILLED:
             return "killed: its process is gone, and has not said why"
-        case Phase.ENDED:
+        case BatchPhase.ENDED:
             return WHY_CLOSED.get(batch.closed, f"ended: {batch.closed}")
 
 
@@ -114,7 +114,11 @@ def tiles(batch: BatchFigures) -> list[Tile]:
 
 def _left(batch: BatchFigures) -> str:
     counts = batch.states()
-    words = {State.RUNNING: "running", State.INTERRUPTED: "interrupted", State.NOT_RUN: "not run"}
+    words = {
+        OpenTaskState.RUNNING: "running",
+        OpenTaskState.INTERRUPTED: "interrupted",
+        OpenTaskState.NOT_RUN: "not run",
+    }
     parts = [f"{count_text(counts[state.value])} {word}" for state, word in words.items() if counts.get(state.value)]
     return ", ".join(parts) or "all have one"
 
@@ -140,7 +144,7 @@ def next_steps(batch: BatchFigures, folder: str) -> list[tuple[str, str, bool]]:
     is_one = len(results.shards) == 1
     if not is_one:
         more = " -o report.html" + (f" --prefer {results.prefer}" if results.prefer else "")
-    left = [task.id for task in batch.tasks if isinstance(task.state, State)]
+    left = [task.id for task in batch.tasks if isinstance(task.state, OpenTaskState)]
     failed = [task.id for task in batch.tasks if task.has_failed]
 
     def retry(tasks: Sequence[str], flags: str = "") -> str:
@@ -149,13 +153,13 @@ def next_steps(batch: BatchFigures, folder: str) -> list[tuple[str, str, bool]]:
         return " ".join(f"`zot batch retry {one}{flags}`" for one in folders)
 
     found: list[tuple[str, str, bool]] = []
-    if batch.phase is Phase.RUNNING:
+    if batch.phase is BatchPhase.RUNNING:
         found.append(("Make this page again later", f"the batch is still running: `zot report {folder}{more}`", False))
-    elif batch.phase is Phase.NOT_BEGUN:
+    elif batch.phase is BatchPhase.NOT_BEGUN:
         found.append(("Start it", "no task was begun", False))
     elif left:
         why = f"{plural(len(left), 'task has', 'tasks have')} no end: {retry(left, ' --status not_run')}"
-        found.append(("Go on", why, batch.phase is Phase.KILLED))
+        found.append(("Go on", why, batch.phase is BatchPhase.KILLED))
     told = Counter(_advice(task.told) for task in batch.tasks if task.told is not None and task.has_failed)
     found += [(f"{what} ({count_text(count)})", advice, True) for (_, what, advice), count in sorted(told.items())]
     if failed:

@@ -19,9 +19,9 @@ from cli.report.batch.figures import (
     REASON_CHARACTERS,
     Attempt,
     BatchFigures,
+    BatchPhase,
     ExtensionUse,
-    Phase,
-    State,
+    OpenTaskState,
     TaskFigures,
 )
 from cli.report.batch.workload import Workload
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from agent.batch.journal.results import Prefer
     from wire.batch.outcome import Outcome
 
-PHASES = (Phase.RUNNING, Phase.KILLED, Phase.ENDED, Phase.NOT_BEGUN)
+PHASES = (BatchPhase.RUNNING, BatchPhase.KILLED, BatchPhase.ENDED, BatchPhase.NOT_BEGUN)
 """Of several folders the first of these is the phase of the batch."""
 SANE = 10**15
 """The highest number that is believed. Sums of higher ones could be infinite, and a page could not be computed."""
@@ -128,12 +128,12 @@ def _name(folder: RunFolder) -> str:
     return os.path.basename(os.path.abspath(folder.path))
 
 
-def _phase(state: BatchState, *, is_running: bool) -> Phase:
+def _phase(state: BatchState, *, is_running: bool) -> BatchPhase:
     if state.closed is not None:
-        return Phase.ENDED
+        return BatchPhase.ENDED
     if is_running:
-        return Phase.RUNNING
-    return Phase.KILLED if state.starts else Phase.NOT_BEGUN
+        return BatchPhase.RUNNING
+    return BatchPhase.KILLED if state.starts else BatchPhase.NOT_BEGUN
 
 
 class _Fold:
@@ -141,7 +141,7 @@ class _Fold:
 
     def __init__(self, now: float) -> None:
         self.shards: list[Shard] = []
-        self.phases: list[Phase] = []
+        self.phases: list[BatchPhase] = []
         self.version = ""
         """Of `batch.json`, for a batch that has not begun."""
         self.workload = Workload()
@@ -178,10 +178,10 @@ class _Fold:
         for id_, history in shard.state.tasks.items():
             if history.is_interrupted:
                 task = self._task(id_)
-                task.state = State.RUNNING if phase is Phase.RUNNING else State.INTERRUPTED
+                task.state = OpenTaskState.RUNNING if phase is BatchPhase.RUNNING else OpenTaskState.INTERRUPTED
                 task.running = self._before[id_] + history.running
             self._before[id_] += history.attempts
-        if phase is Phase.RUNNING:
+        if phase is BatchPhase.RUNNING:
             self.workload.until(self._now)
         elif torn is not None:
             self.notes.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli.report.batch.figures import State
+from cli.report.batch.figures import OpenTaskState
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def with_pages(tasks: Sequence[TaskFigures], most: int) -> list[TaskFigures]:
         return begun
     first = [task for task in begun if task.has_failed]
     first += [*slowest(begun), *most_expensive(begun), *most_tried(begun)]
-    first += [task for task in begun if isinstance(task.state, State)]
+    first += [task for task in begun if isinstance(task.state, OpenTaskState)]
     chosen = {task.id: task for task in first}
     chosen = dict(list(chosen.items())[:most])
     rest = [task for task in begun if task.state is TaskStatus.OK and task.id not in chosen]

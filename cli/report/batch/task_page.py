@@ -11,7 +11,7 @@ from agent.sessions.export.html_parts import HtmlParts, verbatim
 from agent.transcript import Text
 from cli.number_format import bytes_text, count_text, dollars, duration_text, elapsed, plural, short
 from cli.report.batch.conversation import cut, shortened
-from cli.report.batch.figures import State
+from cli.report.batch.figures import OpenTaskState
 from cli.report.batch.overview import count_label, style_of
 from cli.report.markup import text
 from cli.report.page.document import document, packaged
@@ -120,11 +120,11 @@ def _ending(task: TaskFigures) -> str:
     told = task.told
     reason = told.reason.strip() if told is not None and task.state is not TaskStatus.OK else ""
     words = {
-        State.RUNNING: "An attempt runs; this page has what it had done when the page was made.",
-        State.INTERRUPTED: "An attempt was begun, and its batch process has ended before it.",
-        State.NOT_RUN: "It has no final outcome yet.",
+        OpenTaskState.RUNNING: "An attempt runs; this page has what it had done when the page was made.",
+        OpenTaskState.INTERRUPTED: "An attempt was begun, and its batch process has ended before it.",
+        OpenTaskState.NOT_RUN: "It has no final outcome yet.",
     }
-    said = words.get(task.state, "") if isinstance(task.state, State) else ""
+    said = words.get(task.state, "") if isinstance(task.state, OpenTaskState) else ""
     state = chip(task.state.value, style_of(task.state.value))
     return (
         f'<section id="ending" class="{"good" if task.is_ok else "bad"}"><p>{state} {said}</p>'

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervisor.loop.loop import Loop, Timer
-    from wire.dialects.base import HostCalled, Session
+    from wire.dialects.base import DialectSession, HostCalled
     from wire.dialects.host_calls import HostCall
 
     Handler = Callable[[HostCall, "HostCallAnswer"], None]
@@ -74,7 +74,7 @@ class OpenCalls:
     def __init__(
         self,
         loop: Loop,
-        session: Session,
+        session: DialectSession,
         send: Callable[[bytes], None],
         *,
         since: float,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from supervisor.loop.pipes import PipeReader, PipeWriter
     from wire import frames
-    from wire.dialects.base import GuardAnswer, PanelChange, Session
+    from wire.dialects.base import DialectSession, GuardAnswer, PanelChange
     from wire.manifest import Timeouts
 
 PROGRESS_BURST = 50
@@ -51,7 +51,7 @@ class PendingRequests:
     def __init__(
         self,
         loop: Loop,
-        session: Session,
+        session: DialectSession,
         account: Account,
         timeouts: Timeouts,
         complaints: Complaints,
@@ -89,7 +89,7 @@ class PendingRequests:
 
     def call(self, tool: str, args: bytes, patience_s: float, tool_id: str = "") -> Pending:
         """Calls a tool. `args` is a JSON value. The caller waits for `patience_s` seconds at most. `tool_id`: as with
-        `Session.call`."""
+        `DialectSession.call`."""
         self.account.calls += 1
         call_id = str(self.account.calls)
         try:

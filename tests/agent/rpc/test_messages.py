@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.rpc.messages import UnfitError, taken
+from agent.rpc.messages import UnfitError, to_transcript
 from agent.sessions.export.client_messages import shown
 from agent.transcript import Image, Message, Text, Thinking, ToolCall, ToolResult
 from wire.rpc import messages
@@ -37,7 +37,7 @@ def transcripts(draw):
 def test_with_full_a_transcript_comes_back_whole(transcript):
     line = msgspec.json.encode(shown(transcript, full=True))
     assert b"\n" not in line
-    assert taken(msgspec.json.decode(line, type=tuple[messages.Message, ...])) == transcript
+    assert to_transcript(msgspec.json.decode(line, type=tuple[messages.Message, ...])) == transcript
 
 
 @given(transcripts())
@@ -75,11 +75,11 @@ SAID = {"type": "text", "text": "go"}
 )
 def test_what_the_api_would_refuse_is_refused(pairs, why):
     with pytest.raises(UnfitError) as refused:
-        taken(given_messages(*pairs))
+        to_transcript(given_messages(*pairs))
     assert why in str(refused.value)
 
 
 def test_an_image_that_is_too_large_is_refused():
     data = base64.b64encode(b"GIF89a" + b"x" * 4_000_000).decode()
     with pytest.raises(UnfitError, match="more than 3932160 bytes"):
-        taken(given_messages(("user", [{"type": "image", "mime_type": "image/gif", "data": data}])))
+        to_transcript(given_messages(("user", [{"type": "image", "mime_type": "image/gif", "data": data}])))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.model.request import build_params
-from agent.rpc.messages import taken
+from agent.rpc.messages import to_transcript
 from agent.run import compaction
 from agent.run.compaction import HEADING, KEPT, NothingToCompactError, compacted, rendered, request, shortened, split
 from agent.sessions.export.client_messages import shown
@@ -42,7 +42,7 @@ def transcripts(draw):
 def is_taken(transcript):
     """Whether a client may give it back: the rules are those of the API."""
     line = msgspec.json.encode(shown(transcript, full=True))
-    return taken(msgspec.json.decode(line, type=tuple[messages.Message, ...])) == transcript
+    return to_transcript(msgspec.json.decode(line, type=tuple[messages.Message, ...])) == transcript
 
 
 @given(transcripts())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import psutil
 import pytest
 
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from tests.support.host import Host
 from tests.support.mcp_servers import SERVERS, add_server
 
@@ -30,10 +30,10 @@ class Seen(NamedTuple):
     tools: int | None = 1
     said: str = ""
     answer: str | None = "here"
-    state: State = State.READY
+    state: WorkerState = WorkerState.READY
 
 
-def gone(said: str, state: State = State.BACKOFF) -> Seen:
+def gone(said: str, state: WorkerState = WorkerState.BACKOFF) -> Seen:
     """A server that cannot be used, and why."""
     return Seen(0, said, None, state)
 
@@ -59,10 +59,10 @@ EXPECTED = {
     "exits-at-start": gone("it exited before its hello (exit 0)"),
     "never-answers": gone("said no hello within 4 s"),
     "reads-nothing": Seen(said="no answer within 1 s", answer="no answer within 1 s"),
-    "old-version": gone("it speaks version '1999-01-01' of MCP; zot speaks 2024-11-05", State.FAILED),
-    "other-future": gone("it speaks version 2031-01-01 of MCP; zot speaks 2024-11-05", State.FAILED),
+    "old-version": gone("it speaks version '1999-01-01' of MCP; zot speaks 2024-11-05", WorkerState.FAILED),
+    "other-future": gone("it speaks version 2031-01-01 of MCP; zot speaks 2024-11-05", WorkerState.FAILED),
     "refuses-initialize": gone("it refuses initialize: MCP error -32603: EXAMPLE_TOKEN is not set"),
-    "strange-initialize": gone("its answer to initialize is a list, not an object", State.FAILED),
+    "strange-initialize": gone("its answer to initialize is a list, not an object", WorkerState.FAILED),
     "bare-initialize": Seen(),
     "exits-in-call": Seen(2),
     "exits-idle": Seen(),
@@ -130,7 +130,7 @@ def test_what_is_seen_of_each_beside_all_others(tmp_path):
             add(host, fault, *([pid_file] if fault == "has-family" else []))
         host.add("echo", name="sound", timeouts=PROMPT)
         host.start()
-        host.until(lambda: host.state("closes-stdout") is State.BACKOFF)
+        host.until(lambda: host.state("closes-stdout") is WorkerState.BACKOFF)
         deviations = {fault: seen for fault in FAULTS if (seen := deviation(host, fault)) is not None}
         assert deviations == {}
         assert host.text("echo", text="unharmed") == "unharmed"

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from tests.support.host import Host
 from tests.support.mcp_servers import add_published, published
 
@@ -29,7 +29,7 @@ def host(tmp_path, monkeypatch):
 
 
 def test_each_is_ready_and_its_tools_answer(host, tmp_path):
-    assert {name: host.state(name) for name in NAMES} == dict.fromkeys(NAMES, State.READY)
+    assert {name: host.state(name) for name in NAMES} == dict.fromkeys(NAMES, WorkerState.READY)
     tools = {name: {tool for tool in host.tools() if tool.startswith(f"mcp__{name}__")} for name in NAMES}
     assert {name: len(found) >= 2 for name, found in tools.items()} == dict.fromkeys(NAMES, True), tools
 

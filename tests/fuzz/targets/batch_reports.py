@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent.batch.journal.folder import RunFolder
 from cli.report.batch.conversation import read_conversation
-from cli.report.batch.figures import Phase, TaskFigures
+from cli.report.batch.figures import BatchPhase, TaskFigures
 from cli.report.batch.page import render
 from cli.report.batch.reading import outcome_at, read_batch
 from cli.report.batch.tables import Links
@@ -37,7 +37,7 @@ def reports(folder: Path) -> Iterator[Callable[[bytes], None]]:
                 batch = read_batch([run], 1e9)
             except InputError:
                 continue
-            assert batch.phase is not Phase.RUNNING
+            assert batch.phase is not BatchPhase.RUNNING
             page = render(batch, Links("", {}), folder="f", pages_said="", written="", version="1")
             assert page.count("<script") == 2
             for task in batch.tasks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from tests.support.scripted_dialect import Sh, scripted_dialect
 from tests.support.stand import Stand
 
@@ -46,7 +46,7 @@ def test_a_name_that_is_free_may_be_claimed(first, second):
 def test_the_second_is_not_accepted_and_is_told_why(first, second, lines):
     first.connect(*lines)
     second.connect(*CLAIMS)
-    assert second.extension.state is State.FAILED
+    assert second.extension.state is WorkerState.FAILED
     assert second.take() == f"rejected {taken('first')}\n".encode()
     ((kind, message),) = first.host.said_of("second")
     assert (kind, message.split("; ")[0]) == ("failed", taken("first").split("; ")[0])
@@ -67,10 +67,10 @@ def test_of_two_claims_the_first_in_guard_order_wins_though_it_is_slower(first, 
     place(second, 0)
     first.connect(*CLAIMS)
     second.connect(*CLAIMS)
-    assert first.extension.state is State.FAILED
+    assert first.extension.state is WorkerState.FAILED
     assert first.extension.failure.startswith(taken("second"))
     assert first.take() == b"welcome\n"
-    assert second.extension.state is State.READY
+    assert second.extension.state is WorkerState.READY
     assert first.host.supervisor.registrations.tools()["t"].owner is second.extension
     assert second.call("t") == []
     assert b"call 1 t\n" in second.take()
@@ -81,13 +81,13 @@ def test_who_has_not_claimed_its_name_does_not_yield(first, second):
     place(second, 0)
     first.connect(*OFFERS)
     second.connect(*CLAIMS)
-    assert (first.extension.state, second.extension.state) == (State.READY, State.FAILED)
+    assert (first.extension.state, second.extension.state) == (WorkerState.READY, WorkerState.FAILED)
 
 
 def test_a_claim_holds_before_the_tool_is_registered(first, second):
     first.connect("claim t", "hello")
     second.connect(*CLAIMS)
-    assert second.extension.state is State.FAILED
+    assert second.extension.state is WorkerState.FAILED
 
 
 def test_if_one_name_is_refused_nobody_yields_another(first, second):
@@ -99,7 +99,7 @@ def test_if_one_name_is_refused_nobody_yields_another(first, second):
     second.connect("claim b", "hello", "tool b", "ready")
     third.connect("claim a", "claim b", "hello")
     states = [stand.extension.state for stand in (first, second, third)]
-    assert states == [State.READY, State.READY, State.FAILED]
+    assert states == [WorkerState.READY, WorkerState.READY, WorkerState.FAILED]
 
 
 def test_what_is_given_up_holds_no_name(first, second):
@@ -108,7 +108,7 @@ def test_what_is_given_up_holds_no_name(first, second):
     first.say("unusable it is broken")
     assert first.extension.is_given_up
     second.connect(*CLAIMS)
-    assert second.extension.state is State.READY
+    assert second.extension.state is WorkerState.READY
     assert first.host.supervisor.registrations.tools()["t"].owner is second.extension
 
 
@@ -118,18 +118,18 @@ def test_what_will_be_started_again_keeps_its_name(host, tmp_path, dialect):
     sh.add("dies", "echo claim t; echo hello; echo tool t; echo ready; read -r w; read -r c; exit 1", **again)
     sh.add("late", "read -r go; echo claim t; echo hello; echo tool t; echo ready; cat")
     host.launch()
-    host.until(lambda: host.state("dies") is State.READY)
+    host.until(lambda: host.state("dies") is WorkerState.READY)
     host.call("t")
-    host.until(lambda: host.state("dies") is State.BACKOFF)
+    host.until(lambda: host.state("dies") is WorkerState.BACKOFF)
     host.extension("late").child.stdin.send(b"go\n")
-    host.until(lambda: host.state("late") is State.FAILED)
+    host.until(lambda: host.state("late") is WorkerState.FAILED)
     assert host.extension("late").failure.startswith(taken("dies"))
 
 
 def test_all_workers_of_an_extension_claim_the_same_and_so_does_its_next_version(host, tmp_path, dialect):
     Sh(host, tmp_path).add("twice", "echo claim t; echo hello; echo tool t; echo ready; cat", workers=2)
     host.start()
-    assert host.state("twice") is State.READY
+    assert host.state("twice") is WorkerState.READY
     extension = host.extension("twice")
     outcomes: list = []
     extension.handover.reload(extension.found, host.supervisor.environment_of(extension.found), None, outcomes.append)
@@ -149,7 +149,7 @@ def test_a_new_version_that_clashes_leaves_the_old_one_running(host, tmp_path, d
     extension.handover.reload(extension.found, host.supervisor.environment_of(extension.found), None, outcomes.append)
     host.until(lambda: outcomes)
     assert (outcomes[0].outcome, outcomes[0].reason.split("; ")[0]) == ("kept", taken("has").split("; ")[0])
-    assert host.state("other") is State.READY
+    assert host.state("other") is WorkerState.READY
 
 
 def test_a_name_that_moves_from_one_to_another_in_a_reload_of_both_is_no_clash(host, tmp_path, dialect):

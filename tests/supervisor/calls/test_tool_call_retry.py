@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
 from tests.support.worker_pool import add_pool, attempts, begin, workers_of
 
@@ -51,7 +51,7 @@ def test_a_call_is_not_made_a_third_time(host: Host, marks: Path, waits: bool):
         (answer,) = answers
     assert (answer.failure, answer.reason) == (Failure.DIED, "it ended (exit 4)")
     assert attempts(marks, "fatal") == 2
-    assert len([worker for worker in workers_of(host) if worker.state is State.READY]) == 2
+    assert len([worker for worker in workers_of(host) if worker.state is WorkerState.READY]) == 2
 
 
 @pytest.mark.parametrize("waits", [True, False])

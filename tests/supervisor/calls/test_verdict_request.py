@@ -15,7 +15,7 @@ import pytest
 from msgspec import Raw
 
 from supervisor.calls.guard_chain import UNTOUCHED, Judgement, Missing, Remark
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.pipes import PipeReader
 from tests.support.host import AT_ONCE, LATER, Host
 
@@ -204,7 +204,7 @@ def test_a_guard_that_dies_between_two_verdicts_gives_no_second_one(host: Host, 
     host.start()
     assert host.ask(waits=waits).reason == "no"
     os.kill(host.extension("blocker").pid, signal.SIGKILL)
-    host.until(lambda: host.state("blocker") is State.BACKOFF)
+    host.until(lambda: host.state("blocker") is WorkerState.BACKOFF)
     judgement = host.ask(waits=waits)
     assert judgement.blocked_by == "blocker"
     assert "it ended (signal SIGKILL)" in judgement.reason
@@ -260,7 +260,7 @@ def test_a_verdict_goes_to_the_first_worker_that_is_up_also_if_it_is_busy(host: 
     host.write("pool", code, workers=2)
     host.start()
     first, second = host.extension("pool").workers
-    host.until(lambda: {first.state, second.state} == {State.READY})
+    host.until(lambda: {first.state, second.state} == {WorkerState.READY})
     host.begin_call("hold", b"{}", lambda _answer: None)
     assert len(first.requests.pending) == 1, "the first worker is busy"
     assert host.ask(waits=waits).reason == str(first.pid)

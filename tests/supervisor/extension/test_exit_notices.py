@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
 from tests.support.host import LATER, SOON
 
@@ -79,5 +79,5 @@ def test_the_next_worker_does_not_repeat_what_the_last_one_wrote(host: Host, tmp
     host.write("desk", f"MARK = {str(tmp_path / 'mark')!r}{CRASHES_AND_THEN_SAYS_NOTHING}", restart=SOON)
     host.start()
     assert "KeyError: 'red'" in host.call("open").reason
-    host.until(lambda: host.is_restarted("desk") and host.state("desk") is State.READY)
+    host.until(lambda: host.is_restarted("desk") and host.state("desk") is WorkerState.READY)
     assert host.call("open").reason == "it ended (exit 3)"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.calls.guard_chain import UNTOUCHED
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
 from tests.support.host import AT_ONCE, LATER, SOON, Host
 from tests.support.lives import is_gone, life, lives, turn_start
@@ -144,7 +144,7 @@ def test_a_pending_call_fails_with_a_user_restart(host: Host):
 def test_a_user_restarts_an_extension_that_is_starting(host: Host, child: str):
     host.add(child, timeouts={"hello": 60, "ready": 60})
     host.launch()
-    wanted = State.SPAWNED if child == "silent" else State.GREETED
+    wanted = WorkerState.SPAWNED if child == "silent" else WorkerState.GREETED
     host.until(lambda: host.state(child) is wanted)
     first = host.extension(child).pid
     host.supervisor.restart(child)
@@ -168,13 +168,13 @@ def test_a_user_restart_does_not_wait_for_the_backoff(host: Host, marks: Path):
 def test_a_user_restart_gives_back_all_tries(host: Host, marks: Path):
     host.add("lives", marks, *["before=1"] * 3, "ready", "before=2", restart={**SOON, "max": 3})
     host.launch()
-    host.until(lambda: host.state("lives") is State.FAILED)
+    host.until(lambda: host.state("lives") is WorkerState.FAILED)
     host.supervisor.restart("lives")
-    host.until(lambda: host.state("lives") is State.READY)
+    host.until(lambda: host.state("lives") is WorkerState.READY)
     assert host.extension("lives").failure == ""
     assert life(host)["life"] == 3
     host.call("die")
-    host.until(lambda: host.state("lives") is State.FAILED)
+    host.until(lambda: host.state("lives") is WorkerState.FAILED)
     assert lives(marks) == 4 + 2, "its exits before the restart count no more"
 
 
@@ -192,7 +192,7 @@ def test_a_user_restarts_an_extension_whose_program_exists_by_now(host: Host, tm
     program = tmp_path / "program"
     host._add("late", [str(program)], {})
     host.launch()
-    assert host.state("late") is State.FAILED
+    assert host.state("late") is WorkerState.FAILED
     program.write_text(
         '#!/bin/sh\necho \'{"type":"hello","name":"late"}\'\necho \'{"type":"ready"}\'\nread line\nread line\n'
     )
@@ -208,7 +208,7 @@ def test_user_restarts_of_a_stopping_extension_are_one_restart(host: Host, marks
     for _ in range(3):
         host.supervisor.restart("slow")
         host.loop.run_until(lambda: False, host.loop.clock())
-    assert host.state("slow") is State.STOPPING
+    assert host.state("slow") is WorkerState.STOPPING
     assert host.extension("slow").pid == first
     os.kill(first, signal.SIGKILL)
     host.until(lambda: host.is_restarted("slow"))
@@ -247,11 +247,11 @@ def test_a_restart_can_be_asked_for_from_within_a_notice(tmp_path: Path, marks: 
         host.add("lives", marks, "before=3", "ready", restart={**LATER, "max": 1})
         host._add("nobody", [str(tmp_path / "nobody")], {})
         host.launch()
-        host.until(lambda: host.state("lives") is State.READY)
+        host.until(lambda: host.state("lives") is WorkerState.READY)
         host.call("die")
-        host.until(lambda: host.state("lives") is State.READY)
+        host.until(lambda: host.state("lives") is WorkerState.READY)
         assert lives(marks) == 3
-        assert host.state("nobody") in (State.FAILED, State.SPAWNED)
+        assert host.state("nobody") in (WorkerState.FAILED, WorkerState.SPAWNED)
 
 
 def test_a_restart_of_an_unknown_name_is_an_error(host: Host):
@@ -297,7 +297,9 @@ def test_every_call_ends_once_through_random_restarts_and_crashes(host: Host, tm
             assert host.cost(each).cpu_ms >= cpu[each]
             cpu[each] = host.cost(each).cpu_ms
     host.until(lambda: all(ended.values()))
-    host.until(lambda: all(worker.state is State.READY for name in names for worker in host.extension(name).workers))
+    host.until(
+        lambda: all(worker.state is WorkerState.READY for name in names for worker in host.extension(name).workers)
+    )
     assert set(ended.values()) == {1}
     assert {name for name in host.tools() if name in names} == set(names)
     assert all(not worker.requests.pending for name in names for worker in host.extension(name).workers)

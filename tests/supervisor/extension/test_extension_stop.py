@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from tests.support.host import SOON, Host
 from tests.support.lives import is_gone, lives
 
@@ -51,7 +51,7 @@ def test_a_stop_ends_a_grandchild_that_a_restart_waits_for(host: Host, tmp_path:
     host.call("a")
     pid = int((tmp_path / "pid").read_text())
     host.run_for(0.1)
-    assert host.state("leader") is State.BACKOFF, "it is not started while something of it lives"
+    assert host.state("leader") is WorkerState.BACKOFF, "it is not started while something of it lives"
     assert not is_gone(pid)
     host.stop(at_once=True)
     assert is_gone(pid)
@@ -91,7 +91,7 @@ def test_a_stop_during_a_restart_is_no_failed_start(host: Host, marks: Path):
     host.add("lives", marks, restart={"backoff_s": [0.01, 0.01]})
     host.start()
     host.call("die")
-    host.until(lambda: host.state("lives") is State.SPAWNED)
+    host.until(lambda: host.state("lives") is WorkerState.SPAWNED)
     host.stop()
     assert [kind for kind, _ in host.said_of("lives")] == ["exited"]
 
@@ -104,7 +104,7 @@ def test_an_extension_that_a_user_kills_is_not_started_again(host: Host, marks: 
     assert lives(marks) == 1
     assert not any("starting it again" in line for _, line in host.said_of("lives"))
     host.stop()
-    assert host.state("lives") in (State.FAILED, State.EXITED)
+    assert host.state("lives") in (WorkerState.FAILED, WorkerState.EXITED)
 
 
 @pytest.mark.parametrize("how", ["crash", "user"])

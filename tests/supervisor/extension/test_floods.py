@@ -14,7 +14,7 @@ import psutil
 import pytest
 from msgspec import Raw
 
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
 from tests.support.host import Host
 from wire.dialects.long_lines import SHORT
@@ -284,7 +284,7 @@ sys.exit(1)
 def test_control_characters_of_an_extension_never_reach_a_terminal(host: Host, escape: str):
     host.write("evil", EVIL % f"{escape}evil")
     host.start()
-    host.until(lambda: host.extension("evil").state is State.FAILED)
+    host.until(lambda: host.extension("evil").state is WorkerState.FAILED)
     lines = [line for _, line in host.said_of("evil")]
     lines += [line for line in host.log("evil").split("\n") if line.startswith("[zot]")]
     assert len(lines) > 8

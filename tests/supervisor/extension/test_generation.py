@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from supervisor.calls.guard_chain import UNTOUCHED
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
 from supervisor.process.table import ProcessTable
 from tests.support.host import LATER, SOON
@@ -74,7 +74,7 @@ def test_a_crash_loses_only_the_calls_of_its_worker(host: Host, marks: Path):
     host.run_for(0.05)
     assert [len(answers) for answers in held] == [0, 1, 0]
     assert held[1][0].failure is Failure.DIED
-    assert host.extension("pool").state is State.READY
+    assert host.extension("pool").state is WorkerState.READY
     assert host.extension("pool").failure == ""
     assert json.loads(host.text("who"))["pid"] in (workers_of(host)[0].pid, workers_of(host)[2].pid)
     assert host.tools() >= {"hold", "who"}
@@ -94,13 +94,13 @@ def test_calls_fail_with_the_reason_while_all_workers_are_down(host: Host, marks
     add_pool(host, marks, 2, restart={"backoff_s": [0.3, 0.3]})
     for index in (0, 1):
         kill(host, index)
-    assert host.extension("pool").state is State.BACKOFF
+    assert host.extension("pool").state is WorkerState.BACKOFF
     assert host.tools() == set()
     answer = host.call_of("pool", "who")
     assert answer.failure is Failure.DIED
     assert answer.reason.startswith("it ended (signal SIGKILL); it is started again in ")
     assert host.ask().missing[0].reason == answer.reason
-    host.until(lambda: all(worker.state is State.READY for worker in workers_of(host)))
+    host.until(lambda: all(worker.state is WorkerState.READY for worker in workers_of(host)))
     assert host.text("who")
     assert host.ask() == UNTOUCHED
     assert host.cost("pool").restarts == 2
@@ -109,15 +109,15 @@ def test_calls_fail_with_the_reason_while_all_workers_are_down(host: Host, marks
 def test_a_worker_that_is_given_up_leaves_the_others_at_work(host: Host, marks: Path, tmp_path: Path):
     host.add("lives", tmp_path / "life", "ready", "ready", "before=3", workers=2, restart={**SOON, "max": 3})
     host.start()
-    host.until(lambda: all(worker.state is State.READY for worker in workers_of(host, "lives")))
+    host.until(lambda: all(worker.state is WorkerState.READY for worker in workers_of(host, "lives")))
     os.kill(workers_of(host, "lives")[0].pid, signal.SIGKILL)
-    host.until(lambda: workers_of(host, "lives")[0].state is State.FAILED)
+    host.until(lambda: workers_of(host, "lives")[0].state is WorkerState.FAILED)
     extension = host.extension("lives")
-    assert (extension.state, extension.failure) == (State.READY, "")
+    assert (extension.state, extension.failure) == (WorkerState.READY, "")
     assert re.match(r"3 exits in \d s, last exit 3", extension.workers[0].failure)
     assert host.text("life")
     os.kill(extension.workers[1].pid, signal.SIGKILL)
-    host.until(lambda: extension.state is State.FAILED)
+    host.until(lambda: extension.state is WorkerState.FAILED)
     assert re.match(r"3 exits in \d s, last exit 3", extension.failure)
 
 
@@ -133,7 +133,7 @@ def test_a_user_restart_restarts_all_workers(host: Host, marks: Path):
 def test_daemons_of_workers_end_with_the_host(host: Host, tmp_path: Path):
     host.add("daemon_grandchild", tmp_path / "pid", workers=2, restart=SOON)
     host.start()
-    host.until(lambda: all(worker.state is State.READY for worker in workers_of(host, "daemon_grandchild")))
+    host.until(lambda: all(worker.state is WorkerState.READY for worker in workers_of(host, "daemon_grandchild")))
     os.kill(workers_of(host, "daemon_grandchild")[0].pid, signal.SIGKILL)
     host.until(lambda: host.cost("daemon_grandchild").restarts == 1)
     host.stop()
@@ -146,7 +146,7 @@ def test_processor_time_never_goes_down(host: Host, marks: Path):
     host.start()
     spent = [0]
     for index in (0, 1, 0):
-        host.until(lambda: all(worker.state is State.READY for worker in workers_of(host)))
+        host.until(lambda: all(worker.state is WorkerState.READY for worker in workers_of(host)))
         host.supervisor.sample()
         spent.append(host.cost("pool").cpu_ms)
         kill(host, index)
@@ -205,7 +205,7 @@ for frame in frames():
     )
     host.start()
     workers = host.extension("x").workers
-    host.until(lambda: all(worker.state is State.READY for worker in workers))
+    host.until(lambda: all(worker.state is WorkerState.READY for worker in workers))
     host.supervisor.begin_session()
     pids = [worker.pid for worker in workers]
     host.stop()
@@ -226,8 +226,8 @@ def test_a_worker_that_has_greeted_leads_while_the_first_is_late(host: Host, mar
     host.launch()
     first, second = workers_of(host)
     marks.with_name(f"{marks.name}.{second.pid}").touch()
-    host.until(lambda: second.state is State.GREETED)
-    assert first.state is State.SPAWNED
+    host.until(lambda: second.state is WorkerState.GREETED)
+    assert first.state is WorkerState.SPAWNED
     assert host.extension("pool").lead is second
     host.extension("pool").tell(frames.Event("turn_start"))
     host.until(marks.exists)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.extension.lifecycle import GenerationState, GenerationTrigger, State, advance_generation, may_take_over
+from supervisor.extension.lifecycle import (
+    GenerationState,
+    GenerationTrigger,
+    WorkerState,
+    advance_generation,
+    may_take_over,
+)
 
 
 @given(st.sampled_from(GenerationState), st.lists(st.sampled_from(GenerationTrigger)))
@@ -17,6 +23,6 @@ def test_a_generation_never_goes_back(state: GenerationState, triggers: list[Gen
         state = after
 
 
-@given(st.lists(st.sampled_from(State), min_size=1))
-def test_only_a_generation_whose_workers_are_all_ready_takes_over(states: list[State]):
-    assert may_take_over(states) == (set(states) == {State.READY})
+@given(st.lists(st.sampled_from(WorkerState), min_size=1))
+def test_only_a_generation_whose_workers_are_all_ready_takes_over(states: list[WorkerState]):
+    assert may_take_over(states) == (set(states) == {WorkerState.READY})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from tests.support.host import AT_ONCE
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def test_a_silent_extension_is_given_up_after_its_deadline(host: Host):
     host.add("silent", timeouts={"hello": 0.3})
     host.start()
     assert only_line(host, "silent") == f"said no hello within 0.3 s (log: {host.extension('silent').log.path})"
-    assert host.extension("silent").state is State.FAILED
+    assert host.extension("silent").state is WorkerState.FAILED
     host.until(lambda: not host.extension("silent").child.is_running)
     assert host.cost("silent").exit_status == "signal SIGTERM"
 
@@ -54,7 +54,7 @@ def test_junk_before_hello_is_skipped(host: Host):
         "writes lines that are not messages to its stdout; they are skipped and counted"
     )
     assert host.cost("junk_first").junk_lines == 4
-    assert host.extension("junk_first").state is State.READY
+    assert host.extension("junk_first").state is WorkerState.READY
 
 
 def test_a_first_frame_that_is_not_hello_ends_it(host: Host):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from supervisor.cleanup.tracker import ProcessTracker
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from tests.support.host import Host
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def test_the_limit_action_stop_applies(tracked: Host):
     tracked.start()
     die(tracked)
     extension = tracked.extension("hog")
-    assert extension.state is State.FAILED
+    assert extension.state is WorkerState.FAILED
     assert [kind for _, kind, _ in tracked.notices if kind != "started"] == ["limit"]
     assert "not started again: its limits say stop" in tracked.notices[-1][2]
 

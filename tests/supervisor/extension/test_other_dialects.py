@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from supervisor.extension.connection.open_calls import OPEN_LIMIT
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
 from tests.support.host import LATER, SOON
 from tests.support.scripted_dialect import NAME, Sh, scripted_dialect
@@ -31,7 +31,7 @@ def test_a_process_that_asks_and_never_reads_holds_nothing_up(host, sh):
     host.start()
     host.until(lambda: host.said_of("deaf"))
     assert host.said_of("deaf") == [("warning", "does not read its stdin; what it asked for is not answered")]
-    assert host.state("deaf") is State.READY
+    assert host.state("deaf") is WorkerState.READY
     assert host.text("echo", text="between") == "between"
     assert host.call_of("deaf", "a").failure in (Failure.TIMEOUT, Failure.NOT_READING)
 
@@ -39,7 +39,7 @@ def test_a_process_that_asks_and_never_reads_holds_nothing_up(host, sh):
 def test_a_process_that_asks_and_ends_at_once_has_ended_and_that_is_all(host, sh):
     sh.add("hasty", "echo hello; echo ready; exec <&-; echo echo 250 please; exit 3")
     host.start()
-    host.until(lambda: host.state("hasty") is State.EXITED or host.said_of("hasty"))
+    host.until(lambda: host.state("hasty") is WorkerState.EXITED or host.said_of("hasty"))
     assert [kind for kind, _ in host.said_of("hasty")] == ["exited"]
 
 
@@ -47,7 +47,7 @@ def test_the_end_of_its_input_stops_it(host, sh):
     sh.add("reader", "echo hello; echo ready; while read -r line; do :; done; echo the end >&2")
     host.start()
     host.stop()
-    assert host.state("reader") is State.EXITED
+    assert host.state("reader") is WorkerState.EXITED
     assert "the end\n" in host.log("reader")
     assert "ended: exit 0" in host.log("reader")
 
@@ -56,7 +56,7 @@ def test_what_is_said_first_reaches_the_process(host, sh, dialect):
     dialect.opening = b"who are you?\n"
     sh.add("asked", 'read -r question; echo hello; echo "remark asked: $question"; echo ready; read -r greeting; cat')
     host.start()
-    assert host.state("asked") is State.READY
+    assert host.state("asked") is WorkerState.READY
     assert "asked: who are you?" in host.log("asked")
 
 
@@ -73,7 +73,7 @@ def test_a_start_that_may_succeed_later_is_tried_again(host, sh, tmp_path):
 def test_a_start_that_cannot_succeed_is_not_tried_again(host, sh):
     sh.add("stranger", "echo hopeless it speaks version 9; cat", restart={**LATER, "policy": "permanent"})
     host.start()
-    assert host.state("stranger") is State.FAILED
+    assert host.state("stranger") is WorkerState.FAILED
     ((kind, message),) = host.said_of("stranger")
     assert kind == "failed"
     assert message.startswith("it speaks version 9")
@@ -156,9 +156,9 @@ def test_a_process_that_wants_things_without_end_holds_nothing_up(host, sh):
         timeouts={"tool_call": 0.2, "ready": 60.0},
     )
     host.start()
-    assert host.state("greedy") is State.READY
+    assert host.state("greedy") is WorkerState.READY
     assert len(answers) == OPEN_LIMIT
     assert host.text("echo", text="between") == "between"
     for answer in answers:
         answer.give("done")
-    assert host.state("greedy") is State.READY
+    assert host.state("greedy") is WorkerState.READY

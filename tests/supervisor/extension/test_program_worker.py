@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from supervisor import queries
 from supervisor.discovery.discover import Discovery
 from supervisor.discovery.found import Found, Scope
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.extension.program_worker import OnlyItsProgramError
 from supervisor.loop.link import LINK_LIMIT, Link
 from supervisor.process.stop_policy import Patience
@@ -107,7 +107,7 @@ def test_a_call_fails_at_once_when_the_program_goes(host, program):
     program.link.on_lost("it has gone")
     host.until(lambda: answers)
     assert answers[0].reason == "it has gone"
-    assert (program.ends, program.extension.state) == (["it has gone"], State.EXITED)
+    assert (program.ends, program.extension.state) == (["it has gone"], WorkerState.EXITED)
     assert host.tools() == set()
     assert host.said_of("mine") == []
     program.say(type="ready")  # nobody listens any more
@@ -150,7 +150,7 @@ def test_a_kill_closes_the_link(host, program):
 def test_the_host_does_not_restart_it(host, program):
     with pytest.raises(OnlyItsProgramError, match="only that program can start it again"):
         host.supervisor.restart("mine")
-    assert program.extension.state is State.READY
+    assert program.extension.state is WorkerState.READY
 
 
 def test_a_reload_keeps_it(host, program):
@@ -159,7 +159,7 @@ def test_a_reload_keeps_it(host, program):
     host.until(lambda: outcomes)
     assert outcomes[0].outcome == "kept"
     assert "only that program can start it again" in outcomes[0].reason
-    assert program.extension.state is State.READY
+    assert program.extension.state is WorkerState.READY
 
 
 @pytest.mark.parametrize("rediscovers", [False, True])
@@ -174,7 +174,7 @@ def test_a_reload_of_all_leaves_it_alone(host, program, rediscovers):
     host.until(lambda: outcomes)
     told = [(outcome.outcome, outcome.reason) for outcome in outcomes[0]]
     assert told == ([("skipped", "an extension of the client program has its name")] if rediscovers else [])
-    assert (program.extension.state, program.ends) == (State.READY, [])
+    assert (program.extension.state, program.ends) == (WorkerState.READY, [])
 
 
 def test_guards_of_the_program_come_after_those_that_were_named(host):
@@ -197,7 +197,7 @@ def test_a_watchdog_gives_up_a_program_that_does_not_answer(host):
     program.say(type="hello", name="mine", capabilities=["ping"])
     program.say(type="ready")
     host.until(lambda: program.ends)
-    assert (program.kinds()[-1], extension.state) == ("ping", State.FAILED)
+    assert (program.kinds()[-1], extension.state) == ("ping", WorkerState.FAILED)
     assert program.ends == ["it hangs: no pong within 0.02 s of a ping"]
 
 
@@ -205,7 +205,7 @@ def test_a_limit_of_frames_closes_it(host, program):
     extension = program.extension
     extension.handover.current.over_limit(extension.lead, "frames_per_s 10 (limit 5)")
     assert program.ends == ["it is over its limits: frames_per_s 10 (limit 5)"]
-    assert (extension.state, extension.account.restarts) == (State.FAILED, 0)
+    assert (extension.state, extension.account.restarts) == (WorkerState.FAILED, 0)
 
 
 def test_nothing_waits_for_one_that_has_gone(host):

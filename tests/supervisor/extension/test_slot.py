@@ -12,7 +12,7 @@ import pytest
 
 from supervisor.extension.extension import Extension
 from supervisor.extension.host_context import EventSink, HostContext
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
 from supervisor.process import fd_limit
 from supervisor.process.shared_table import SharedProcessTable
@@ -42,7 +42,7 @@ def test_a_crash_fails_its_call_and_the_next_worker_takes_over(host: Host, marks
     first = life(host)
     answer = host.call("die", code=7)
     assert (answer.failure, answer.reason) == (Failure.DIED, 'it ended (exit 7): "life 0"')
-    assert host.state("lives") is not State.READY
+    assert host.state("lives") is not WorkerState.READY
     assert host.tools() == set()
     host.until(lambda: host.is_restarted("lives"))
     second = life(host)
@@ -99,7 +99,7 @@ def test_the_restart_policy_is_followed(host: Host, marks: Path, policy: str, co
         assert life(host)["life"] == 1
     else:
         host.run_for(0.1)
-        assert (host.state("lives"), lives(marks)) == (State.FAILED, 1)
+        assert (host.state("lives"), lives(marks)) == (WorkerState.FAILED, 1)
 
 
 @pytest.mark.parametrize(("code", "policy"), [(125, "permanent"), (78, "transient")])
@@ -108,7 +108,7 @@ def test_an_exit_with_a_no_restart_code_is_final(host: Host, marks: Path, code: 
     host.start()
     host.call("die", code=code)
     host.run_for(0.1)
-    assert (host.state("lives"), lives(marks)) == (State.FAILED, 1)
+    assert (host.state("lives"), lives(marks)) == (WorkerState.FAILED, 1)
     ((kind, line),) = host.said_of("lives")
     assert kind == "exited"
     assert f'it ended (exit {code}) with 1 call pending: "life 0"; not started again: exit {code} asks for that' in line
@@ -169,7 +169,7 @@ def test_a_worker_is_not_started_before_the_backoff_is_over(host: Host, marks: P
 def test_a_worker_that_never_starts_is_given_up_with_the_reason(host: Host, marks: Path):
     host.add("lives", marks, "before=3", restart={**SOON, "max": 3})
     host.launch()
-    host.until(lambda: host.state("lives") is State.FAILED)
+    host.until(lambda: host.state("lives") is WorkerState.FAILED)
     host.run_for(0.1)
     assert lives(marks) == 3
     extension = host.extension("lives")
@@ -191,7 +191,7 @@ def test_a_worker_that_never_starts_is_given_up_with_the_reason(host: Host, mark
 def test_a_worker_that_breaks_the_handshake_each_time_is_given_up(host: Host, child: str):
     host.add(child, restart={**SOON, "max": 3}, timeouts={"hello": 0.2 if child == "silent" else 10})
     host.launch()
-    host.until(lambda: host.state(child) is State.FAILED)
+    host.until(lambda: host.state(child) is WorkerState.FAILED)
     why = "said no hello within 0.2 s" if child == "silent" else "its first frame must be hello, not register_tool"
     assert re.fullmatch(rf"3 exits in \d s, last {why}", host.extension(child).failure)
     host.until(lambda: not host.extension(child).child.is_running)
@@ -200,7 +200,7 @@ def test_a_worker_that_breaks_the_handshake_each_time_is_given_up(host: Host, ch
 def test_a_worker_that_greets_and_crashes_each_time_is_given_up(host: Host, marks: Path):
     host.add("lives", marks, "greeted=4", restart={**SOON, "max": 3})
     host.launch()
-    host.until(lambda: host.state("lives") is State.FAILED)
+    host.until(lambda: host.state("lives") is WorkerState.FAILED)
     assert lives(marks) == 3
     assert re.fullmatch(r'3 exits in \d s, last exit 4: "life 2"', host.extension("lives").failure)
     assert host.cost("lives").restarts == 0
@@ -214,7 +214,7 @@ def test_a_worker_that_crashes_after_each_start_is_given_up(host: Host, marks: P
     for number in range(3):
         host.until(lambda number=number: host.is_restarted("doomed", number))
         host.call("die", code=9)
-    assert host.state("doomed") is State.FAILED
+    assert host.state("doomed") is WorkerState.FAILED
     failure = host.extension("doomed").failure
     assert re.fullmatch(r'3 exits in \d s, last exit 9: "life 2"', failure)
     answer = host.call_of("doomed", "life")
@@ -238,7 +238,7 @@ def test_a_program_that_is_not_there_is_not_tried_again(host: Host, tmp_path: Pa
     ((kind, line),) = host.said_of("nobody")
     assert kind == "failed"
     assert line.startswith(f"cannot start {tmp_path}/no such program: no such file (log: ")
-    assert host.state("nobody") is State.FAILED
+    assert host.state("nobody") is WorkerState.FAILED
 
 
 def test_a_start_for_which_there_are_no_descriptors_is_tried_again(host: Host):
@@ -250,10 +250,10 @@ def test_a_start_for_which_there_are_no_descriptors_is_tried_again(host: Host):
     resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + 3, hard))  # its log and its pipes take seven
     try:
         host.launch()
-        assert host.state("late") is State.BACKOFF
+        assert host.state("late") is WorkerState.BACKOFF
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    host.until(lambda: host.state("late") is State.READY)
+    host.until(lambda: host.state("late") is WorkerState.READY)
     assert host.text("echo", text="x") == "x"
     kind, line = host.said_of("late")[0]
     assert kind == "exited"
@@ -268,7 +268,7 @@ def test_a_crash_while_there_is_no_descriptor_left_is_survived(host: Host, marks
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
     try:
         os.kill(host.extension("grandchild").pid, signal.SIGKILL)
-        host.until(lambda: host.state("grandchild") is State.BACKOFF)
+        host.until(lambda: host.state("grandchild") is WorkerState.BACKOFF)
         host.supervisor.sample()
         host.run_for(0.1)
     finally:
@@ -321,14 +321,14 @@ def test_the_restart_after_a_failed_start_may_be_held(host: Host, tmp_path: Path
     host.supervisor.restarts.hold()
     host.start()
     if required:
-        host.until(lambda: host.state("desk") is State.READY)
+        host.until(lambda: host.state("desk") is WorkerState.READY)
         return
-    assert host.state("desk") is State.FAILED
+    assert host.state("desk") is WorkerState.FAILED
     ((kind, line),) = host.said_of("desk")
     assert (kind, "again" in line) == ("failed", False)
     assert host.extension("desk").failure == 'it exited before its hello (exit 1): "the desk is closed"'
     host.supervisor.restarts.release()
     assert "; it is started again in 0.0 s" in host.extension("desk").failure
-    host.until(lambda: host.state("desk") is State.READY)
+    host.until(lambda: host.state("desk") is WorkerState.READY)
     assert host.text("open") == "open"
     assert host.said_of("desk")[1:] == [("restarted", "ready again, restart 1")]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
 from supervisor.process.stop_policy import Patience
 from supervisor.process.table import read_process
@@ -44,9 +44,9 @@ def test_timeouts_in_a_row_end_the_worker(host: Host):
     host.start()
     first = host.extension("never_answers").pid
     assert host.call("hang").reason == "no answer within 0.1 s"
-    assert host.extension("never_answers").state is State.READY
+    assert host.extension("never_answers").state is WorkerState.READY
     assert host.ask().missing[0].reason == "no answer within 0.1 s"
-    assert host.extension("never_answers").state is State.BACKOFF
+    assert host.extension("never_answers").state is WorkerState.BACKOFF
     host.until(lambda: host.is_restarted("never_answers"))
     assert host.extension("never_answers").pid != first
     notices = [said for said in host.said_of("never_answers") if said[0] not in ("warning", "no_verdict")]
@@ -66,7 +66,7 @@ def test_an_answer_ends_the_row_of_timeouts(host: Host):
     for _ in range(3):
         assert host.call("late").failure is Failure.TIMEOUT
         assert host.call("late").frame is not None
-    assert host.extension("answers_late").state is State.READY
+    assert host.extension("answers_late").state is WorkerState.READY
 
 
 def test_a_new_worker_begins_without_timeouts(host: Host):
@@ -75,7 +75,7 @@ def test_a_new_worker_begins_without_timeouts(host: Host):
     for restarts in range(1, 3):
         for _ in range(2):
             host.call("hang")
-        assert host.extension("never_answers").state is State.BACKOFF
+        assert host.extension("never_answers").state is WorkerState.BACKOFF
         host.until(lambda restarts=restarts: host.is_restarted("never_answers", restarts))
 
 
@@ -149,14 +149,14 @@ def test_a_slow_worker_that_is_not_called_again_is_left_alone(host: Host):
     host.start()
     for _ in range(2):
         host.call("hang")
-    assert host.extension("never_answers").state is State.READY
+    assert host.extension("never_answers").state is WorkerState.READY
 
 
 def test_a_worker_that_hangs_stays_down_if_its_policy_says_so(host: Host):
     host.add("never_answers", restart={"policy": "temporary"}, stall_after=1, timeouts={"tool_call": 0.05})
     host.start()
     host.call("hang")
-    assert host.extension("never_answers").state is State.FAILED
+    assert host.extension("never_answers").state is WorkerState.FAILED
     assert host.extension("never_answers").failure == "it hangs: 1 request in a row without an answer in time"
     assert host.said_of("never_answers")[0][0] == "failed"
 
@@ -167,7 +167,7 @@ def test_a_worker_that_hangs_again_and_again_is_given_up(host: Host):
     host.call("hang")
     host.until(lambda: host.is_restarted("never_answers"))
     host.call("hang")
-    assert host.extension("never_answers").state is State.FAILED
+    assert host.extension("never_answers").state is WorkerState.FAILED
     assert re.fullmatch(
         r"2 exits in \d s, last it hangs: 1 request in a row without an answer in time",
         host.extension("never_answers").failure,
@@ -196,7 +196,7 @@ def test_a_worker_with_dump_on_stall_writes_where_it_is(host: Host):
     host.add("dumps_on_quit", restart=SOON, stall_after=1, timeouts={"tool_call": 1.0}, dump_on_stall=True)
     host.start()
     host.call("hang")
-    assert host.extension("dumps_on_quit").state is State.READY, "it is given the time to write it"
+    assert host.extension("dumps_on_quit").state is WorkerState.READY, "it is given the time to write it"
     host.until(lambda: host.is_restarted("dumps_on_quit"))
     log = host.log("dumps_on_quit")
     assert log.index("hangs: 1 request") < log.index("in wait_for_nothing") < log.index("[zot] ended: ")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.extension.stalls import Heartbeat
 from supervisor.loop.loop import Loop
 from supervisor.process.stop_policy import Patience
@@ -43,7 +43,7 @@ def test_a_worker_that_answers_pings_is_left_alone(host: Host):
     host.start()
     before = host.cost("pinged").frames_in
     host.until(lambda: host.cost("pinged").frames_in >= before + 4)
-    assert host.extension("pinged").state is State.READY
+    assert host.extension("pinged").state is WorkerState.READY
     assert host.cost("pinged").calls == 0, "a ping is no call"
     assert host.said_of("pinged") == []
 
@@ -73,7 +73,7 @@ def test_an_extension_that_does_not_know_pings_is_not_pinged(host: Host, tmp_pat
     host.add("recorder", tmp_path / "record", watchdog_s=0.05)
     host.start()
     host.run_for(0.25)
-    assert host.extension("recorder").state is State.READY
+    assert host.extension("recorder").state is WorkerState.READY
     host.stop()
     assert '"type":"ping"' not in (tmp_path / "record").read_text()
 
@@ -119,14 +119,14 @@ def test_a_pong_that_waits_to_be_read_counts(host: Host):
     skipped = 60.0
     host.run_for(0.05)
     assert host.said_of("pinged") == []
-    assert worker.state is State.READY
+    assert worker.state is WorkerState.READY
 
 
 class Pinged:
     """The part of a worker that the watchdog uses."""
 
     def __init__(self, loop: Loop) -> None:
-        self.state = State.READY
+        self.state = WorkerState.READY
         self.pings: list[str] = []
         self.channel = self.requests = self
         self.on_pong = None
@@ -155,6 +155,6 @@ def test_a_stall_is_reported_once_and_no_ping_follows(loop: Loop):
 def test_a_worker_that_is_stopping_is_not_pinged(loop: Loop):
     worker, stalls = Pinged(loop), []
     Heartbeat(loop, worker, 0.01, lambda who, why: stalls.append(why))  # type: ignore[arg-type]
-    worker.state = State.STOPPING
+    worker.state = WorkerState.STOPPING
     loop.run_until(lambda: False, loop.clock() + 0.05)
     assert (worker.pings, stalls) == (["ping-1"], [])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.extension.connection.handshake import Readiness
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.harness.harness import Harness
 from supervisor.harness.recorded_process import HandshakePhase, phase_of
 from supervisor.harness.script_runner import ended_badly, found_in
@@ -47,10 +47,10 @@ def types(process: RecordedProcess) -> list[tuple[str, str]]:
 
 
 def test_each_state_of_a_worker_has_a_phase():
-    assert [phase_of(state, Readiness.NOT_YET).value for state in State] == [
+    assert [phase_of(state, Readiness.NOT_YET).value for state in WorkerState] == [
         "waiting for its hello", "greeted", *["failed"] * 5,
     ]  # fmt: skip
-    for state in State:
+    for state in WorkerState:
         assert phase_of(state, Readiness.SAID) is HandshakePhase.READY
         assert phase_of(state, Readiness.SILENT) is phase_of(state, Readiness.LATE) is HandshakePhase.SILENT
 
@@ -108,7 +108,7 @@ def test_an_exit_after_the_hello_fails_the_handshake(room: Harness, tmp_path: Pa
 
 def test_an_end_after_the_handshake_does_not_change_its_phase(room: Harness, tmp_path: Path):
     process = started(room, tmp_path, 'hello()\nsend(type="ready")\nos.close(1)\nlist(sys.stdin)')
-    assert room.wait(lambda: process.state is State.FAILED, PATIENCE_S)
+    assert room.wait(lambda: process.state is WorkerState.FAILED, PATIENCE_S)
     assert process.is_mute
     assert process.phase is HandshakePhase.READY
 

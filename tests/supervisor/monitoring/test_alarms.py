@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.extension.restart import HEALTHY_AFTER_S
 from supervisor.loop.loop import Loop
 from tests.support.host import LATER, SOON, Host
@@ -51,7 +51,7 @@ def test_all_is_well(host: Host):
 def test_one_that_is_given_up(host: Host):
     host.add("exits_before_hello", restart={**SOON, "max": 2})
     host.start()
-    host.until(lambda: host.state("exits_before_hello") is State.FAILED)
+    host.until(lambda: host.state("exits_before_hello") is WorkerState.FAILED)
     (alarm,) = alarms(host, "exits_before_hello")
     assert (alarm.kind, alarm.text) == ("failed", host.extension("exits_before_hello").failure)
     assert alarm.since == pytest.approx(time.time(), abs=60.0)
@@ -102,5 +102,5 @@ def test_one_whose_memory_only_grows_until_it_is_started_again(host: Host):
     assert alarm.text.startswith("its memory only grows: ")
     before = host.extension("leak").pid
     host.supervisor.restart("leak")
-    host.until(lambda: host.extension("leak").pid not in (None, before) and host.state("leak") is State.READY)
+    host.until(lambda: host.extension("leak").pid not in (None, before) and host.state("leak") is WorkerState.READY)
     assert alarms(host, "leak") == ()

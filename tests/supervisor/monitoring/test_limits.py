@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
 from supervisor.process.stop_policy import Patience
 from supervisor.process.table import ProcessTable, read_process
@@ -106,7 +106,7 @@ def test_processor_time_is_of_each_start(host: Host):
         host.run_for(0.06)
         host.supervisor.sample()
     assert len(said(host, "cpu_hog", "limit")) == 1
-    assert host.extension("cpu_hog").state is State.READY
+    assert host.extension("cpu_hog").state is WorkerState.READY
 
 
 def test_a_fork_bomb_is_ended_with_all_that_it_has_started(host: Host):
@@ -163,7 +163,7 @@ def test_an_answer_that_is_too_long_fails_its_call_alone(host: Host):
     assert answer.failure is Failure.BAD_ANSWER
     assert re.fullmatch(r"a tool_result frame of 30\d\d bytes is over the limit of 2048 bytes; dropped", answer.reason)
     assert host.text("a", count=10) == "x" * 10
-    assert host.extension("talker").state is State.READY
+    assert host.extension("talker").state is WorkerState.READY
 
 
 def test_the_log_keeps_to_its_limit(host: Host):
@@ -204,10 +204,10 @@ def test_an_extension_whose_limits_say_stop_is_not_started_again(host: Host):
     )
     host.start()
     host.text("eat", mb=100)
-    host.until(lambda: host.extension("memory_hog").state is State.FAILED)
+    host.until(lambda: host.extension("memory_hog").state is WorkerState.FAILED)
     host.run_for(0.2)
     extension = host.extension("memory_hog")
-    assert extension.state is State.FAILED
+    assert extension.state is WorkerState.FAILED
     assert re.fullmatch(r"it is over its limits: rss \d+ MiB over rss_mb 60, in 1 sample in a row", extension.failure)
     assert host.call_of("memory_hog", "eat").reason == extension.failure
     (line,) = said(host, "memory_hog", "limit")
@@ -220,13 +220,13 @@ def test_an_extension_over_its_limits_stays_down_if_its_policy_says_so(host: Hos
     host.start()
     host.text("eat", mb=100)
     host.until(lambda: said(host, "memory_hog", "limit"))
-    assert host.extension("memory_hog").state is State.FAILED
+    assert host.extension("memory_hog").state is WorkerState.FAILED
 
 
 def test_an_extension_that_breaks_its_limits_again_and_again_is_given_up(host: Host):
     host.add("memory_hog", limits={"rss_mb": 1, "breaches": 1}, restart={**SOON, "max": 2})
     host.launch()
-    host.until(lambda: host.extension("memory_hog").state is State.FAILED)
+    host.until(lambda: host.extension("memory_hog").state is WorkerState.FAILED)
     ((_, line),) = [notice for notice in host.said_of("memory_hog") if notice[0] == "failed"]
     assert re.match(
         r"2 exits in \d s, last it is over its limits: rss \d+ MiB over rss_mb 1, in 1 sample in a row; given up: ",
@@ -260,7 +260,7 @@ def test_in_a_pool_only_the_hog_is_ended(host: Host):
     host.add("memory_hog", workers=2, limits={"rss_mb": 60, "breaches": 1}, restart=SOON)
     host.start()
     extension = host.extension("memory_hog")
-    host.until(lambda: all(worker.state is State.READY for worker in extension.workers))
+    host.until(lambda: all(worker.state is WorkerState.READY for worker in extension.workers))
     pids = [worker.pid for worker in extension.workers]
     host.text("eat", mb=100)
     host.until(lambda: host.cost("memory_hog").restarts == 1)
@@ -350,7 +350,7 @@ def test_defaults_hold_where_the_manifest_says_nothing(tmp_path: Path):
         host.call_of("bound", "eat", mb=100)
         host.call_of("free", "eat", mb=100)
         host.until(lambda: said(host, "bound", "limit"))
-        assert host.extension("bound").state is State.FAILED
+        assert host.extension("bound").state is WorkerState.FAILED
         host.run_for(0.3)
-        assert host.extension("free").state is State.READY
+        assert host.extension("free").state is WorkerState.READY
         assert said(host, "free", "limit") == []

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.monitoring.sampler import BUSY_S, IDLE_S, SHARE, YOUNG_S, next_interval
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def test_a_restart_that_a_user_asks_for_brings_the_next_look_forward(idle: Host)
 def test_a_process_that_is_started_again_is_looked_at_soon(idle: Host):
     assert due_in(idle) > 1
     os.kill(idle.extension("echo").pid, signal.SIGKILL)
-    idle.until(lambda: idle.extension("echo").state is State.READY and idle.cost("echo").restarts)
+    idle.until(lambda: idle.extension("echo").state is WorkerState.READY and idle.cost("echo").restarts)
     assert due_in(idle) <= 1
 
 
@@ -229,7 +229,7 @@ def test_an_extension_that_is_down_uses_nothing(host: Host):
     host.start()
     host.supervisor.sample()
     os.kill(host.extension("echo").pid, signal.SIGKILL)
-    host.until(lambda: host.extension("echo").state is State.BACKOFF)
+    host.until(lambda: host.extension("echo").state is WorkerState.BACKOFF)
     host.supervisor.sample()
     stats = host.supervisor.stats()["echo"]
     assert (stats.rss_bytes, stats.processes, stats.threads, stats.pids) == (0, 0, 0, ())

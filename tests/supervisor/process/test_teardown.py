@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.process.cgroup_survey import Unavailable, survey
 from supervisor.process.stop_policy import Patience, StopStage
 from supervisor.process.table import ProcessTable, read_process
@@ -37,7 +37,7 @@ def test_polite_extensions_end_at_once(host: Host):
     pids = [extension.pid for extension in host.supervisor.extensions]
     host.stop()
     assert all(map(is_gone, pids))
-    assert {extension.state for extension in host.supervisor.extensions} == {State.EXITED}
+    assert {extension.state for extension in host.supervisor.extensions} == {WorkerState.EXITED}
     assert {cost.exit_status for cost in host.supervisor.costs().values()} == {"exit 0"}
     assert [notice for notice in host.notices if notice[1] != "started"] == []
 
@@ -155,7 +155,7 @@ def test_a_stopped_process_is_ended(host: Host):
     host.start()
     assert host.call("a").reason == "no answer within 0.2 s"
     host.stop()
-    assert host.extension("frozen").state is State.EXITED
+    assert host.extension("frozen").state is WorkerState.EXITED
 
 
 def test_at_once_kills_without_asking(host: Host):
@@ -208,7 +208,7 @@ def test_an_extension_that_is_still_silent_at_the_stop_is_reported(host: Host):
     host.add("silent")
     host.add("echo")
     host.launch()
-    host.until(lambda: host.extension("echo").state is State.READY)
+    host.until(lambda: host.extension("echo").state is WorkerState.READY)
     assert host.stop() < 2
     ((kind, line),) = host.said_of("silent")
     assert kind == "failed"

@@ -11,7 +11,7 @@ from supervisor.discovery.discover import DISABLED, Discovery
 from supervisor.discovery.found import Scope
 from supervisor.discovery.skipped import Skipped, Why
 from supervisor.discovery.steps import no_steps
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.reload.reloader import Reloader
 from tests.support.reloading import Folder, lone, reload, slowly
 
@@ -52,7 +52,7 @@ def test_a_reload_of_all_starts_stops_and_skips(host: Host, tmp_path: Path):
     }
     for folder in (goes, off):
         lone(host, folder.extension)
-        assert folder.extension.state is State.EXITED
+        assert folder.extension.state is WorkerState.EXITED
         assert folder.extension.guards == set()
     assert new.extension.is_up
     assert host.ask().blocked_by == "new", "a named one is asked before the others"
@@ -95,7 +95,7 @@ def test_an_extension_that_is_disabled_during_its_start_does_not_start(host: Hos
     gate.touch()
     lone(host, folder.extension)
     assert [outcome.outcome for outcome in got[0]] == ["stopped"]
-    assert folder.extension.state is State.EXITED
+    assert folder.extension.state is WorkerState.EXITED
 
 
 def test_a_new_name_is_started_and_an_unknown_one_is_an_error(host: Host):

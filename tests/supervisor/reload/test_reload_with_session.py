@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.found import Found, Scope
 from supervisor.discovery.steps import no_steps
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.reload.reloader import Reloader
 from tests.support.host import LATER, Host
 from tests.support.reloading import Folder
@@ -77,7 +77,7 @@ def test_the_outcomes_come_when_each_is_ready_or_has_failed(host):
     outcomes = with_session(host)
     host.until(lambda: outcomes)
     assert outcomes == [[("good", "reloaded"), ("bad", "kept")]]
-    assert host.state("bad") is State.READY
+    assert host.state("bad") is WorkerState.READY
 
 
 def test_one_that_has_failed_is_tried_again_and_one_that_was_stopped_is_not(host):
@@ -114,7 +114,7 @@ def test_what_may_not_run_any_more_goes_on_as_it_was(host):
     outcomes = with_session(host, reloader)
     host.until(lambda: outcomes)
     assert outcomes == [[("bound", "kept")]]
-    assert host.state("bound") is State.READY
+    assert host.state("bound") is WorkerState.READY
 
 
 def test_the_id_of_another_session_in_the_hosts_environment_is_not_passed_on(tmp_path, dialect, monkeypatch):
@@ -150,7 +150,7 @@ def test_a_folder_to_run_in_that_is_gone_is_named(host, tmp_path):
     Words(host, "lost")
     host.found[-1] = replace(host.found[-1], runs_in=tmp_path / "gone")
     host.start()
-    assert host.state("lost") is State.FAILED
+    assert host.state("lost") is WorkerState.FAILED
     assert str(tmp_path / "gone") in host.extension("lost").failure
 
 

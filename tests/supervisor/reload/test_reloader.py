@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from supervisor.discovery.steps import no_steps
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.reload.reloader import Reloader
 from tests.support.host import QUICK, SOON, Host
 from tests.support.lives import is_gone
@@ -143,7 +143,7 @@ def test_the_new_version_starts_though_the_old_one_dies_meanwhile(host: Host, fo
     host.start()
     gate, got = slowly(host, folder)
     folder.extension.lead.kill(signal.SIGKILL)
-    host.until(lambda: folder.extension.state is State.BACKOFF)
+    host.until(lambda: folder.extension.state is WorkerState.BACKOFF)
     assert not host.call_of("one", "who").frame
     gate.touch()
     host.until(lambda: got)
@@ -182,12 +182,12 @@ def test_a_second_reload_starts_over_and_both_hear_the_same(host: Host, folder: 
 def test_an_extension_that_is_down_is_started_by_a_reload(host: Host, folder: Folder):
     folder.code("sys.exit(3)")
     host.start()
-    assert folder.extension.state is State.FAILED
+    assert folder.extension.state is WorkerState.FAILED
     folder.version("v2")
     assert folder.reload().outcome == "started"
     assert folder.says()["version"] == "v2"
     folder.extension.lead.kill(signal.SIGKILL)
-    host.until(lambda: folder.extension.state is State.FAILED)
+    host.until(lambda: folder.extension.state is WorkerState.FAILED)
     folder.code("sys.exit(4)")
     assert folder.reload().outcome == "kept"
     assert "it stays down as it was" in host.said_of("one")[-1][1]

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from tests.support.host import QUICK, Host
 from tests.support.lives import is_gone
 from tests.support.reloading import Folder, lone
@@ -144,7 +144,7 @@ def test_all_workers_are_replaced_together(host: Host, folder: Folder):
     host.start()
     folder.version("v2", workers=3)
     assert folder.reload().outcome == "reloaded"
-    assert [worker.state for worker in folder.extension.workers] == [State.READY] * 3
+    assert [worker.state for worker in folder.extension.workers] == [WorkerState.READY] * 3
     lone(host, folder.extension)
     assert host.supervisor.stats()["one"].workers == 3
 

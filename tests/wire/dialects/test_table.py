@@ -7,7 +7,7 @@ import json
 import pytest
 
 from wire.dialects import table
-from wire.dialects.base import HOOK_POINTS, Session, Setup
+from wire.dialects.base import HOOK_POINTS, DialectSession, Setup
 from wire.manifest import ManifestError, parse_manifest
 from wire.settings.manifest_faults import all_faults
 
@@ -41,7 +41,10 @@ def modules(monkeypatch):
 @pytest.mark.parametrize("name", table.MODULES)
 def test_each_dialect_offers_what_the_contract_names(name):
     dialect = table.dialect_named(name)
-    offered = {*Session.__annotations__, *(member for member in vars(Session) if not member.startswith("_"))}
+    offered = {
+        *DialectSession.__annotations__,
+        *(member for member in vars(DialectSession) if not member.startswith("_")),
+    }
     session = dialect.session(Setup("desk", "1.2", 1024))
     assert [member for member in offered if not hasattr(session, member)] == []
     assert dialect.guardable <= HOOK_POINTS

@@ -64,7 +64,7 @@ _LEFT = "the extension has left the session"
 _NOTHING: Received = ((), b"")
 
 
-class Phase(Enum):
+class JoinPhase(Enum):
     """How far a session is."""
 
     OPENING = "it has not joined"
@@ -100,7 +100,7 @@ class CopilotSession:
         self._version = setup.host_version
         self._frame_limit = setup.frame_limit
         self._unix_ms = setup.unix_ms
-        self._phase = Phase.OPENING
+        self._phase = JoinPhase.OPENING
         self._requests = Requests(setup.unix_ms)
         self._joined: Joined | None = None
         self._joins = 0
@@ -193,9 +193,9 @@ class CopilotSession:
             return self._on_resume(written_id, params)
         if method in ("connect", "ping"):
             return self._on_greeting(method, written_id, params)
-        if self._phase not in (Phase.JOINED, Phase.LEFT):
+        if self._phase not in (JoinPhase.JOINED, JoinPhase.LEFT):
             why = "join the session first: call joinSession()"
-            if self._phase is Phase.REFUSED:
+            if self._phase is JoinPhase.REFUSED:
                 why = _NOT_ACCEPTED
             return (Remarked(f"{one_line(method, QUOTED)}: {why}"),), self._refused(written_id, INVALID_REQUEST, why)
         if method == STARTED and not written_id:
@@ -213,9 +213,9 @@ class CopilotSession:
     def _on_other(self, method: str, written_id: bytes, params: Raw | UnsetType) -> Received:
         assert self._methods is not None
         messages, reply = self._methods.take(method, written_id, params)
-        if self._methods.has_left and self._phase is Phase.JOINED:
+        if self._methods.has_left and self._phase is JoinPhase.JOINED:
             assert self._verdicts is not None
-            self._phase = Phase.LEFT
+            self._phase = JoinPhase.LEFT
             self._verdicts.has_left = True
             if method == NO_ANSWERS_AFTER:
                 reply += self._requests.send(Request(Kind.LEFT, ""), b"{}")
@@ -248,9 +248,9 @@ class CopilotSession:
     def _on_resume(self, written_id: bytes, params: Raw | UnsetType) -> Received:
         if not written_id:
             return (Remarked("session.resume without an id; ignored"),), b""
-        if self._phase is Phase.REFUSED:
+        if self._phase is JoinPhase.REFUSED:
             return (), refused(written_id, INVALID_REQUEST, _NOT_ACCEPTED)
-        if self._phase is not Phase.OPENING:
+        if self._phase is not JoinPhase.OPENING:
             return (Remarked(_JOINED_BEFORE),), refused(written_id, INVALID_REQUEST, _JOINED_BEFORE)
         self._joins += 1
         if self._joins > JOINS_LIMIT:
@@ -262,21 +262,21 @@ class CopilotSession:
             return (Remarked(str(error)),), refused(written_id, INVALID_PARAMS, str(error))
         self._joined = found
         self._join_id = written_id
-        self._phase = Phase.JOINING
+        self._phase = JoinPhase.JOINING
         self.claimed = found.claimed
         hello = frames.Hello(self._name, capabilities=["ping", "cancel"])
         return [hello, *found.registrations()], b""
 
     def greet(self, host: HostInfo, extension_dir: str, data_dir: str, now: float) -> bytes:  # noqa: ARG002
         found = self._joined
-        if self._phase is not Phase.JOINING or found is None:
+        if self._phase is not JoinPhase.JOINING or found is None:
             return b""
         if wrong := _wrong_session(found, host):
-            self._phase = Phase.REFUSED
+            self._phase = JoinPhase.REFUSED
             self.trouble = wrong
             self.due_at = now
             return refused(self._join_id, INVALID_PARAMS, wrong)
-        self._phase = Phase.JOINED
+        self._phase = JoinPhase.JOINED
         self._host = host
         self.trouble = ""
         requests = self._requests
@@ -287,14 +287,14 @@ class CopilotSession:
         return answered_with(self._join_id, _resumed(found, host))
 
     def reject(self, reason: str) -> bytes:
-        if self._phase is not Phase.JOINING:
+        if self._phase is not JoinPhase.JOINING:
             return b""
-        self._phase = Phase.REFUSED
+        self._phase = JoinPhase.REFUSED
         return refused(self._join_id, SERVER_ERROR, reason)
 
     def on_time(self, now: float) -> Received:  # noqa: ARG002
         self.due_at = None
-        if self._phase is Phase.REFUSED:
+        if self._phase is JoinPhase.REFUSED:
             return (Unusable(self.trouble, may_pass=False),), b""
         return _NOTHING
 
@@ -339,9 +339,9 @@ class CopilotSession:
         return self._calls.invoke(call_id, command, args)
 
     def _joined_for_calls(self) -> Joined:
-        if self._phase is Phase.LEFT:
+        if self._phase is JoinPhase.LEFT:
             raise UnsendableError(_LEFT)
-        if self._joined is None or self._phase is not Phase.JOINED:
+        if self._joined is None or self._phase is not JoinPhase.JOINED:
             raise UnsendableError("the extension has not joined the session")
         return self._joined
 
@@ -366,7 +366,7 @@ class CopilotSession:
         return b"" if self._methods is None else self._methods.refuse(key, reason)
 
     def ping(self, ping_id: str) -> bytes:
-        if self._phase not in (Phase.JOINED, Phase.LEFT):
+        if self._phase not in (JoinPhase.JOINED, JoinPhase.LEFT):
             return b""
         return self._requests.send(Request(Kind.PING, ping_id), b"{}")
 

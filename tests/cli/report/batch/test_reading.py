@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.report.batch.figures import Phase, State
+from cli.report.batch.figures import BatchPhase, OpenTaskState
 from cli.report.batch.reading import outcome_at, read_batch
 from cli.report.reading.recording import InputError
 from tests.support.batch_written import T0
@@ -30,8 +30,8 @@ def test_each_task_has_its_state_and_all_attempts_are_paid_for(batch):
     written.run("b", attempt=2)
     written.close("budget")
     figures = read(written)
-    assert states(figures) == {"a": TaskStatus.OK, "b": TaskStatus.OK, "c": State.NOT_RUN}
-    assert (figures.phase, figures.closed, figures.jobs, figures.attempts) == (Phase.ENDED, "budget", 2, 3)
+    assert states(figures) == {"a": TaskStatus.OK, "b": TaskStatus.OK, "c": OpenTaskState.NOT_RUN}
+    assert (figures.phase, figures.closed, figures.jobs, figures.attempts) == (BatchPhase.ENDED, "budget", 2, 3)
     assert (figures.known_cost_usd, figures.unknown_costs, figures.cost_usd) == (1.0, 1, None)
     assert figures.usage == Usage(10, 5, 2, 1)
     a, b, _ = figures.tasks
@@ -68,7 +68,7 @@ def test_a_result_that_was_reopened_counts_until_a_new_attempt_has_started(batch
     written.start("a", 2)
     written.kill()
     (task,) = read(written).tasks
-    assert (task.state, task.final, task.has_failed) == (State.INTERRUPTED, None, False)
+    assert (task.state, task.final, task.has_failed) == (OpenTaskState.INTERRUPTED, None, False)
     written.open()
     written.run("a", attempt=2)
     written.close()
@@ -82,13 +82,13 @@ def test_running_and_killed_are_told_apart(batch):
     written.open()
     written.start("a")
     figures = read(written, T0 + 30)
-    assert (figures.phase, figures.workload.end) == (Phase.RUNNING, 30)
-    assert states(figures) == {"a": State.RUNNING, "b": State.NOT_RUN}
+    assert (figures.phase, figures.workload.end) == (BatchPhase.RUNNING, 30)
+    assert states(figures) == {"a": OpenTaskState.RUNNING, "b": OpenTaskState.NOT_RUN}
     assert figures.tasks[0].latest == 1
     written.kill()
     figures = read(written, T0 + 30)
-    assert (figures.phase, figures.workload.end) == (Phase.KILLED, 0)
-    assert states(figures) == {"a": State.INTERRUPTED, "b": State.NOT_RUN}
+    assert (figures.phase, figures.workload.end) == (BatchPhase.KILLED, 0)
+    assert states(figures) == {"a": OpenTaskState.INTERRUPTED, "b": OpenTaskState.NOT_RUN}
 
 
 @pytest.mark.parametrize("cut", [1, 12, 100])
@@ -101,7 +101,7 @@ def test_a_torn_end_is_left_out_and_said(batch, cut):
     whole = written.folder.journal.read_bytes()
     written.folder.journal.write_bytes(whole[:-cut])
     figures = read(written)
-    assert states(figures) == {"a": TaskStatus.OK, "b": State.INTERRUPTED}
+    assert states(figures) == {"a": TaskStatus.OK, "b": OpenTaskState.INTERRUPTED}
     (note,) = figures.notes
     assert "torn end" in note
     assert "from line 5 on" in note
@@ -114,7 +114,7 @@ def test_while_it_runs_a_line_that_is_half_written_is_no_fault(batch):
     with open(written.folder.journal, "ab") as file:
         file.write(b'{"state":"finis')
     figures = read(written)
-    assert (figures.phase, figures.notes) == (Phase.RUNNING, [])
+    assert (figures.phase, figures.notes) == (BatchPhase.RUNNING, [])
     written.kill()
 
 
@@ -133,7 +133,7 @@ def test_damage_in_the_middle_is_refused_with_its_line(batch):
 
 def test_missing_files_are_no_end(batch):
     written = batch("a")
-    assert read(written).phase is Phase.NOT_BEGUN
+    assert read(written).phase is BatchPhase.NOT_BEGUN
     written.open()
     written.run("a")
     written.close()

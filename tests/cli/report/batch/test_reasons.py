@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from cli.report.batch.figures import Attempt, State, TaskFigures
+from cli.report.batch.figures import Attempt, OpenTaskState, TaskFigures
 from cli.report.batch.reasons import common, groups_of, normalized
 from wire.batch.outcome import TaskStatus, Usage
 
@@ -42,7 +42,7 @@ def test_the_largest_group_is_first_and_shows_what_is_the_same():
             failed("t-2", "12 s of its 100 s are over"),
             failed("t-3", "14 s of its 100 s are over"),
             TaskFigures("t-4"),
-            TaskFigures("t-5", state=State.RUNNING, running=1),
+            TaskFigures("t-5", state=OpenTaskState.RUNNING, running=1),
             failed("t-6", "", TaskStatus.OK),
         ]
     )

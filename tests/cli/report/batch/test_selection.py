@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.report.batch.figures import Attempt, State, TaskFigures
+from cli.report.batch.figures import Attempt, OpenTaskState, TaskFigures
 from cli.report.batch.selection import most_expensive, slowest, with_pages
 from wire.batch.outcome import TaskStatus, Usage
 
@@ -14,12 +14,12 @@ def task(number, state=TaskStatus.OK, seconds=1.0, cost=0.1):
     status = state if isinstance(state, TaskStatus) else TaskStatus.ERROR
     is_final = isinstance(state, TaskStatus)
     attempt = Attempt(1, status, "", 0, seconds, 0.0, cost, Usage(), 0, "m", is_final=is_final)
-    attempts = [] if state is State.NOT_RUN else [attempt]
+    attempts = [] if state is OpenTaskState.NOT_RUN else [attempt]
     return TaskFigures(f"t{number:05}", state=state, attempts=attempts)
 
 
 def test_all_that_were_begun_have_one_if_there_is_room():
-    tasks = [task(1), task(2, State.NOT_RUN), task(3, TaskStatus.TIMEOUT)]
+    tasks = [task(1), task(2, OpenTaskState.NOT_RUN), task(3, TaskStatus.TIMEOUT)]
     assert [one.id for one in with_pages(tasks, 2)] == ["t00001", "t00003"]
 
 
@@ -36,14 +36,16 @@ def test_failures_are_first_then_extremes_then_an_even_choice():
 
 
 @given(
-    st.lists(st.sampled_from([TaskStatus.OK, TaskStatus.ERROR, State.NOT_RUN, State.RUNNING]), max_size=60),
+    st.lists(
+        st.sampled_from([TaskStatus.OK, TaskStatus.ERROR, OpenTaskState.NOT_RUN, OpenTaskState.RUNNING]), max_size=60
+    ),
     st.integers(0, 70),
 )
 def test_never_more_than_asked_for_never_one_twice_and_no_failure_left_for_one_that_is_ok(states, most):
     tasks = [task(number, state) for number, state in enumerate(states)]
     chosen = with_pages(tasks, most)
     ids = [one.id for one in chosen]
-    begun = sum(state is not State.NOT_RUN for state in states)
+    begun = sum(state is not OpenTaskState.NOT_RUN for state in states)
     assert len(ids) == len(set(ids)) == min(most, begun)
     failed = states.count(TaskStatus.ERROR)
     assert sum(one.has_failed for one in chosen) >= min(most, failed)
@@ -51,7 +53,7 @@ def test_never_more_than_asked_for_never_one_twice_and_no_failure_left_for_one_t
 
 def test_a_cost_that_is_not_known_is_not_among_the_highest():
     assert [one.id for one in most_expensive([task(1, cost=None), task(2, cost=0.0), task(3)])] == ["t00003"]
-    assert [one.id for one in slowest([task(1, seconds=2), task(2, State.NOT_RUN), task(3, seconds=3)])] == [
+    assert [one.id for one in slowest([task(1, seconds=2), task(2, OpenTaskState.NOT_RUN), task(3, seconds=3)])] == [
         "t00003",
         "t00001",
     ]

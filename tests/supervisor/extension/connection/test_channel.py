@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
 from supervisor.loop.link import LINK_LIMIT
 from supervisor.process.child import EXIT_FOLLOWS_S
@@ -32,7 +32,7 @@ def test_the_opening_is_said_before_the_process_says_anything(stand, dialect):
     dialect.opening = b"are you there?\n"
     stand.connect()
     assert stand.take() == b"are you there?\n"
-    assert stand.extension.state is State.SPAWNED
+    assert stand.extension.state is WorkerState.SPAWNED
 
 
 def test_replies_of_one_piece_are_sent_together_behind_the_greeting(stand):
@@ -55,7 +55,7 @@ def test_replies_that_are_not_read_are_dropped_and_told_once(stand):
     stand.queued = 0
     stand.say("echo 5")
     assert stand.take() == b"xxxx\n"
-    assert stand.extension.state is State.READY
+    assert stand.extension.state is WorkerState.READY
 
 
 def test_a_request_that_cannot_be_sent_fails_alone(stand):
@@ -132,15 +132,15 @@ def test_no_session_is_called_after_the_end_of_its_worker(stand, dialect, end):
 def test_ready_is_said_and_not_taken_from_silence(stand):
     stand.connect("hello", "tool a")
     stand.after(2.9)
-    assert stand.extension.state is State.GREETED
+    assert stand.extension.state is WorkerState.GREETED
     stand.say("ready")
-    assert stand.extension.state is State.READY
+    assert stand.extension.state is WorkerState.READY
 
 
 def test_what_never_says_ready_is_ready_at_the_deadline(stand):
     stand.connect("hello", "tool a")
     stand.after(3.0)
-    assert stand.extension.state is State.READY
+    assert stand.extension.state is WorkerState.READY
     late = "has not listed all that it offers within 3 s of its hello; going on with what it has listed"
     assert stand.host.said_of("desk") == [("warning", late)]
 
@@ -201,7 +201,7 @@ def test_a_ping_that_the_session_does_not_send_is_not_missed(stand, dialect):
     stand.take()
     for _ in range(5):
         stand.after(2.0)
-    assert (stand.take(), stand.extension.state) == (b"", State.READY)
+    assert (stand.take(), stand.extension.state) == (b"", WorkerState.READY)
     dialect.is_pinged = True
     stand.after(2.0)
     assert stand.take() == b"ping ping-1\n"
@@ -221,7 +221,7 @@ def test_warnings_and_remarks_may_come_before_the_hello(stand):
     log = stand.host.log("desk")
     assert "in the log only" in log
     assert "beware again" in log
-    assert stand.extension.state is State.READY
+    assert stand.extension.state is WorkerState.READY
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_warnings_and_remarks_may_come_before_the_hello(stand):
 )
 def test_an_unusable_one_is_given_up_with_its_reason(stand, lines):
     stand.connect(*lines, "tool late")
-    assert stand.extension.state is State.FAILED
+    assert stand.extension.state is WorkerState.FAILED
     assert stand.extension.lead.failure == "no licence"
     assert "late" not in stand.host.tools()
 
@@ -239,7 +239,7 @@ def test_a_session_that_raises_costs_its_extension_alone(stand, lines):
     stand.connect(*READY, "tool a")
     answers = stand.call()
     stand.say(*lines)
-    assert stand.extension.state is State.FAILED
+    assert stand.extension.state is WorkerState.FAILED
     assert stand.extension.lead.failure.startswith("its dialect cannot read what it says: ValueError(")
     assert [answer.failure for answer in answers] == [Failure.DIED]
 

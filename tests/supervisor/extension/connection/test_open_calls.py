@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from supervisor.extension.connection.open_calls import NO_AGENT, OPEN_LIMIT, SHARE_S
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from tests.support.scripted_dialect import Sh, scripted_dialect
 from tests.support.stand import Stand
 from wire.dialects.host_calls import SendPrompt
@@ -107,14 +107,14 @@ def test_a_handler_that_raises_refuses_unless_it_has_answered(stand, handler):
     handler.at_once = 1
     stand.say("want b two")
     assert stand.take() == b"given b 1\n"
-    assert stand.extension.state is State.READY
+    assert stand.extension.state is WorkerState.READY
     assert "its host failed at SendPrompt: ValueError" in stand.host.log("desk")
 
 
 def test_an_answer_that_the_dialect_cannot_write_costs_this_extension_alone(stand, handler):
     stand.say("want a one", "want b two")
     handler.answers[0].give("unwritable")
-    assert stand.extension.state is State.FAILED
+    assert stand.extension.state is WorkerState.FAILED
     assert stand.extension.lead.failure == "its dialect cannot write an answer: TypeError('unwritable')"
     handler.answers[1].give(2)
     assert stand.take() == b""

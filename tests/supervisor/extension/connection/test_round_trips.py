@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from supervisor.extension.connection.round_trips import OPEN_LIMIT
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import WorkerState
 from tests.support.scripted_dialect import scripted_dialect
 from tests.support.stand import Stand
 
@@ -75,7 +75,7 @@ def test_an_extension_that_ends_is_not_waited_for(stand, other):
     over = begin(stand, other)
     other.say("pong trip-1")
     stand.say("unusable it is broken")
-    assert stand.extension.state is State.FAILED
+    assert stand.extension.state is WorkerState.FAILED
     assert over == [True]
 
 
@@ -102,7 +102,7 @@ def test_the_watchdog_gets_its_own_pongs(stand):
     assert over == [True]
     watched.say("pong ping-1")
     stand.after(2.1)
-    assert watched.extension.state is State.READY
+    assert watched.extension.state is WorkerState.READY
     assert b"ping ping-2\n" in watched.take()
 
 
@@ -112,7 +112,7 @@ def test_a_pong_of_a_round_trip_is_none_for_the_watchdog(stand):
     begin(watched)
     watched.say("pong trip-1")
     stand.after(2.1)
-    assert watched.extension.state is State.FAILED
+    assert watched.extension.state is WorkerState.FAILED
 
 
 def test_the_number_of_open_round_trips_is_bounded(stand):
