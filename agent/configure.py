@@ -17,8 +17,8 @@ from agent.model.request import THINKING_BUDGETS
 from agent.options import Options, RunRequest
 from agent.request_checks import UsageError, check, checked_folder
 from agent.run.auto_compaction import THRESHOLD
-from agent.run.budget import Budget, refusal
 from agent.run.context_files import NO_CONTEXT, as_text, find_context_files
+from agent.run.limits import Budget, refusal
 from agent.run.system_prompt import added_here, date_and_folder, system_prompt
 from agent.skills.offer import Offer, offer
 from supervisor.discovery.admission import Consent

@@ -13,7 +13,7 @@ import jsonschema_rs
 import msgspec
 
 from agent.answers.checked_text import CheckedText
-from supervisor.home.files import read_file
+from supervisor.home.safe_files import read_file
 from supervisor.registry.plain_schema import short
 from wire.lenient_json import ARGUMENTS_DEPTH, UNREADABLE, fault_of, is_deeper, json_on_one_line, place_at, places
 from wire.text import one_line, valid_text

@@ -15,7 +15,7 @@ from agent.batch.attempts import Attempts
 from agent.batch.budget import Stop, used_up
 from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.folder import RunFolder
-from agent.batch.journal.results import write_results
+from agent.batch.journal.shards import write_results
 from agent.batch.journal.writer import Journal
 from agent.batch.log import BatchLog, utc_now
 from agent.batch.opening.resume import Opening, open_batch, writers_of_one_folder

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.model import catalogue
-from agent.run.budget import dollars
+from agent.run.limits import dollars
 from wire.batch.outcome import Lost, Usage
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import orjson
 from agent.cassette.errors import CassetteError
 from agent.cassette.placeholders import Names
 from agent.cassette.player import VERSION
-from supervisor.home.files import write_all
+from supervisor.home.safe_files import write_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -19,8 +19,8 @@ from agent.engine.session import EngineSession
 from agent.model import catalogue
 from agent.model.provider import Provided, ProviderUnavailable
 from agent.run import compaction, session_hooks
-from agent.run.budget import Budget, Spending, refusal
 from agent.run.error_hook import ask_about_error
+from agent.run.limits import Budget, Spending, refusal
 from agent.run.run import Run
 from agent.run.session_hooks import SessionHooks
 from agent.run.slash_commands import SlashCommands

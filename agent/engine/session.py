@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent.options import Options
-    from agent.run.budget import Spending
+    from agent.run.limits import Spending
     from agent.sessions.load import Loaded
     from agent.sessions.opening import Opened
     from agent.transcript import Message

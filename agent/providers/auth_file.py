@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from supervisor.home.files import read_file, replace_file
+from supervisor.home.safe_files import read_file, replace_file
 from supervisor.home.zot_home import private_folder
 from wire.lenient_json import UNREADABLE, fault_of
 

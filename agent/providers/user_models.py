@@ -13,7 +13,7 @@ import msgspec
 
 from agent.model.catalogue import CATALOGUE, LongPrompt, ModelInfo, Prices, Thinking, thinking_by_name
 from agent.model.presets import PRESETS, Preset, users_preset
-from supervisor.home.files import read_file
+from supervisor.home.safe_files import read_file
 from wire.settings.models_file import FILE, MESSAGES, ModelsFileError, parse
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from supervisor.home.files import read_start
 from supervisor.home.repository import repository_root
+from supervisor.home.safe_files import read_start
 from wire.text import valid_text
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.run import auto_compaction, cost
 from agent.run.auto_compaction import Fill
-from agent.run.budget import Spending
+from agent.run.limits import Spending
 from agent.sessions.repair import repaired
 
 if TYPE_CHECKING:

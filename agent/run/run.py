@@ -9,6 +9,7 @@ import msgspec
 from agent.answers.checked_text import Attempts, Stage
 from agent.images.limits import UnfitImageError
 from agent.run.error_hook import ask_about_error
+from agent.run.limits import steps_used_up
 from agent.run.session_hooks import SessionHooks
 from agent.run.steering import Steering
 from agent.run.summarizer import AutoCompactor, Summarizer
@@ -210,8 +211,8 @@ class Run:
 
     def _limit_reached(self) -> PromptEnd | None:
         """The end of the prompt if no further turn may be taken."""
-        if self.options.max_steps is not None and self.steps >= self.options.max_steps:
-            return self._at_limit(Status.MAX_STEPS, f"max steps ({self.options.max_steps}) exceeded")
+        if (reason := steps_used_up(self.steps, self.options.max_steps)) is not None:
+            return self._at_limit(Status.MAX_STEPS, reason)
         return self._budget_used_up()
 
     def _budget_used_up(self) -> PromptEnd | None:

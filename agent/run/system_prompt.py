@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.run.context_files import HEADING
 from agent.tools.catalogue import SKILL, SPECS
-from supervisor.home.files import read_file
+from supervisor.home.safe_files import read_file
 from wire.suggest import some
 
 if TYPE_CHECKING:

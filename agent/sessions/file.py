@@ -20,7 +20,7 @@ from agent.sessions import rows
 from agent.sessions.load import SessionError, load_from
 from agent.sessions.places import folder_of, unfinished
 from agent.sessions.rows import Meta
-from supervisor.home.files import replacing, sync_folder
+from supervisor.home.safe_files import replacing, sync_folder
 from supervisor.home.zot_home import private_folder
 
 if TYPE_CHECKING:

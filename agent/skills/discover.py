@@ -10,7 +10,7 @@ import msgspec
 
 from agent.skills.read import SkillError, read_skill
 from agent.skills.shipped import FILE, shipped
-from supervisor.home.files import read_file
+from supervisor.home.safe_files import read_file
 from wire.text import one_line, valid_text
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from bisect import bisect_left
 from itertools import pairwise
 
 from agent.tools import arguments
-from agent.tools.files.atomic import replace_file
 from agent.tools.files.diff import Replacement, render
 from agent.tools.files.regular_file import open_regular
+from agent.tools.files.user_file import replace_file
 from agent.tools.outcome import ToolError, ToolOutput, os_failure
 
 MAX_FILE_BYTES = 64 << 20

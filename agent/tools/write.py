@@ -6,7 +6,7 @@ import os
 import stat
 
 from agent.tools import arguments
-from agent.tools.files.atomic import replace_file
+from agent.tools.files.user_file import replace_file
 from agent.tools.outcome import ToolOutput, os_failure
 
 

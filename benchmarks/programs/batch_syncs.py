@@ -10,10 +10,10 @@ import time
 
 from agent.batch.journal import writer
 from pyzot.__main__ import main
-from supervisor.home import files
+from supervisor.home import safe_files
 
 way = sys.argv.pop(1)
-product_sync, product_write = files.sync, files.write_all
+product_sync, product_write = safe_files.sync, safe_files.write_all
 counted = {"syncs": 0, "seconds": 0.0}
 
 

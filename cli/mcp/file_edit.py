@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agent.tools.files.atomic import replace_file
+from agent.tools.files.user_file import replace_file
 from agent.tools.outcome import ToolError
 from cli.choices import CommandLineError
 from cli.mcp.shared import McpScope
 from cli.os_errors import UnableError
-from supervisor.home.files import read_file
+from supervisor.home.safe_files import read_file
 from supervisor.home.zot_home import private_folder
 from wire.lenient_json import UNREADABLE
 from wire.settings.json_edit import with_member, without_member

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.tools.files.atomic import replace_file
+from agent.tools.files.user_file import replace_file
 from agent.tools.outcome import ToolError
 from cli.os_errors import discard_output
 from cli.report.page.document import is_report
@@ -21,7 +21,7 @@ from wire.text import printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent.batch.journal.results import Prefer
+    from agent.batch.journal.shards import Prefer
 
 STDIN = "/dev/stdin"
 BATCH_FILES = ("batch.json", "journal.jsonl")

@@ -128,7 +128,7 @@ def _portable(source: Path) -> bytes:
 def _write(target: str, document: bytes) -> None:
     """Raises `SessionError`."""
     from agent.sessions.load import SessionError
-    from agent.tools.files.atomic import replace_file
+    from agent.tools.files.user_file import replace_file
     from agent.tools.outcome import ToolError
 
     try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from supervisor.home.files import open_regular, replacing
+from supervisor.home.safe_files import open_regular, replacing
 from supervisor.process.table import ON_LINUX, Identity, is_alive, read_process
 
 if TYPE_CHECKING:

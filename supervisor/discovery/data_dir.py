@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from supervisor.home.files import read_file
+from supervisor.home.safe_files import read_file
 from supervisor.home.zot_home import private_folder
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from supervisor.discovery.kind import Kind
 from supervisor.discovery.skipped import Cause, Skipped, Why
 from supervisor.discovery.steps import finish
 from supervisor.home.copilot_folders import PROGRAM, copilot_folder_of, copilot_folders_of_user, is_for_copilot
-from supervisor.home.files import is_staging, read_file
+from supervisor.home.safe_files import is_staging, read_file
 from wire.manifest import FILE, Manifest, ManifestError, parse_manifest
 from wire.text import valid_text
 

@@ -31,7 +31,7 @@ from supervisor.discovery.trust_rules import (
     decide_unread,
     state_reason,
 )
-from supervisor.home.files import read_file, replace_file
+from supervisor.home.safe_files import read_file, replace_file
 from supervisor.home.zot_home import private_folder
 from wire.lenient_json import UNREADABLE, reason
 

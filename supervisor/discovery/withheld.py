@@ -13,7 +13,7 @@ import msgspec
 
 from supervisor.discovery.environment import CUSTOM_HEADERS, HOST_SECRETS, withheld
 from supervisor.home.config import NAME as CONFIG
-from supervisor.home.files import read_file, replace_file
+from supervisor.home.safe_files import read_file, replace_file
 from supervisor.home.zot_home import private_folder
 from wire.lenient_json import UNREADABLE
 from wire.text import one_line

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from supervisor.home.files import rotate
+from supervisor.home.safe_files import rotate
 from supervisor.home.zot_home import private_folder
 from supervisor.process import fd_limit
 from wire.lenient_json import UNREADABLE

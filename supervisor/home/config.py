@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from supervisor.home.files import read_file
+from supervisor.home.safe_files import read_file
 from wire.field_errors import explain
 from wire.lenient_json import UNREADABLE, fault_of
 from wire.manifest import EnvPolicy, Limits, Variable

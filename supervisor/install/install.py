@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.found import Scope
-from supervisor.home.files import is_staging
+from supervisor.home.safe_files import is_staging
 from supervisor.home.zot_home import open_to_others
 from supervisor.install import data, details, staging
 from supervisor.install.errors import ConflictError

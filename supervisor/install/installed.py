@@ -11,7 +11,7 @@ from supervisor.discovery.discover import MANIFEST, mcp_file, read_manifest, ser
 from supervisor.discovery.found import Found, Scope, unread_kind
 from supervisor.discovery.trust_store import TrustError, TrustStore
 from supervisor.home.copilot_folders import PROGRAM, copilot_folder_of, copilot_folders_of_user, is_for_copilot
-from supervisor.home.files import is_staging
+from supervisor.home.safe_files import is_staging
 from supervisor.install.errors import MisuseError
 from supervisor.install.record import Record, RecordError, read_record
 from supervisor.install.staging import sweep

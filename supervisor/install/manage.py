@@ -14,7 +14,7 @@ import msgspec
 from supervisor.discovery.discover import MANIFEST
 from supervisor.discovery.trust_store import TrustError, TrustStore
 from supervisor.home.copilot_folders import PROGRAM
-from supervisor.home.files import read_file, replace_file
+from supervisor.home.safe_files import read_file, replace_file
 from supervisor.install import data, staging
 from supervisor.install.errors import InstallError, MisuseError
 from supervisor.install.installed import is_trusted, look_at, trust

@@ -12,7 +12,7 @@ import msgspec
 from supervisor.discovery.data_dir import RECORD
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.steps import Allowance
-from supervisor.home.files import read_file, replace_file
+from supervisor.home.safe_files import read_file, replace_file
 from supervisor.install import tree
 from wire.field_errors import explain
 from wire.lenient_json import UNREADABLE, reason

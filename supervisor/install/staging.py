@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from supervisor.home.delete_tree import delete
-from supervisor.home.files import STAGING, is_staging, sync, sync_folder
+from supervisor.home.safe_files import STAGING, is_staging, sync, sync_folder
 from supervisor.install.errors import InstallError
 
 if TYPE_CHECKING:

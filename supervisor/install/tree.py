@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from supervisor.discovery.content.covered_files import file_state, hash_states, link_state
 from supervisor.discovery.data_dir import RECORD
 from supervisor.home.delete_tree import delete
-from supervisor.home.files import SPECIAL, open_regular, write_all
+from supervisor.home.safe_files import SPECIAL, open_regular, write_all
 from supervisor.install.errors import InstallError
 
 if TYPE_CHECKING:

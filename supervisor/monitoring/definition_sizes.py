@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from supervisor.home.files import read_file, replace_file
+from supervisor.home.safe_files import read_file, replace_file
 from supervisor.home.zot_home import private_folder
 from supervisor.monitoring.stats import definition_tokens
 from wire.lenient_json import UNREADABLE

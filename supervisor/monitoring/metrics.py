@@ -16,7 +16,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.openmetrics.exposition import generate_latest as openmetrics_text
 from prometheus_client.registry import Collector
 
-from supervisor.home.files import replacing
+from supervisor.home.safe_files import replacing
 from supervisor.monitoring.rotated_file import StatsFileError
 from wire.text import valid_text
 

@@ -7,7 +7,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from supervisor.home.files import rotate
+from supervisor.home.safe_files import rotate
 
 if TYPE_CHECKING:
     from pathlib import Path

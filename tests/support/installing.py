@@ -8,7 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 from supervisor.discovery.found import Scope
-from supervisor.home.files import is_staging
+from supervisor.home.safe_files import is_staging
 from supervisor.install.installed import ExtensionFolders
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from agent.batch.journal.lock import is_locked
 from agent.batch.journal.own_files import IN_RUNS, check_own, open_own, own_lines, read_own
 from agent.batch.journal.reader import read_journal
 from agent.batch.journal.writer import JOURNAL
-from supervisor.home.files import replacing
+from supervisor.home.safe_files import replacing
 from wire.batch.task import TaskError, decode_task, encode_task, safe_name
 from wire.lenient_json import UNREADABLE
 

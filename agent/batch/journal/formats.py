@@ -26,7 +26,7 @@ from wire.text import printable, printable_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from agent.batch.journal.results import BatchResults
+    from agent.batch.journal.shards import BatchResults
     from wire.batch.outcome import Outcome
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t")

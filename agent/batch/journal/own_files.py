@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from agent.batch.journal.errors import FolderError
 from supervisor.home.delete_tree import OPEN_FOLDER
-from supervisor.home.files import OPEN_SAFELY, SPECIAL
+from supervisor.home.safe_files import OPEN_SAFELY, SPECIAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

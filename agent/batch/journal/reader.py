@@ -16,7 +16,7 @@ from agent.batch.journal.errors import DamagedError, JournalError, NewerError
 from agent.batch.journal.glance import GlancedLine, glance_decoder
 from agent.batch.journal.own_files import LINE_LIMIT, open_own
 from agent.batch.journal.state import BatchState
-from supervisor.home.files import sync, sync_folder, write_all
+from supervisor.home.safe_files import sync, sync_folder, write_all
 from wire.batch.journal_lines import JournalLineError, UnknownLineError, decode_with
 
 if TYPE_CHECKING:

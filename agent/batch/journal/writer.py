@@ -15,7 +15,7 @@ from agent.batch.journal.errors import JournalError
 from agent.batch.journal.lock import Lock
 from agent.batch.journal.own_files import open_own
 from agent.batch.journal.reader import TornTail, cut_aside, read_journal
-from supervisor.home.files import make_folder, sync, sync_folder, write_all
+from supervisor.home.safe_files import make_folder, sync, sync_folder, write_all
 from wire.batch.journal_lines import (
     AnyLine,
     Closed,

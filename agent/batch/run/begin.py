@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 
 from agent.options import RunRequest
 from agent.request_checks import UsageError
-from supervisor.home.files import read_file, read_start
+from supervisor.home.safe_files import read_file, read_start
 from wire.image_types import HEAD_BYTES, image_type
 from wire.text import printable
 

@@ -21,7 +21,7 @@ from agent.run.session_hooks import ABORTED_S
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.keeper import Keeper
 from supervisor.discovery.found import Copy
-from supervisor.home.files import write_all
+from supervisor.home.safe_files import write_all
 from supervisor.loop.loop import STOP_SIGNALS, Loop
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.teardown import end_descendants

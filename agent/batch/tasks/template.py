@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agent.batch.tasks.faults import TasksError
-from supervisor.home.files import read_file
+from supervisor.home.safe_files import read_file
 from wire.text import valid_text
 
 if TYPE_CHECKING:

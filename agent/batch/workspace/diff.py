@@ -19,7 +19,7 @@ from agent.batch.journal.own_files import make_own_folder, own_names
 from agent.batch.workspace.patch import Side, file_patch, git_mode, shown_name
 from agent.batch.workspace.tree import Entry, Skipped, scan
 from supervisor.discovery.environment import child_environment
-from supervisor.home.files import SPECIAL, read_file, replacing
+from supervisor.home.safe_files import SPECIAL, read_file, replacing
 from supervisor.home.scratch import scratch_folder
 
 if TYPE_CHECKING:

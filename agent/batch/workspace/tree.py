@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from supervisor.home.files import SPECIAL
+from supervisor.home.safe_files import SPECIAL
 
 OF_A_BATCH = frozenset({"batch.json", "journal.jsonl"})
 """Names that the folder of every batch has. With its workspaces it would be copied into each copy."""

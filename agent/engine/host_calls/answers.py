@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from agent.engine.host_calls.sent_prompts import SendRefusedError, SentPrompt, check
 from agent.engine.host_calls.workspace import WorkspaceError
 from supervisor.discovery.found import Scope
-from supervisor.home.files import read_start
 from supervisor.home.repository import repository_root
+from supervisor.home.safe_files import read_start
 from wire.dialects import host_calls as calls
 from wire.text import one_line
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from agent.engine.host_calls.workspace import Workspace
     from agent.engine.session import EngineSession
-    from agent.run.budget import Spending
     from agent.run.conversation import Conversation
+    from agent.run.limits import Spending
     from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from agent.sessions.workspaces import has_files, remove_workspace, sweep, workspace_of
-from supervisor.home.files import read_file, replace_file
+from supervisor.home.safe_files import read_file, replace_file
 from supervisor.home.zot_home import private_folder
 
 if TYPE_CHECKING:

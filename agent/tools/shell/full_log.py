@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from agent.tools.shell.output_window import OutputExtent
-from supervisor.home.files import write_all
+from supervisor.home.safe_files import write_all
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -88,7 +88,7 @@ def _outcome(batch: RunFolder, task: str, attempt: int, is_over: Callable[[], bo
     """How the attempt ended, once the journal has it: after its run comes `check`. None if it has not by the time
     `is_over`. Raises `JournalError`."""
     from agent.batch.journal.reader import read_journal
-    from agent.batch.journal.results import ended_attempts
+    from agent.batch.journal.shards import ended_attempts
 
     while True:
         was_over = is_over()

@@ -108,7 +108,7 @@ def _cleaned_for(stream: IO[bytes], lines: Iterable[bytes], form: Format) -> Ite
 
 def _write(path: Path, lines: Iterable[bytes], form: Format) -> None:
     from cli.choices import CommandLineError
-    from supervisor.home.files import replacing
+    from supervisor.home.safe_files import replacing
 
     if not path.name or path.is_dir():
         raise CommandLineError(f"-o {path}: a folder; name the file in it")

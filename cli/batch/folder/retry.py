@@ -12,7 +12,7 @@ from wire.flags.batch import RETRY
 
 if TYPE_CHECKING:
     from agent.batch.journal.folder import RunFolder
-    from agent.batch.journal.results import BatchResults, Shard
+    from agent.batch.journal.shards import BatchResults, Shard
     from agent.batch.request import BatchRequest
     from cli.batch.output.stderr import Show
 

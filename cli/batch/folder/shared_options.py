@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from agent.batch.journal.folder import RunFolder
-    from agent.batch.journal.results import BatchResults
+    from agent.batch.journal.shards import BatchResults
     from cli.choices import Preferred
 
 NOT_RUN = "not_run"
@@ -78,7 +78,7 @@ def opened(folder: str) -> RunFolder:
 
 def results_of(given: Sequence[str], prefer: Preferred | None = None) -> BatchResults:
     """What the batches in these folders have come to, read as one. Raises `FolderError` and `JournalError`."""
-    from agent.batch.journal.results import BatchResults, read_shard
+    from agent.batch.journal.shards import BatchResults, read_shard
 
     return BatchResults([read_shard(opened(folder)) for folder in given], prefer and prefer.value)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from agent.batch.journal.results import BatchResults
+    from agent.batch.journal.shards import BatchResults
     from agent.batch.reserve import Spent
     from cli.choices import Preferred
 

@@ -20,7 +20,7 @@ from supervisor.harness.findings import Finding, Level, judge, judge_manifest, w
 from supervisor.harness.harness import Harness
 from supervisor.home.config import load_config
 from supervisor.home.copilot_folders import PROGRAM, is_for_copilot
-from supervisor.home.files import read_file
+from supervisor.home.safe_files import read_file
 from supervisor.home.zot_home import zot_home
 from supervisor.install.installed import ExtensionFolders, installed
 from wire.exit_codes import Status

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.tools.files.atomic import replace_file
+from agent.tools.files.user_file import replace_file
 from agent.tools.outcome import ToolError
 from cli.ext.author.script_report import report_for
 from cli.ext.script_target import check_conversation, project_at, script_target

@@ -13,7 +13,7 @@ from wire.batch.outcome import TaskStatus, Usage
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agent.batch.journal.results import BatchResults
+    from agent.batch.journal.shards import BatchResults
     from wire.events import Cost
 
 

@@ -22,13 +22,13 @@ from cli.report.batch.selection import with_pages
 from cli.report.batch.tables import Links
 from cli.report.batch.task_page import PAGE_CHARACTERS, TaskPage, render_task
 from cli.report.page.document import is_report
-from supervisor.home.files import replacing
+from supervisor.home.safe_files import replacing
 from wire.batch.task import safe_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent.batch.journal.results import Prefer
+    from agent.batch.journal.shards import Prefer
     from cli.report.batch.figures import BatchFigures, TaskFigures
 
 ALL_PAGES_BYTES = 256 << 20

@@ -12,7 +12,7 @@ from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.glance import FinishedGlance, OutcomeGlance
 from agent.batch.journal.own_files import open_own
 from agent.batch.journal.reader import JournalReader
-from agent.batch.journal.results import BatchResults, Shard, definitions
+from agent.batch.journal.shards import BatchResults, Shard, definitions
 from agent.batch.journal.state import BatchState
 from cli.number_format import plural
 from cli.report.batch.figures import (
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent.batch.journal.folder import RunFolder
-    from agent.batch.journal.results import Prefer
+    from agent.batch.journal.shards import Prefer
     from wire.batch.outcome import Outcome
 
 PHASES = (BatchPhase.RUNNING, BatchPhase.KILLED, BatchPhase.ENDED, BatchPhase.NOT_BEGUN)

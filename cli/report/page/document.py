@@ -7,7 +7,7 @@ from typing import Any
 
 from agent.sessions.export.html_parts import DOCTYPE, html_document
 from cli.report.markup import script_data, text
-from supervisor.home.files import read_start
+from supervisor.home.safe_files import read_start
 
 SIGNATURE = f"{DOCTYPE}<!-- made by zot report -->\n"
 """The beginning of every page. Without -o, `zot report` overwrites only files that begin with it."""

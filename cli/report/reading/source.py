@@ -15,7 +15,7 @@ import msgspec
 from cli.report.reading.event_stream import EVENT_TYPES, EventReader
 from cli.report.reading.recording import InputError, RecordedRun
 from cli.report.reading.stats_file import StatsReader
-from supervisor.home.files import parts
+from supervisor.home.safe_files import parts
 from supervisor.monitoring.rotated_file import PARTS
 from wire.lenient_json import UNREADABLE, reason, repaired
 from wire.text import printable

@@ -84,7 +84,7 @@ def _is_open_as(status: os.stat_result, descriptor: int) -> bool:
 def write_answer(path: str, text: str) -> None:
     """Puts the text and a line end into the file at once: it has the old content or the new one, never a part. Raises
     `OutputFileError`."""
-    from agent.tools.files.atomic import replace_file
+    from agent.tools.files.user_file import replace_file
     from agent.tools.outcome import ToolError
 
     try:

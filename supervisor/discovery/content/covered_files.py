@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.discovery.content.seal import stamp_of
 from supervisor.discovery.steps import STEP_BYTES
-from supervisor.home.files import open_regular
+from supervisor.home.safe_files import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -16,7 +16,7 @@ import msgspec
 from supervisor.discovery.copilot import prepared  # noqa: F401  (a reload imports nothing later)
 from supervisor.discovery.kind import COPILOT, NODE
 from supervisor.home.copilot_folders import PROGRAM
-from supervisor.home.files import read_start
+from supervisor.home.safe_files import read_start
 from wire.lenient_json import UNREADABLE
 from wire.manifest import NAME_PATTERN, ManifestError, parse_manifest
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Literal
 
 from supervisor.home.copilot_folders import OF_ZOT, PROGRAM, copilot_folder_of
-from supervisor.home.files import is_staging, write_all
+from supervisor.home.safe_files import is_staging, write_all
 from supervisor.home.zot_home import private_folder
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from supervisor.discovery.skipped import Cause, Why
-from supervisor.home.files import read_file
+from supervisor.home.safe_files import read_file
 from wire.lenient_json import UNREADABLE
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ import msgspec
 from supervisor.discovery.content.covered_files import Content, ContentError, Covered, digest_state, link_state
 from supervisor.discovery.content.seal import HISTORY
 from supervisor.discovery.steps import Allowance
-from supervisor.home.files import read_start
+from supervisor.home.safe_files import read_start
 from wire.data_files import paths_in
 from wire.dialects.shell_words import texts_for_shells, with_known_folders, words_for_sure
 

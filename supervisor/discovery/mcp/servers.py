@@ -15,7 +15,7 @@ from supervisor.discovery.kind import Kind
 from supervisor.discovery.mcp import entry_hash  # noqa: F401  (a judgement in a reload imports nothing)
 from supervisor.discovery.skipped import Skipped, Why
 from supervisor.home.config import Config
-from supervisor.home.files import read_file
+from supervisor.home.safe_files import read_file
 from wire.dialects.table import with_defaults
 from wire.manifest import Manifest, ManifestError
 from wire.settings.mcp_file import McpFileError, at, parse_mcp

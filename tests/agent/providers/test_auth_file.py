@@ -142,7 +142,7 @@ def test_a_full_disk_leaves_the_old_file(full, monkeypatch):
     def fails(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("supervisor.home.files.sync", fails)
+    monkeypatch.setattr("supervisor.home.safe_files.sync", fails)
     with pytest.raises(AuthFileError, match="cannot be written: No space left on device; it is as it was"):
         store_key(full, "ollama", "k")
     assert content(full) == FULL
@@ -152,8 +152,8 @@ def test_a_kill_in_the_middle_of_the_write_leaves_the_old_file(full):
     program = (
         "import os, signal, sys, pathlib\n"
         "from agent.providers import auth_file\n"
-        "from supervisor.home import files\n"
-        "files.sync = lambda fd: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "from supervisor.home import safe_files\n"
+        "safe_files.sync = lambda fd: os.kill(os.getpid(), signal.SIGKILL)\n"
         "auth_file.store_key(pathlib.Path(sys.argv[1]), 'ollama', 'k')\n"
     )
     done = subprocess.run([sys.executable, "-c", program, full], env={**os.environ, "PYTHONPATH": str(ROOT)})

@@ -9,8 +9,8 @@ import pytest
 
 from agent.model import catalogue
 from agent.model.catalogue import ModelInfo, Prices, Thinking
-from agent.run.budget import Budget
 from agent.run.compaction import HEADING
+from agent.run.limits import Budget
 from agent.transcript import Message, Text, ToolCall, ToolResult, text_of
 from supervisor.loop.loop import Loop
 from supervisor.process.teardown import stop_all

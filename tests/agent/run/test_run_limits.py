@@ -11,8 +11,8 @@ from agent.abort import Abort
 from agent.answers.schema import AnswerSchema
 from agent.options import Options
 from agent.output.event_writer import EventWriter
-from agent.run.budget import Budget, Spending
 from agent.run.conversation import Conversation
+from agent.run.limits import Budget, Spending
 from agent.run.run import Run
 from agent.run.steering import Steering
 from agent.run.summarizer import Summarizer

@@ -11,7 +11,7 @@ from agent.batch.journal.errors import JournalError
 from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.formats import FORMATS
 from agent.batch.journal.reader import read_journal
-from agent.batch.journal.results import BatchResults, read_shard
+from agent.batch.journal.shards import BatchResults, read_shard
 from agent.batch.journal.writer import Journal
 from supervisor.loop.loop import Loop
 from tests.fuzz.target import Target

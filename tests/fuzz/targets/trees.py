@@ -13,7 +13,7 @@ from supervisor.discovery.content.covered_files import ContentError
 from supervisor.discovery.discover import discover
 from supervisor.discovery.found import Scope
 from supervisor.home.delete_tree import delete
-from supervisor.home.files import is_staging
+from supervisor.home.safe_files import is_staging
 from supervisor.install.errors import InstallError
 from supervisor.install.install import install
 from supervisor.install.installed import ExtensionFolders, installed, look_at

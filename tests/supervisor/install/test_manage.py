@@ -8,7 +8,7 @@ import stat
 
 import pytest
 
-from supervisor.home import files
+from supervisor.home import safe_files
 from supervisor.install.errors import InstallError, MisuseError
 from supervisor.install.install import install
 from supervisor.install.installed import ExtensionFolders, installed, is_trusted, look_at, named
@@ -165,7 +165,7 @@ def test_a_write_that_fails_changes_nothing(here, guard, monkeypatch):
         raise OSError(28, "No space left on device")
 
     before = (guard.folder / "extension.json").read_text()
-    monkeypatch.setattr(files, "sync", full)
+    monkeypatch.setattr(safe_files, "sync", full)
     with pytest.raises(InstallError, match="cannot be disabled: No space left"):
         switch(guard, here.home, on=False)
     assert (guard.folder / "extension.json").read_text() == before

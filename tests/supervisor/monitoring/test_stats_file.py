@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.home.files import parts
+from supervisor.home.safe_files import parts
 from supervisor.loop.loop import Loop, Timestamp
 from supervisor.monitoring import rotated_file, stats_file
 from supervisor.monitoring.rotated_file import PARTS, StatsFileError

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from agent.batch.journal.results import BatchResults, read_shard
+from agent.batch.journal.shards import BatchResults, read_shard
 from agent.batch.journal.writer import Journal
 from agent.batch.throttle import Throttle
 from cli.batch.folder.status import facts, lines

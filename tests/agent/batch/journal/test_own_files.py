@@ -13,7 +13,7 @@ from agent.batch.journal import own_files
 from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import OWN_FOLDERS, OWN_NAMES, RunFolder
 from agent.batch.journal.own_files import SMALL, make_own_folder, open_own, own_lines, read_own
-from supervisor.home.files import replacing
+from supervisor.home.safe_files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable

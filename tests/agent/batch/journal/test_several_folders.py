@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.batch.journal.errors import DamagedError, FolderError
-from agent.batch.journal.results import BatchResults, ContradictionError, read_shard
+from agent.batch.journal.shards import BatchResults, ContradictionError, read_shard
 from tests.support.batch_journal import open_journal, outcome, run_folder, tasks
 from wire.batch.outcome import TaskStatus, Usage
 from wire.batch.task import Task

@@ -14,7 +14,7 @@ from agent.batch.journal import writer
 from agent.batch.journal.errors import DamagedError, FolderError, JournalError
 from agent.batch.journal.reader import read_journal
 from agent.batch.journal.writer import Journal, JournalState
-from supervisor.home import files
+from supervisor.home import safe_files
 from supervisor.loop.loop import Loop
 from tests.support.batch_journal import open_journal, outcome, ran
 from wire.batch.journal_lines import decode_line
@@ -226,7 +226,7 @@ def test_a_failed_write_ends_the_journal_and_tells_nothing(tmp_path, loop, monke
         if where == "sync":
             patched.setattr(writer, "sync", Broken(None, number))
         else:
-            patched.setattr(writer, "write_all", Broken(files.write_all, number, 50 if where == "half" else 0))
+            patched.setattr(writer, "write_all", Broken(safe_files.write_all, number, 50 if where == "half" else 0))
         journal.finished(outcome("a"), final=True)
         journal.when_durable(lambda: seen.append("told"))
         turn(loop)
@@ -247,7 +247,7 @@ def test_a_failed_write_ends_the_journal_and_tells_nothing(tmp_path, loop, monke
 
 def test_a_short_write_is_completed(tmp_path, loop, monkeypatch):
     write = os.write
-    monkeypatch.setattr(files.os, "write", lambda fd, text: write(fd, text[:7]))
+    monkeypatch.setattr(safe_files.os, "write", lambda fd, text: write(fd, text[:7]))
     ran(tmp_path, loop, outcome("a"))
     assert len(lines_of(tmp_path)) == 4
 

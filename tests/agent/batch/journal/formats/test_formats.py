@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.batch.journal.formats import COLUMNS, FAILURES, FORMATS, attribute, content
-from agent.batch.journal.results import BatchResults, read_shard
+from agent.batch.journal.shards import BatchResults, read_shard
 from tests.support.batch_journal import open_journal, outcome, run_folder, tasks
 from wire.batch.outcome import CommandEnd, Outcome, TaskStatus, Usage
 from wire.events import Cost

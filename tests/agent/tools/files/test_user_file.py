@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agent.tools import write
-from agent.tools.files import atomic
-from agent.tools.files.atomic import replace_file
+from agent.tools.files import user_file
+from agent.tools.files.user_file import replace_file
 from tests.support.file_tools import refusal, written
 
 
@@ -26,7 +26,7 @@ def no_space(monkeypatch: pytest.MonkeyPatch) -> None:
         room[0] -= count
         return count
 
-    monkeypatch.setattr(atomic.os, "write", write_some)
+    monkeypatch.setattr(user_file.os, "write", write_some)
 
 
 def test_an_old_file_keeps_its_mode_and_a_new_one_follows_the_umask(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_writing_in_place_reserves_room_before_it_touches_the_content(
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(atomic.os, "posix_fallocate", refuse, raising=False)
+    monkeypatch.setattr(user_file.os, "posix_fallocate", refuse, raising=False)
     assert (
         refusal(write.run, tmp_path, path="a", content="much longer") == f"write {tmp_path}/a: no space left on device"
     )
@@ -108,7 +108,7 @@ def test_where_a_new_file_is_forbidden_the_old_one_is_written_in_place(
     def refuse(*_: object) -> None:
         raise OSError(errno.EPERM if step == "fchown" else errno.EBUSY, "no")
 
-    monkeypatch.setattr(atomic.os, step, refuse)
+    monkeypatch.setattr(user_file.os, step, refuse)
     if step == "fchown":
         real_fstat = os.fstat
         calls: list[int] = []
@@ -120,7 +120,7 @@ def test_where_a_new_file_is_forbidden_the_old_one_is_written_in_place(
             fields[4] += len(calls) > 1
             return os.stat_result(fields)
 
-        monkeypatch.setattr(atomic.os, "fstat", fstat_of_another_owner)
+        monkeypatch.setattr(user_file.os, "fstat", fstat_of_another_owner)
     replace_file(str(tmp_path / "a"), b"new")
     assert (tmp_path / "a").read_text() == "new"
     assert (tmp_path / "a").stat().st_ino == inode

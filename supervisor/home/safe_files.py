@@ -1,8 +1,8 @@
 """Opens, reads, replaces and rotates files. No stranger's pipe or device is waited for, and readers of a file that is
 replaced find the old or the new content, whole.
 
-For files of the user's, whose owner, links and attributes must stay, there is `agent.tools.files.atomic`, in a worker
-that imports nothing of this package.
+For files of the user's, whose owner, links and attributes must stay, there is `agent.tools.files.user_file`, in a
+worker that imports nothing of this package.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from supervisor.discovery.discover import read_manifest
-from supervisor.home.files import LIMIT, read_file, replace_file
+from supervisor.home.safe_files import LIMIT, read_file, replace_file
 from wire.manifest import ManifestError
 
 

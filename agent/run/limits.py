@@ -1,5 +1,5 @@
-"""Decides whether the model may be asked once more. A request is made while less than the budget is used, so what is
-used in the end is never over it by more than one reply."""
+"""Decides whether the model may be asked once more: the limits of steps, dollars and tokens. A request is made while
+less than the budget is used, so the use at the end is over it by one reply at most."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ class ModelUse(msgspec.Struct, frozen=True):
 
     requests: int = 0
     used: Totals = cost.NOTHING
+
+
+def steps_used_up(steps: int, max_steps: int | None) -> str | None:
+    """Why no further turn may be taken after these; None if one may."""
+    return None if max_steps is None or steps < max_steps else f"max steps ({max_steps}) exceeded"
 
 
 def tokens(used: Totals) -> int:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from agent.batch.journal.errors import JournalError
-from agent.batch.journal.results import READ, BatchResults, ended_attempts, read_shard, write_results
+from agent.batch.journal.shards import READ, BatchResults, ended_attempts, read_shard, write_results
 from tests.support.batch_journal import open_journal, outcome, run_folder, tasks
 from wire.batch.outcome import Outcome, TaskStatus
 

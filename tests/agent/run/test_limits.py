@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.run import cost
-from agent.run.budget import Budget, Spending, decide, dollars, refusal, tokens
+from agent.run.limits import Budget, Spending, decide, dollars, refusal, tokens
 from wire.events import Totals
 
 COUNTS = st.integers(0, 10**12)

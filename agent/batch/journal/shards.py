@@ -20,7 +20,7 @@ from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.own_files import open_own
 from agent.batch.journal.reader import JournalReader, read_journal
 from agent.batch.reserve import Spent, rule_in
-from supervisor.home.files import replacing
+from supervisor.home.safe_files import replacing
 from wire.batch.journal_lines import AnyLine, Finished, JournalLineError, Line, UnknownLineError, decode_with
 from wire.batch.outcome import TaskStatus
 from wire.batch.task import encode_task
