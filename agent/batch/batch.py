@@ -1,6 +1,6 @@
 """Runs a batch: starts what may start, records what ends, and stops when it is told to.
 
-`schedule`, `budget` and `retry` decide, `attempts` has what is under way.
+`schedule` and `budget` decide, `attempts` has what is under way.
 """
 
 from __future__ import annotations

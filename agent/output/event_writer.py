@@ -1,4 +1,4 @@
-"""Passes records of the run to their reader, in order, and no faster than the reader takes them."""
+"""Passes records of the run to its readers, in order, and no faster than the output takes them."""
 
 from __future__ import annotations
 

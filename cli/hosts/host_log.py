@@ -1,6 +1,7 @@
-"""The log of `zot host`: events with time, level and extension, as lines for a person or as JSON.
+"""The log of `zot host` and of `zot mcp serve`: events with time, level and extension, as lines for a person or as
+JSON.
 
-Only this module imports structlog, which takes 0.1 s and 7 MB.
+Of `cli` only this module imports structlog, which takes 0.1 s and 7 MB.
 """
 
 from __future__ import annotations

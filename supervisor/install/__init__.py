@@ -1,4 +1,5 @@
-"""Installs, updates, enables and removes extensions. Each command changes everything or nothing.
+"""Installs, updates, enables and removes extensions, and installs the Copilot SDK. Each command changes everything or
+nothing.
 
 `supervisor.discovery` finds the extensions of a run.
 """

@@ -1,4 +1,5 @@
-"""Renders stats as metrics with prometheus_client: Prometheus' text format, or OpenMetrics. Pure.
+"""Renders stats as metrics with prometheus_client: Prometheus' text format, or OpenMetrics. All of it is pure but for
+`MetricsFile`, which writes them.
 
 node_exporter's textfile collector reads the former only. Importing this takes a tenth of a second and 14 MB, so it is
 done once, before a host serves, and only for a host that writes metrics.

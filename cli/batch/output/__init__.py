@@ -1,5 +1,4 @@
-"""What a running batch shows: `progress` chooses the content of the live view and `live` draws it; `lines` has a line
-for each finished task, `summary` the table at the end, and `stream` the records of `--json`.
-
-All of it but the stream goes to stderr.
+"""What a running batch shows: `progress` chooses the content of the live view and `live` draws it; `summary` has a line
+for each finished task and the table at the end; `stderr` is where a person reads them. `outputs` brings all of it to
+its readers, the records of `--json` to stdout among them.
 """

@@ -1,4 +1,4 @@
-"""`zot ext stats`, `logs`, `restart` and `reload`: commands about running extensions and their logs.
+"""`zot ext status`, `stats`, `call`, `logs`, `restart` and `reload`: commands about running extensions and their logs.
 
 Commands about installed extensions, running or not, are in `cli.ext.manage`.
 """

@@ -1,4 +1,4 @@
-"""Requests and events to one worker. A request has a deadline (see `deadline`) and can be cancelled.
+"""Requests and events to one worker. A request has a deadline (see `supervisor.calls.deadline`) and can be cancelled.
 
 Each request ends exactly once: with an answer, or with a failure and its reason. Frames to the worker are queued up to
 a limit; sending never waits. This is the hot path of the host.
