@@ -87,7 +87,7 @@ def image(mime_type: str, data: str, where: str) -> transcript.Image:
 
 def prompt_images(given: Sequence[requests.ImageData]) -> tuple[transcript.Image, ...]:
     """The images of a prompt. One that is too large is taken if it can be scaled later. Raises `UnfitError`."""
-    to_transcript: list[transcript.Image] = []
+    found: list[transcript.Image] = []
     sizes: list[int] = []
     for number, one in enumerate(given):
         where = f"images[{number}]"
@@ -99,12 +99,12 @@ def prompt_images(given: Sequence[requests.ImageData]) -> tuple[transcript.Image
         except limits.UnfitImageError as error:
             raise UnfitError(f"{where}.data: {error}") from None
         sizes.append(min(len(decoded), limits.BYTES_LIMIT))
-        to_transcript.append(transcript.Image(one.mime_type, one.data))
+        found.append(transcript.Image(one.mime_type, one.data))
     try:
         limits.check_all(sizes, None)
     except limits.UnfitImageError as error:
         raise UnfitError(f"images: {error}") from None
-    return tuple(to_transcript)
+    return tuple(found)
 
 
 def _decoded(mime_type: str, data: str, where: str) -> bytes:

@@ -9,6 +9,7 @@ from supervisor.calls.deadline import InFlight
 from supervisor.calls.guard_chain import UNTOUCHED, GuardChain, Judgement, verdict_of
 from supervisor.calls.guards import latest_start
 from supervisor.loop.loop import Timestamp
+from wire.dialects.base import GuardAnswer
 from wire.dialects.verdict import ALLOW
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ class VerdictRequests:
             requests = guard.lead.requests
             pending = requests.ask(event)
             requests.wait(pending, requests.timeouts.intercept)
-            if verdict_of(name, pending) is ALLOW and len(guards.cancellations) == before:
+            answer = pending.value
+            if type(answer) is GuardAnswer and answer.verdict is ALLOW and len(guards.cancellations) == before:
                 return judgement
             chain = GuardChain(event, rounds)
             self._take(chain, guard, pending, before)
