@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from benchmarks.cast import Schedule
     from benchmarks.hosts import Blocking
     from benchmarks.ledger import Ledger
-    from supervisor.calls.deadline import InFlight
     from supervisor.calls.guard_chain import Judgement
+    from supervisor.calls.in_flight import InFlight
     from supervisor.calls.tool_call import ToolAnswer
     from supervisor.extension.extension import Extension
     from supervisor.supervisor import Supervisor

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.calls.command_call import CommandAnswer
-    from supervisor.calls.deadline import InFlight
     from supervisor.calls.guard_chain import Judgement
+    from supervisor.calls.in_flight import InFlight
     from supervisor.calls.merged_registrations import OwnedCommand, OwnedTool
     from supervisor.calls.tool_call import ToolAnswer
     from supervisor.cleanup.keeper import Keeper

@@ -10,8 +10,8 @@ from wire import frames
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.calls.deadline import InFlight
     from supervisor.calls.guard_chain import Judgement
+    from supervisor.calls.in_flight import InFlight
     from supervisor.supervisor import Supervisor
     from wire.frames import SessionEnd, SessionSource
 

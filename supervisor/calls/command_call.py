@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from supervisor.calls.deadline import InFlight
+from supervisor.calls.in_flight import InFlight
 from supervisor.calls.tool_call import Answer, read_answer
 from supervisor.loop.future import Failure
 from wire import frames

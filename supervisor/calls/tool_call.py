@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
-from supervisor.calls.deadline import InFlight
+from supervisor.calls.in_flight import InFlight
 from supervisor.loop.future import Failure
 from supervisor.registry.plain_schema import fault_at_once
 from wire import frames

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from supervisor.calls.deadline import InFlight
 from supervisor.calls.guard_chain import UNTOUCHED, GuardChain, Judgement, verdict_of
 from supervisor.calls.guards import latest_start
+from supervisor.calls.in_flight import InFlight
 from supervisor.loop.loop import Timestamp
 from wire.dialects.base import GuardAnswer
 from wire.dialects.verdict import ALLOW

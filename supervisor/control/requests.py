@@ -22,7 +22,7 @@ from wire.text import valid_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.calls.deadline import InFlight
+    from supervisor.calls.in_flight import InFlight
     from supervisor.calls.merged_registrations import OwnedTool
     from supervisor.calls.tool_call import ToolAnswer
     from supervisor.control.session import Client

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervisor.calls.command_call import CommandAnswer
-    from supervisor.calls.deadline import InFlight
     from supervisor.calls.guard_chain import Judgement
+    from supervisor.calls.in_flight import InFlight
     from supervisor.calls.tool_call import ToolAnswer
     from supervisor.extension.extension import Extension
     from wire.events import Cost

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from wire import frames
 
 if TYPE_CHECKING:
-    from supervisor.calls.deadline import InFlight
+    from supervisor.calls.in_flight import InFlight
     from tests.support.host import Host
 
 

@@ -121,8 +121,8 @@ def _batch(text: bytes, *, has_noise: bool) -> Sequence[Incoming | Unreadable]:
         if (mended := repaired(text)) is not None:
             return _batch(mended, has_noise=has_noise)
         return (_message(text, has_noise=has_noise),)
-    if not elements:
-        return (Unreadable("an empty batch", Named()),)
+    if not elements:  # a client's mistake; from a server it is noise that asks for nothing
+        return () if has_noise else (Unreadable("an empty batch", Named()),)
     read_ones = [_element(bytes(element)) for element in elements[:BATCH_LIMIT]]
     if len(elements) > BATCH_LIMIT:
         read_ones.append(Unreadable(f"a batch of {len(elements)} messages; {BATCH_LIMIT} of them are read", Named()))
