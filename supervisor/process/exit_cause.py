@@ -111,6 +111,9 @@ REPORTS = (
         r"(?m)^\t(\S.*\.go):(\d+)",
     ),
 )
+_GROUP = "Exception Group Traceback"
+_GROUP_BORDER = re.compile(r"(?m)^ *(?:\| ?|\+.*)")
+"""The frame that Python draws around the errors of a group, in front of each line."""
 
 
 class LastWords:
@@ -139,6 +142,8 @@ def find_error(lines: Iterable[str], *folders: str) -> str:
     """Returns the last error that a language reports in `lines`, as `"ERROR" at FILE:LINE`, with the last line after
     it; empty if there is none. `folders` are the names of the extension's folder, with and without symbolic links."""
     text = "\n".join(printable(line[:LINE_READ]).rstrip() for line in lines)
+    if _GROUP in text:
+        text = _GROUP_BORDER.sub("", text)
     found = [(match, report) for report in REPORTS for match in re.finditer(report.pattern, text)]
     if not found:
         return ""

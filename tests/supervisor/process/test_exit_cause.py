@@ -137,6 +137,26 @@ def test_the_error_of_a_program_that_crashes_here(name: str, tmp_path: Path) -> 
     assert find_error(ran.stderr.split("\n"), str(tmp_path)).endswith(told), ran.stderr
 
 
+GROUPS = {
+    "task group": (
+        "import asyncio\nasync def work(): raise ConnectionError('down')\nasync def main():\n"
+        "    async with asyncio.TaskGroup() as group: group.create_task(work())\nasyncio.run(main())\n",
+        '"ConnectionError: down" at main.py:2',
+    ),
+    "group": (
+        "raise ExceptionGroup('two', [ValueError(1), TypeError(2)])\n",
+        '"ExceptionGroup: two (2 sub-exceptions)" at main.py:1; after that "TypeError: 2"',
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "told"), GROUPS.values(), ids=GROUPS)
+def test_a_group_of_errors_is_told_without_its_frame(text: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(text)
+    ran = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert find_error(ran.stderr.split("\n"), str(tmp_path)) == told
+
+
 def last_words(stderr: str, code: int | None) -> str:
     words = LastWords(FOLDER)
     words.tail.write(stderr.encode())
