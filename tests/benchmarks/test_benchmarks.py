@@ -103,7 +103,8 @@ def test_two_checkouts_are_compared_by_turns(tmp_path: Path):
         "a run of a batch, ms",
         "a run of a batch, CPU ms",
     ]
-    assert all(cell > 0 for row in rows for cell in row[1:] if "CPU" not in row[0])
+    noisy = ("CPU", "instructions")  # of so few rounds, the difference may be nothing
+    assert all(cell > 0 for row in rows for cell in row[1:] if not any(word in row[0] for word in noisy))
     assert marked(mark) == []
 
 
