@@ -78,7 +78,7 @@ for frame in frames():
         send(type="notify", level="info", message="that was loud")
         result(frame, frame["args"]["text"].upper())
     elif frame["type"] == "event":
-        time.sleep(0.3)
+        open("gate").close()  # a pipe: returns when the test opens it, too
         send(type="notify", level="info", message="meanwhile")
 """
 
@@ -86,7 +86,9 @@ for frame in frames():
 def test_a_terminal_has_a_prompt_and_colours_and_what_comes_meanwhile_has_its_own_line(zot, tmp_path):
     """The terminal itself edits the line, so zot does not know what has been typed of it."""
     ours, theirs = pty.openpty()
-    (tmp_path / "late.py").write_text(PRELUDE + LATE)
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    (tmp_path / "late.py").write_text(PRELUDE + LATE.replace('"gate"', repr(str(gate))))
     late = folder(tmp_path, "late", [sys.executable, "-I", "-S", str(tmp_path / "late.py")], timeouts=PATIENT)
     env = {"TERM": "xterm-256color"}
     with zot.start("ext", "drive", late, stdin=theirs, stdout=theirs, env=env) as running:
@@ -99,6 +101,8 @@ def test_a_terminal_has_a_prompt_and_colours_and_what_comes_meanwhile_has_its_ow
         assert "NÉ!" not in seen.text
         assert "\x1b[36m" in seen.text, "colours"
         os.write(ours, b'event turn_end {"stop": "end_turn"}\ntool sho')
+        seen.until("zot> ")
+        gate.open("w").close()
         seen.until("meanwhile")
         _, _, line = seen.text.partition("meanwhile")[0].rpartition("\n")
         assert "sho" not in line, "on a line of its own"
