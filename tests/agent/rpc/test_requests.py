@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.extension_folder import extension
 from tests.support.rpc_client import serve
-from tests.support.scripted_model import ScriptedModel, says
+from tests.support.scripted_model import BEGUN, ScriptedModel, says
 from wire import schema
 from wire.rpc.requests import COMMANDS
 
@@ -24,7 +24,6 @@ TRANSCRIPTS = Path(__file__).with_name("transcripts")
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-BEGUN = [{"type": "message_start", "usage": {}}, {"type": "text_delta", "delta": "Once"}]
 RELOAD = {"type": "reload_ext", "name": "commands"}
 REQUESTS = [
     {"type": "hello"},
