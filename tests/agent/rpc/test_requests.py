@@ -175,9 +175,9 @@ def _all_with_the_end_of_stdin(client):
 
 
 def _locked(folder: Path) -> str:
-    """Each request is the first one of a server."""
+    """One request of each command, each the first one of a server."""
     lines = []
-    for request in REQUESTS:
+    for request in {request["type"]: request for request in REQUESTS}.values():
         line = json.dumps(request)
         served = serve(folder, ScriptedModel(), lambda client, line=line: client.send_bytes(line.encode()), token="s")
         (answer,) = served.lines
@@ -219,10 +219,9 @@ def test_there_is_a_transcript_for_each_state():
 
 
 @pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("command", COMMANDS)
-def test_each_command_is_in_the_transcript_of_each_state(command, state):
-    asked = [request["type"] for request, _ in _exchanges(state)]
-    assert command in asked, f"transcripts/{state}.txt: add {command} to REQUESTS"
+def test_each_command_is_in_the_transcript_of_each_state(state):
+    asked = {request["type"] for request, _ in _exchanges(state)}
+    assert set(COMMANDS) - asked == set(), f"transcripts/{state}.txt: add these to REQUESTS"
 
 
 def test_each_command_succeeds_in_some_transcript():
