@@ -129,6 +129,6 @@ def test_no_start_runs_a_command_that_was_not_trusted(zot):
     evil = {**manifest_in(folder), "exec": "/bin/sh", "args": ["-c", f"touch '{mark}'"]}
     cassette = Script(zot.cwd).answer("Hi")
     with flipping(folder / "extension.json", json.dumps(evil), zot.folder):
-        for _ in range(40):
+        for _ in range(15):
             zot.replay(cassette, "--no-session")
     assert not mark.exists()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pyzot import Runtime
-from pyzot.connection.command_line import command, environment, own_program
+from pyzot.connection.command_line import command, default_program, environment
 from tests.support.zot_process import ROOT
 
 
@@ -32,7 +32,7 @@ def test_options_are_written_as_flags():
         "--append-system-prompt=one", "--timeout=1500ms", "--max-steps=3", "--no-ext", "--cwd=/x",
     ]  # fmt: skip
     assert command({"ext": "one", "tools": "read,bash"}, ["zot"])[3:] == ["--ext=one", "--tools=read,bash"]
-    assert command({})[: len(own_program()) + 1] == [*own_program(), "rpc"]
+    assert command({})[: len(default_program()) + 1] == [*default_program(), "rpc"]
 
 
 def test_the_key_is_in_the_environment_alone(monkeypatch):

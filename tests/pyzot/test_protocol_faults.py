@@ -149,7 +149,7 @@ def test_a_callback_that_ends_its_thread_or_cannot_be_shown_stops_nothing(fake, 
         raise error("from a callback")
 
     runtime = fake(on_event=fail)
-    monkeypatch.setattr("pyzot.connection.pending.ANSWER_S", 5)
+    monkeypatch.setattr("pyzot.connection.pending_answer.ANSWER_S", 5)
     with runtime.prompt("event"):
         assert runtime.state().provider == "fake"
     runtime.close()

@@ -311,6 +311,6 @@ def test_an_engine_killed_at_any_moment_is_a_clear_exception(fake, start, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 150))
+@pytest.mark.parametrize("seed", range(100, 115))
 def test_an_engine_killed_at_many_moments(start, seed):
     kill_at_a_random_moment(start, seed)

@@ -169,7 +169,7 @@ def test_32_jobs_share_an_account_with_a_token_bucket(zot: Zot, server: Messages
 
 @pytest.mark.slow
 def test_32_jobs_share_an_account_for_long(zot: Zot, server: MessagesServer) -> None:
-    bucket_run(zot, server, count=300, free=40)
+    bucket_run(zot, server, count=140, free=40)
 
 
 def test_only_failures_that_may_pass_are_tried_again(zot: Zot, server: MessagesServer) -> None:

@@ -32,7 +32,7 @@ PROGRAM = Path(__file__).resolve().parents[3] / "support" / "standin_run.py"
 class Listener:
     def __init__(self) -> None:
         self.lines: list[bytes] = []
-        self.requests: list[link.Request] = []
+        self.requests: list[link.ModelRequest] = []
         self.outcome: Outcome | None = None
         self.trouble = ""
         self.pace: list[bool] = []
@@ -40,7 +40,7 @@ class Listener:
     def run_said(self, run: RunProcess, line: bytes) -> None:
         self.lines.append(line)
 
-    def run_asked(self, run: RunProcess, request: link.Request) -> None:
+    def run_asked(self, run: RunProcess, request: link.ModelRequest) -> None:
         self.requests.append(request)
 
     def run_cancelled(self, run: RunProcess) -> None: ...
