@@ -86,7 +86,7 @@ def read_results(given: Sequence[str], prefer: Preferred | None = None) -> Batch
 def check_statuses(given: Iterable[str]) -> frozenset[str]:
     """The words of --status. Raises `CommandLineError`."""
     from wire.batch.outcome import TaskStatus
-    from wire.suggest import not_one_of
+    from wire.suggestions import not_one_of
 
     known = [*(status.value for status in TaskStatus if status is not TaskStatus.INTERRUPTED), NOT_RUN]
     found = frozenset(given)
