@@ -55,16 +55,17 @@ def test_what_python_was_told_to_ignore_is_not_given_to_the_engine(option):
     assert done.stdout == ("/elsewhere /given\n" if option == "-B" else "None /given\n")
 
 
-@pytest.mark.parametrize("executable", [None, ""])
-def test_a_process_that_is_no_python_is_told_to_name_the_program(monkeypatch, executable):
-    monkeypatch.setattr("sys.executable", executable)
-    with pytest.raises(OSError, match=r"sys\.executable is .* give the command of an installed zot, as program="):
-        Runtime()
-
-
-def test_a_package_in_a_zip_file_is_told_to_name_the_program(monkeypatch):
-    monkeypatch.setattr("pyzot.connection.command_line.PACKAGE", f"{__file__}/pyzot")
-    with pytest.raises(OSError, match=r"not a file that Python could run: .* as program="):
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("sys.executable", None, "sys.executable is .* give the command of an installed zot,"),
+        ("sys.executable", "", "sys.executable is "),
+        ("pyzot.connection.command_line.PACKAGE", f"{__file__}/pyzot", "not a file that Python could run: "),
+    ],
+)
+def test_where_no_python_can_run_the_package_the_program_is_to_be_named(monkeypatch, name, value, said):
+    monkeypatch.setattr(name, value)
+    with pytest.raises(OSError, match=f"{said}.* as program="):
         Runtime()
 
 
