@@ -68,7 +68,7 @@ def found(tmp_path: Path) -> tuple[Found, ...]:
 def test_a_manifest_that_changes_all_the_time_is_never_another_than_the_trusted_one(tmp_path):
     folder = trusted(tmp_path)
     with flipping(folder / "extension.json", json.dumps({"name": "guard", "exec": "./evil"}), tmp_path):
-        started = [each.manifest.exec for _ in range(500) for each in found(tmp_path)]
+        started = [each.manifest.exec for _ in range(100) for each in found(tmp_path)]
     assert set(started) <= {"./good"}
     assert [each.manifest.exec for each in found(tmp_path)] in (["./good"], [])
 
