@@ -14,38 +14,39 @@ if TYPE_CHECKING:
         """The flags of a run. Times are seconds."""
 
         output_schema: Place | Mapping[str, Any]
-        """Of the answer to each prompt: a file, or the JSON Schema itself."""
+        """Require answers that fit this JSON Schema: a file, or the schema itself."""
         provider: str
-        """anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings."""
+        """Use this provider: anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the
+        settings."""
         model: str
-        """Model id; an unknown one is passed on, its cost is then unknown."""
+        """Use the model with this id. An unknown id is passed on; its cost is then unknown."""
         api_key_file: Place
-        """Read the key from this file, - is stdin; unlike --api-key it does not show in ps."""
+        """Read the key from this file (- is stdin). Unlike --api-key, ps does not show it."""
         base_url: str
-        """Any server that speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's."""
+        """Use this server, which speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's."""
         system_prompt: str
-        """Instead of $ZOT_HOME/SYSTEM.md or the built-in one."""
+        """Use this system prompt instead of $ZOT_HOME/SYSTEM.md or the built-in one."""
         append_system_prompt: str | Sequence[str]
-        """Added to the system prompt; repeatable."""
+        """Add this text to the system prompt; repeatable."""
         reasoning: Literal["low", "medium", "high"]
-        """How much the model may think."""
+        """Let the model think this much. Default: that of the settings."""
         record: Place
         """Write the exchanges with the model to a cassette."""
         replay: Place
         """Answer from a cassette; a request that differs is an error."""
         tools: str | Sequence[str]
-        """Only these built-in tools: read,write,edit,bash."""
+        """Offer only these of the built-in tools read,write,edit,bash. Default: all."""
         no_tools: bool
-        """No built-in tools; those of extensions stay."""
+        """Offer no built-in tools; the tools of extensions stay."""
         ext: Place | Sequence[Place]
         """Start the extension in this folder; repeatable."""
         mcp_config: Place | Sequence[Place]
-        """Start the MCP servers of this file, too, which has the form of .mcp.json; repeatable."""
+        """Also start the MCP servers of this file, which has the form of .mcp.json; repeatable."""
         no_ext: bool
-        """Start only those named with --ext and --mcp-config."""
+        """Start only the extensions of --ext and the servers of --mcp-config."""
         ext_wait: float
-        """Let the first request wait so long for extensions that are still starting. Default: as long as the model
-        takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up to 10s."""
+        """Let the first request wait at most DURATION for extensions that are still starting. Default: until the
+        model is ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up to 10s."""
         trust_project: bool
         """Start the project's extensions and MCP servers in this run although they are not trusted."""
         copilot: bool
@@ -53,13 +54,14 @@ if TYPE_CHECKING:
         watch: bool
         """Reload an extension when its files change."""
         strict_guards: bool
-        """A guard that gives no verdict (crash, timeout) denies."""
+        """Deny if a guard gives no verdict (crash, timeout)."""
         allow_asked: bool
-        """Allow what guards want a person to decide. Default: it is refused, since nobody is asked."""
+        """Allow calls that a guard wants a person to decide. Default: they are refused, as there is no person to
+        ask."""
         stream_before_guards: bool
         """Print text before guards of messages have seen it, as zot does."""
         with_skills: bool
-        """Offer the user's and the project's skills, too."""
+        """Also offer the user's and the project's skills."""
         no_skill: bool
         """Offer no skills."""
         no_context_files: bool
@@ -77,15 +79,15 @@ if TYPE_CHECKING:
         auto_compact: bool
         """Compact a conversation that has filled 85 % of the window. Default: on, but not with --replay."""
         no_auto_compact: bool
-        """Never compact by itself."""
+        """Never compact the conversation unasked."""
         cwd: Place
         """Default: the working directory of this process when the runtime starts."""
         max_steps: int
-        """At most so many turns."""
+        """End the run after N turns. Default: no limit."""
         max_cost_usd: float
         """Of all prompts together, as `max_tokens`."""
         max_tokens: int
-        """Make no request any more after so many tokens, input plus output."""
+        """Send no more requests after N tokens, input plus output. Default: no limit."""
         timeout: float
         """Of each prompt."""
         drain_timeout: float
@@ -103,74 +105,79 @@ if TYPE_CHECKING:
         redo: str | Sequence[str]
         """Of what an earlier batch in this folder has done: `failed`, `changed`, `all`, or ids."""
         provider: str
-        """anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings."""
+        """Use this provider: anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the
+        settings."""
         model: str
-        """Model id; an unknown one is passed on, its cost is then unknown."""
+        """Use the model with this id. An unknown id is passed on; its cost is then unknown."""
         api_key_file: Place
-        """Read the key from this file, - is stdin; unlike --api-key it does not show in ps."""
+        """Read the key from this file (- is stdin). Unlike --api-key, ps does not show it."""
         base_url: str
-        """Any server that speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's."""
+        """Use this server, which speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's."""
         system_prompt: str
-        """Instead of $ZOT_HOME/SYSTEM.md or the built-in one."""
+        """Use this system prompt instead of $ZOT_HOME/SYSTEM.md or the built-in one."""
         append_system_prompt: str | Sequence[str]
-        """Added to the system prompt; repeatable."""
+        """Add this text to the system prompt; repeatable."""
         reasoning: Literal["low", "medium", "high"]
-        """How much the model may think."""
+        """Let the model think this much. Default: that of the settings."""
         replay: Place
         """Answer from a cassette; a request that differs is an error."""
         tools: str | Sequence[str]
-        """Only these built-in tools: read,write,edit,bash."""
+        """Offer only these of the built-in tools read,write,edit,bash. Default: all."""
         no_tools: bool
-        """No built-in tools; those of extensions stay."""
+        """Offer no built-in tools; the tools of extensions stay."""
         ext: Place | Sequence[Place]
         """Start the extension in this folder; repeatable."""
         mcp_config: Place | Sequence[Place]
-        """Start the MCP servers of this file, too, which has the form of .mcp.json; repeatable."""
+        """Also start the MCP servers of this file, which has the form of .mcp.json; repeatable."""
         no_ext: bool
-        """Start only those named with --ext and --mcp-config."""
+        """Start only the extensions of --ext and the servers of --mcp-config."""
         ext_wait: float
-        """Let the first request wait so long for extensions that are still starting. Default: as long as the model
-        takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up to 10s."""
+        """Let the first request wait at most DURATION for extensions that are still starting. Default: until the
+        model is ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up to 10s."""
         trust_project: bool
         """Start the project's extensions and MCP servers in this run although they are not trusted."""
         copilot: bool
         """Offer the model tools to write and reload Copilot extensions; none runs before you trust it."""
         strict_guards: bool
-        """A guard that gives no verdict (crash, timeout) denies."""
+        """Deny if a guard gives no verdict (crash, timeout)."""
         allow_asked: bool
-        """Allow what guards want a person to decide. Default: it is refused, since nobody is asked."""
+        """Allow calls that a guard wants a person to decide. Default: they are refused, as there is no person to
+        ask."""
         with_skills: bool
-        """Offer the user's and the project's skills, too."""
+        """Also offer the user's and the project's skills."""
         no_skill: bool
         """Offer no skills."""
         no_context_files: bool
         """Leave AGENTS.md and CLAUDE.md out of the system prompt."""
         max_steps: int
-        """At most so many turns in each run."""
+        """End each run after N turns. Default: no limit."""
         output_schema: Place | Mapping[str, Any]
-        """Of the answer to each prompt: a file, or the JSON Schema itself."""
+        """Require answers that fit this JSON Schema: a file, or the schema itself."""
         task_timeout: float
-        """End a run after so long: 90, 5m, 1h30m. Its waits for a rate limit do not count."""
+        """End a run after DURATION: 90 (seconds), 5m, 1h30m. Its waits for a rate limit do not count. Default: no
+        limit."""
         task_max_cost: float
-        """A run makes no request any more once it has cost so many dollars."""
+        """Let a run send no more requests once it has cost USD dollars. Default: no limit."""
         run_memory: int
-        """End a run whose processes have more bytes of memory for themselves."""
+        """End a run whose processes have more bytes of memory of their own."""
         jobs: int
-        """Runs at the same time. Default: as many as there are cores, and memory for."""
+        """Run N tasks at the same time. Default: one for each core, if memory allows."""
         retries: int
-        """Further attempts of a task that has crashed or has met an error that may pass."""
+        """Run a task up to N more times if it crashed or met an error that may pass."""
         workspace: Literal["shared", "copy"]
-        """shared: each task works in its folder. copy: in a copy of it, and its changes are kept as a diff."""
+        """Let each task work in its folder (shared), or in a copy of it (copy); the changes in a copy are kept as a
+        diff."""
         max_cost_usd: float
-        """Start no task any more once all have cost so many dollars, earlier starts included."""
+        """Stop starting tasks once all have cost USD dollars, earlier starts included. Default: no limit."""
         reserve: Literal["none", "seen", "worst"]
         """How much requests of unknown cost count for `max_cost_usd`."""
         max_tokens: int
-        """Start no task any more after so many tokens, those from the cache and of earlier starts included."""
+        """Stop starting tasks after N tokens, those from the cache and of earlier starts included. Default: no
+        limit."""
         max_failures: int
-        """Start no task any more after so many are not ok."""
+        """Stop starting tasks after N failures. Default: no limit."""
         deadline: float
-        """Start no task any more after so long: 2h, 90m."""
+        """Stop starting tasks after DURATION: 2h, 90m. Default: no limit."""
 
 
 TEXT, PLACE, SWITCH, SECONDS, COUNT, TEXTS, PLACES, CSV, DOLLARS, SCHEMA = range(10)

@@ -26,11 +26,11 @@ OUTPUT = "What to print"
 SWITCH, TEXTS, COUNT = Kind.SWITCH, Kind.TEXTS, Kind.COUNT
 
 JOBS = Flag(
-    "-j --jobs", "Runs at the same time. Default: as many as there are cores, and memory for.", COUNT, POOL,
+    "-j --jobs", "Run N tasks at the same time. Default: one for each core, if memory allows.", COUNT, POOL,
     shows_default=False,
 )  # fmt: skip
 MAX_COST_USD = Flag(
-    "--max-cost-usd", "Start no task any more once all have cost so many dollars, earlier starts included.",
+    "--max-cost-usd", "Stop starting tasks once all have cost USD dollars, earlier starts included. Default: no limit.",
     Kind.DOLLARS, LIMITS,
 )  # fmt: skip
 RESERVE = Flag(
@@ -41,7 +41,8 @@ RESERVE = Flag(
     option_help="How much requests of unknown cost count for `max_cost_usd`.",
 )  # fmt: skip
 MAX_TOKENS = Flag(
-    "--max-tokens", "Start no task any more after so many tokens, those from the cache and of earlier starts included.",
+    "--max-tokens",
+    "Stop starting tasks after N tokens, those from the cache and of earlier starts included. Default: no limit.",
     COUNT, LIMITS,
 )  # fmt: skip
 PRINTED = (
@@ -49,81 +50,92 @@ PRINTED = (
         "--json", "Print all events of all runs, and the batch's own, as JSON lines.", SWITCH, OUTPUT, is_option=False,
     ),
     Flag(
-        "--no-events", "With --json: only the batch's own records. RUNDIR keeps the events.", SWITCH, OUTPUT,
+        "--no-events", "With --json: print only the batch's own records. RUNDIR keeps the events.", SWITCH, OUTPUT,
         is_option=False,
     ),
-    Flag("--no-progress", "A line for each finished task, also on a terminal.", SWITCH, OUTPUT, is_option=False),
+    Flag("--no-progress", "Print a line for each finished task, also on a terminal.", SWITCH, OUTPUT, is_option=False),
     Flag("-q --quiet", "Say only what is wrong with the batch itself.", SWITCH, OUTPUT, is_option=False),
 )  # fmt: skip
 OF_EACH_RUN = (
     *(flag for flag in RUN if flag.panel in (MODEL, TOOLS) and flag not in (RECORD, WATCH, STREAM_BEFORE_GUARDS)),
-    MAX_STEPS.variant("At most so many turns in each run.", panel=EACH),
+    MAX_STEPS.variant("End each run after N turns. Default: no limit.", panel=EACH),
     OUTPUT_SCHEMA.variant(
-        "The final answer of each run must be JSON that fits this JSON Schema: a file, or {…} itself.", panel=EACH
+        "Require a final answer of each run in JSON that fits this JSON Schema: a file, or {…} itself.", panel=EACH
     ),
 )
 """The flags that go into the request of every run: all about the model, the tools and the extensions."""
 OF_THE_BATCH = (
     Flag(
-        "--task-timeout", "End a run after so long: 90, 5m, 1h30m. Its waits for a rate limit do not count.",
+        "--task-timeout",
+        "End a run after DURATION: 90 (seconds), 5m, 1h30m. Its waits for a rate limit do not count. Default:"
+        " no limit.",
         Kind.LIMIT, EACH,
     ),
     Flag(
-        "--task-max-cost", "A run makes no request any more once it has cost so many dollars.", Kind.DOLLARS, EACH,
+        "--task-max-cost",
+        "Let a run send no more requests once it has cost USD dollars. Default: no limit.", Kind.DOLLARS, EACH,
         field="task_max_cost_usd",
     ),
     Flag(
-        "--run-memory", "End a run whose processes have more memory for themselves: 512MB, 2G.", Kind.SIZE, EACH,
-        option_help="End a run whose processes have more bytes of memory for themselves.",
+        "--run-memory",
+        "End a run whose processes have more memory of their own than SIZE: 512MB, 2G. Default: no limit.",
+        Kind.SIZE, EACH,
+        option_help="End a run whose processes have more bytes of memory of their own.",
     ),
     JOBS,
     Flag(
-        "--retries", "Further attempts of a task that has crashed or has met an error that may pass.", COUNT, POOL,
+        "--retries", "Run a task up to N more times if it crashed or met an error that may pass.", COUNT, POOL,
         least=0, default=1,
     ),
     Flag(
         "--workspace",
-        "shared: each task works in its folder. copy: in a copy of it, and its changes are kept as a diff.",
+        "Let each task work in its folder (shared), or in a copy of it (copy); the changes in a copy are kept"
+        " as a diff.",
         Kind.CHOICE, POOL, choices=("shared", "copy"), default="shared",
     ),
     MAX_COST_USD,
     RESERVE,
     MAX_TOKENS,
-    Flag("--max-failures", "Start no task any more after so many are not ok.", COUNT, LIMITS),
-    Flag("--deadline", "Start no task any more after so long: 2h, 90m.", Kind.LIMIT, LIMITS),
+    Flag("--max-failures", "Stop starting tasks after N failures. Default: no limit.", COUNT, LIMITS),
+    Flag("--deadline", "Stop starting tasks after DURATION: 2h, 90m. Default: no limit.", Kind.LIMIT, LIMITS),
 )  # fmt: skip
 """The flags that are fields of the request for the batch."""
 
 BATCH = (
     Flag(
-        "-o --output", "The folder of the batch: made if it is not there, gone on with if it is.", Kind.PATH, TASKS,
+        "-o --output", "Keep the batch in this folder. If it exists, go on with its batch.", Kind.PATH, TASKS,
         metavar="RUNDIR", is_option=False,
     ),
     Flag(
         "--template",
-        "TASKS is CSV, and this is the prompt of each row, with {COLUMN} for its cells; @FILE reads it.",
+        "Read TASKS as CSV, and make the prompt of each row from TEXT, with {COLUMN} for its cells; @FILE reads"
+        " TEXT from a file.",
         panel=TASKS, is_option=False,
     ),
     Flag(
-        "--slice", "Only the tasks from A up to B, counted from 0: 10:20, :5, -5:.", panel=TASKS, metavar="A:B",
+        "--slice",
+        "Run only the tasks from A to before B, counted from 0: 10:20, :5, -5:.", panel=TASKS, metavar="A:B",
         is_option=False,
     ),
     Flag(
         "--filter",
-        "Only tasks whose field has this value (meta.lang=de) or matches this pattern (id~^fix-); repeatable.",
+        "Run only tasks whose field has this value (meta.lang=de) or matches this pattern (id~^fix-); repeatable.",
         TEXTS, TASKS, metavar="FIELD=VALUE", is_option=False,
     ),
-    Flag("--shuffle", "In another order: the same each time, but for --seed.", SWITCH, TASKS, is_option=False),
+    Flag("--shuffle", "Shuffle the tasks: into the same order for the same --seed.", SWITCH, TASKS, is_option=False),
     Flag(
-        "--seed", "With --shuffle: which order.", COUNT, TASKS, least=0, most=2**63 - 1, is_option=False,
+        "--seed",
+        "With --shuffle: use order number N. Default: 0.", COUNT, TASKS, least=0, most=2**63 - 1, is_option=False,
     ),
-    Flag("--limit", "At most so many tasks.", COUNT, TASKS, is_option=False),
+    Flag("--limit", "Run at most N tasks. Default: all.", COUNT, TASKS, is_option=False),
     Flag(
-        "--shard", "The i-th of n equal parts of the tasks, from 1/n to n/n; zot batch results takes all folders.",
+        "--shard",
+        "Run the I-th of N equal parts of the tasks, from 1/N to N/N; zot batch results reads all their folders.",
         panel=TASKS, metavar="I/N", is_option=False,
     ),
     Flag(
-        "--redo", "Run these again although they are done: failed, changed, all, or an id; repeatable.", TEXTS, TASKS,
+        "--redo",
+        "Run these tasks again although they are done: failed, changed, all, or an id; repeatable.", TEXTS, TASKS,
         metavar="WHICH", choices=("all", "changed", "failed"),
         option_help="Of what an earlier batch in this folder has done: `failed`, `changed`, `all`, or ids.",
     ),

@@ -9,16 +9,19 @@ OF_THE_START = (
     EXT.variant(panel=""),
     MCP_CONFIG.variant(panel=""),
     NO_EXT.variant(panel=""),
-    Flag("--cwd", "The project's folder. Default: this one.", Kind.PATH, metavar="DIR"),
+    Flag("--cwd", "Take this folder as the project's. Default: the current folder.", Kind.PATH, metavar="DIR"),
     Flag(
         "--trust-project", "Start the project's extensions and MCP servers although they are not trusted.", Kind.SWITCH
     ),
     WATCH.variant(panel=""),
     STRICT_GUARDS.variant(panel=""),
     ALLOW_ASKED.variant(panel=""),
-    Flag("--stats", "Append what everything costs, for zot report; 64 MiB at most, in four files.", Kind.PATH),
     Flag(
-        "--stats-interval", "Between two lines of --stats. Default: 10.", Kind.NUMBER, metavar="SECONDS",
+        "--stats",
+        "Append the figures of the host and its extensions, for zot report; at most 64 MiB, in four files.", Kind.PATH,
+    ),
+    Flag(
+        "--stats-interval", "Wait SECONDS between two lines of --stats. Default: 10.", Kind.NUMBER, metavar="SECONDS",
         least=0.25, most=3600, shows_default=False,
     ),
     METRICS.variant(panel=""),
@@ -27,19 +30,19 @@ OF_THE_START = (
 """Flags that have an effect when a host starts, and none on one that runs."""
 LOG = (
     Flag(
-        "--log-format", "Of the events on stderr: lines for a person, or JSON.", Kind.CHOICE,
+        "--log-format", "Write events to stderr as lines for a person, or as JSON.", Kind.CHOICE,
         choices=("console", "json"), default="console",
     ),
     Flag(
-        "--log-level", "The lowest level that is written.", Kind.CHOICE,
+        "--log-level", "Write events of this level and above.", Kind.CHOICE,
         choices=("debug", "info", "warning", "error"), default="info",
     ),
 )  # fmt: skip
 HOST = (*OF_THE_START, *LOG)
 SERVED = {
     "ext": "Serve the extension in this folder; repeatable.",
-    "mcp_config": "Serve the MCP servers of this file, too, which has the form of .mcp.json; repeatable.",
-    "no_ext": "Serve only those named with --ext and --mcp-config.",
+    "mcp_config": "Also serve the MCP servers of this file, which has the form of .mcp.json; repeatable.",
+    "no_ext": "Serve only the extensions of --ext and the servers of --mcp-config.",
 }
 """Help of `zot mcp serve`, where it says it in other words than `zot host`."""
 SERVE = (
@@ -49,5 +52,5 @@ SERVE = (
         completer="hosts",
     ),
     *LOG,
-    Flag("-q --quiet", "Only errors on stderr.", Kind.SWITCH),
+    Flag("-q --quiet", "Write only errors to stderr.", Kind.SWITCH),
 )  # fmt: skip
