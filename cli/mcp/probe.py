@@ -18,7 +18,7 @@ from supervisor.home.runtime_dir import runtime_dir
 from supervisor.loop.loop import Loop
 from supervisor.monitoring.definition_sizes import sizes_keeper
 from supervisor.monitoring.stats import of_extension
-from supervisor.registry.definition_size import too_large
+from supervisor.registry.definition_size import size_warning
 from supervisor.supervisor import Supervisor
 from wire import frames
 from wire.dialects.base import HostInfo
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind
     from supervisor.home.config import Config
@@ -76,7 +76,9 @@ class Probe(msgspec.Struct):
     call: Call | None = None
 
 
-def probe(found: Found, config: Config, home: Path, cwd: str, *, wait_s: float | None, call: Call | None) -> Probe:
+def probe(
+    found: FoundExtension, config: Config, home: Path, cwd: str, *, wait_s: float | None, call: Call | None
+) -> Probe:
     """Tries the server, which is started once. `wait_s` is the longest wait until it is ready; None: as its entry says.
     `config` has the limits and the secrets."""
     once = replace(found, manifest=replace(found.manifest, restart=Restart(policy="temporary")))
@@ -89,7 +91,7 @@ def probe(found: Found, config: Config, home: Path, cwd: str, *, wait_s: float |
 
         with loop.signals(ENDING, interrupt):
             supervisor.on_sample.append(sizes_keeper(home, supervisor.extensions))
-            environment: Callable[[Found], dict[str, str]] = lambda each: extension_environment(  # noqa: E731
+            environment: Callable[[FoundExtension], dict[str, str]] = lambda each: extension_environment(  # noqa: E731
                 each, config, os.environ
             )
             supervisor.start([once], environment, home / data_dir.FOLDER)
@@ -158,7 +160,7 @@ def _look(supervisor: Supervisor, extension: Extension, seen: Probe) -> None:
     seen.tokens = figures.definition_tokens or 0
     seen.commands = tuple(extension.commands.values())
     seen.instructions = extension.instructions
-    if warning := too_large(len(seen.tools), seen.tokens):
+    if warning := size_warning(len(seen.tools), seen.tokens):
         seen.warnings.append(warning)
 
 

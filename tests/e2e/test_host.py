@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from supervisor.control.client import GoneError, HostError
+from supervisor.control.client import ControlError, GoneError
 from tests.support.extension_folder import extension
 from tests.support.hosting import Hosted, hosting
 from tests.support.zot_process import ROOT, wait_until
@@ -62,10 +62,10 @@ def test_many_calls_at_once_are_each_answered_once(zot):
 def test_a_call_that_kills_its_extension_fails_and_the_extension_is_restarted(zot):
     with hosting(zot, extension(zot.folder, "dies_in_call", restart={"backoff_s": [0.01, 0.01]})) as host:
         host.client.ask(control.Watch("w", notices=True), control.Ok)
-        with pytest.raises(HostError, match=r"the tool die failed \(died\): .*exit 7"):
+        with pytest.raises(ControlError, match=r"the tool die failed \(died\): .*exit 7"):
             host.call("die")
         host.next_notice("restarted")
-        with pytest.raises(HostError, match="exit 7"):
+        with pytest.raises(ControlError, match="exit 7"):
             host.call("die")
 
 
@@ -148,7 +148,7 @@ def test_a_stopping_host_answers_status_and_begins_no_call(zot, how):
             host.running.signal(signal.SIGTERM)
             wait_until(lambda: "stopping   SIGTERM" in host.running.errors())
         assert host.stats()["ignores_shutdown"].state in ("stopping", "ready")
-        with pytest.raises(HostError, match="the host is stopping"):
+        with pytest.raises(ControlError, match="the host is stopping"):
             host.call("echo", "x")
         host.running.signal(signal.SIGINT)  # a second signal: end at once
         assert host.running.finish().leftovers == []
