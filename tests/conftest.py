@@ -34,12 +34,15 @@ OUTLIVED = pytest.StashKey[list[str]]()
 # The machines are shared: a slow example is no finding. Each run tries other examples: `make test` few of each
 # property, `make test-slow` more, `make fuzz` a million.
 settings.register_profile("few", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("more", settings.get_profile("few"), max_examples=60)
+settings.register_profile("more", settings.get_profile("few"), max_examples=40)
 settings.load_profile("few")
 # The tests start this program hundreds of times: as on most machines, its modules are compiled once and kept. This
 # process passes it on to the workers of pytest-xdist and to all that they start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# Many children are started as `python3`. That is this Python, and no program that looks for one first: some version
+# managers take longer for that than most children for their work.
+os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys._base_executable), os.environ.get("PATH", os.defpath)])
 # What tests build with Go needs no network, and a cache also where no home folder can be written to.
 os.environ |= {"GOPROXY": "off", "GOTOOLCHAIN": "local"}
 # The extensions of the one who runs the tests are no part of them.

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from wire.suggest import did_you_mean
+from wire.suggestions import did_you_mean
 
 _PLACE = re.compile(r"(?P<what>.*) - at `\$\.?(?P<path>[^`]*)`", re.DOTALL)
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")

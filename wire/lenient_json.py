@@ -33,7 +33,7 @@ _BACKSLASH, _HIDDEN = rb"\\", b"\xff\xff"
 """An escaped backslash, which must not count as the start of an escape, and bytes that UTF-8 never has."""
 
 
-def repaired(text: bytes) -> bytes | None:
+def repair(text: bytes) -> bytes | None:
     """The text with U+FFFD for every byte that is not UTF-8 and every lone surrogate; None if it has neither, or is
     larger than `REPAIR_LIMIT`."""
     if len(text) > REPAIR_LIMIT:
@@ -49,7 +49,7 @@ def read(text: bytes) -> tuple[Any, bytes]:
     try:
         return msgspec.json.decode(text), text
     except UNREADABLE:
-        mended = repaired(text)
+        mended = repair(text)
         if mended is None:
             raise
     return msgspec.json.decode(mended), mended
@@ -153,7 +153,7 @@ def places_by_steps(text: bytes) -> dict[Steps, int]:
     return dict(_steps(text)) if len(text) <= PLACES_LIMIT else {}
 
 
-def repeated(text: bytes, names: Collection[str]) -> str:
+def find_repeated(text: bytes, names: Collection[str]) -> str:
     """The first of these names that the outermost object has more than once; empty if there is none. Readers of JSON
     differ in which one counts. The text must be JSON."""
     if all(text.count(b'"%s"' % name.encode()) < 2 for name in names):

@@ -27,7 +27,7 @@ LETTERS = {level: letter for letter, level in LEVELS.items()}
 _LINE = re.compile(rb"^(?:log (\d{1,20})|(\d{1,18}) (-?\d{1,16}) ([szudiwe]))$", re.MULTILINE)
 
 
-class Written(msgspec.Struct, frozen=True):
+class WriteMoment(msgspec.Struct, frozen=True):
     """When, and at which level, something was written."""
 
     time_ms: int
@@ -62,7 +62,7 @@ class LogTimes:
 
     def __init__(self, data: bytes, inode: int) -> None:
         """`data` is the whole times file. Entries about another log file than `inode` are left out."""
-        entries: dict[int, Written] = {}
+        entries: dict[int, WriteMoment] = {}
         is_ours = False
         for line in _LINE.finditer(data):
             about, position, time_ms, letter = line.groups()
@@ -74,14 +74,14 @@ class LogTimes:
             start = int(position)
             if start == 0:
                 entries.clear()  # the log was emptied; what was known is about bytes that are gone
-            entries[start] = Written(int(time_ms), LEVELS[letter.decode()])
+            entries[start] = WriteMoment(int(time_ms), LEVELS[letter.decode()])
         self._positions = sorted(entries)
         self._entries = entries
 
     def __len__(self) -> int:
         return len(self._positions)
 
-    def at(self, position: int) -> Written | None:
+    def at(self, position: int) -> WriteMoment | None:
         """When the byte at this position was written; None if that is not known."""
         index = bisect_right(self._positions, position)
         found = self._entries[self._positions[index - 1]] if index else None

@@ -16,9 +16,9 @@ import msgspec
 from wire.data_files import covers, data_faults
 from wire.dialects.table import MODULES, ZOT, with_defaults
 from wire.field_errors import explain, fault_path
-from wire.lenient_json import UNREADABLE, fault_of, repeated
-from wire.suggest import letters
-from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, words
+from wire.lenient_json import UNREADABLE, fault_of, find_repeated
+from wire.suggestions import letters
+from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -215,27 +215,27 @@ VOCABULARY = Vocabulary(
     known=frozenset({"$schema", *Manifest.__struct_fields__}),
     guarding={
         "on_failure": Guarding(
-            words(
+            split_words(
                 "onerror onfail onfailed onfailures ontimeout oncrash failure failuremode failurepolicy "
                 "failmode failpolicy failclosed failopen faildeny denyonfailure allowonfailure "
                 "failureaction"
             ),
             is_deep=True,
             part="fail",
-            values=words("deny denied block blocked close closed refuse reject stop"),
+            values=split_words("deny denied block blocked close closed refuse reject stop"),
         ),
         "required": Guarding(
-            words("require requires isrequired mandatory mustrun muststart musthave essential"),
+            split_words("require requires isrequired mandatory mustrun muststart musthave essential"),
             _means_required,
         ),
-        "limits": Guarding(words("limit resourcelimits ulimit ulimits quota quotas")),
+        "limits": Guarding(split_words("limit resourcelimits ulimit ulimits quota quotas")),
         "env": Guarding(
-            words(
+            split_words(
                 "envs evn nev envvar envvars environ environment environmentvariables envvariables "
                 "envnames enviroment envallow allowenv envallowlist passenv passthroughenv"
             )
         ),
-        "env_policy": Guarding(words("environmentpolicy envpolicies envmode envinherit inheritenv")),
+        "env_policy": Guarding(split_words("environmentpolicy envpolicies envmode envinherit inheritenv")),
     },
     inside={
         "limits": Limits.__struct_fields__,
@@ -263,13 +263,13 @@ def parse_manifest(text: bytes, given: Mapping[str, Any] | None = None) -> Manif
             fields.update(given)
             manifest = msgspec.convert(fields, Manifest)
     except msgspec.ValidationError as error:
-        raise _error(f"manifest: {explained(error, text)}", text) from None
+        raise _error(f"manifest: {explain_fault(error, text)}", text) from None
     except UNREADABLE as error:
         what, place = fault_of(text, error)
         where = "" if place is None else f"{FILE}:{place.line}:{place.column}: "
         quoted = "" if place is None or not place.quoted else f" (the line: {place.quoted})"
         raise _error(f"parse manifest: {where}{what}{quoted}", text) from None
-    for _path, message in outside_of_types(fields, text):
+    for _path, message in find_other_faults(fields, text):
         raise _error(f"manifest: {message}", text)
     unknown = VOCABULARY.unknown(fields)
     for each in unknown:
@@ -281,16 +281,16 @@ def parse_manifest(text: bytes, given: Mapping[str, Any] | None = None) -> Manif
     return manifest
 
 
-def outside_of_types(fields: dict[str, Any], text: bytes) -> Iterator[tuple[str, str]]:
+def find_other_faults(fields: dict[str, Any], text: bytes) -> Iterator[tuple[str, str]]:
     """The place and the message of each fault that no decoder sees."""
-    if twice := repeated(text, VOCABULARY.guarding):
+    if twice := find_repeated(text, VOCABULARY.guarding):
         yield twice, f"{twice} is there twice, and only one of them would count; remove the other"
     if isinstance(name := fields.get("dialect"), str) and name not in MODULES:
         yield "dialect", f"dialect: none of {', '.join(MODULES)}"
     yield from data_faults(fields)
 
 
-def explained(error: msgspec.ValidationError, text: bytes) -> str:
+def explain_fault(error: msgspec.ValidationError, text: bytes) -> str:
     """A fault that a decoder has found, in words for whoever writes manifests. `text` is the whole manifest."""
     fault = str(error)
     if "matching regex" in fault:

@@ -227,7 +227,7 @@ def decode(line: bytes) -> StatsLine:
         raise StatsError(reason(error)) from None
 
 
-def change(before: Stats, after: Stats, over_s: float) -> Change | None:
+def find_change(before: Stats, after: Stats, over_s: float) -> Change | None:
     """What differs between two moments that are `over_s` seconds apart; None if no extension has changed."""
     extensions: dict[str, dict[str, Any]] = {}
     for name, now in after.extensions.items():
@@ -257,7 +257,7 @@ def _differing(before: msgspec.Struct, after: msgspec.Struct) -> dict[str, Any]:
     return {name: value for name in after.__struct_fields__ if (value := getattr(after, name)) != getattr(before, name)}
 
 
-def changed(before: Stats, line: Change) -> Stats:
+def apply_change(before: Stats, line: Change) -> Stats:
     """All figures after a change. Raises `StatsError` for a line that does not follow `before`."""
     try:
         host = msgspec.convert(msgspec.structs.asdict(before.host) | line.host, HostStats)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from wire.suggest import letters
+from wire.suggestions import letters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -87,18 +87,18 @@ class Vocabulary(msgspec.Struct, frozen=True):
 
     def _judge(self, name: str, value: Any, *, has_hint: bool) -> UnknownField:
         if guarding := self.guarding_of(name, value):
-            return UnknownField(shown(name), guarding, is_near_miss=True)
+            return UnknownField(short_name(name), guarding, is_near_miss=True)
         inner = {letters(each) for each in _names_in(value)}
         for guarding, rule in self.guarding.items():
             if rule.is_deep and _known_letters(guarding) in inner:
-                return UnknownField(f"{shown(name)}: {guarding} inside it", guarding, is_near_miss=True)
+                return UnknownField(f"{short_name(name)}: {guarding} inside it", guarding, is_near_miss=True)
         found = letters(name)
         for parent, names in self.inside.items():
             for word in names:
                 if _known_letters(word) == found:
                     # One word, such as `action`, has other meanings elsewhere.
-                    return UnknownField(shown(name), f"{parent}.{word}", parent in self.guarding and "_" in word)
-        return UnknownField(shown(name), self._meant(found) if has_hint else "", is_near_miss=False)
+                    return UnknownField(short_name(name), f"{parent}.{word}", parent in self.guarding and "_" in word)
+        return UnknownField(short_name(name), self._meant(found) if has_hint else "", is_near_miss=False)
 
     def _meant(self, found: str) -> str:
         """The known name that comes nearest to these letters; "" if none is near."""
@@ -116,12 +116,12 @@ def _known_letters(name: str) -> str:
     return letters(name)
 
 
-def words(text: str) -> frozenset[str]:
+def split_words(text: str) -> frozenset[str]:
     """The words of a text, for the tables of `Guarding`."""
     return frozenset(text.split())
 
 
-def shown(name: str) -> str:
+def short_name(name: str) -> str:
     """A field's name for a message: one line of limited length."""
     text = name if name.isprintable() else ascii(name)[1:-1]
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"

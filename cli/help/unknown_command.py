@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cli.choices import CommandLineError
-from wire.suggest import did_you_mean, no_such
+from wire.suggestions import did_you_mean, no_such
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

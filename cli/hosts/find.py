@@ -9,7 +9,7 @@ from cli.choices import CommandLineError
 from supervisor.control.client import ControlClient, ControlError, GoneError, endpoints, hosts
 from supervisor.home.runtime_dir import runtime_dirs
 from wire import control
-from wire.suggest import no_such
+from wire.suggestions import no_such
 from wire.text import one_line
 
 if TYPE_CHECKING:

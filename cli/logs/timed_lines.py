@@ -10,7 +10,7 @@ from cli.choices import CommandLineError
 from cli.duration import seconds_from
 from cli.logs.log_tail import rotation, tail
 from supervisor.extension.log import HOST_PREFIX, PrefixFilter
-from wire.log_times import LogTimes, Written, times_name
+from wire.log_times import LogTimes, WriteMoment, times_name
 from wire.text import printable
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ NO_TIME = "-"
 class TimedLine(NamedTuple):
     text: bytes
     """As it stands in the log, with its line feed if it has one."""
-    written: Written | None
+    written: WriteMoment | None
     """None for a line whose time is not known."""
 
 

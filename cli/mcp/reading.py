@@ -22,7 +22,7 @@ from supervisor.install.installed_extension import ExtensionFolders, installed_e
 from wire.manifest import ManifestError
 from wire.settings.mcp_file import at
 from wire.settings.mcp_server import variables_in
-from wire.suggest import no_such
+from wire.suggestions import no_such
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

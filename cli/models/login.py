@@ -18,7 +18,7 @@ from cli.terminal import ask, complain, is_attended
 from supervisor.home.config import Config, load_config
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
-from wire.suggest import not_one_of
+from wire.suggestions import not_one_of
 from wire.text import one_line, printable
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from cli.json_line import print_json
 from cli.terminal import say, table_width
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
-from wire.suggest import no_such
+from wire.suggestions import no_such
 from wire.text import one_line, printable
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from cli.hosts.find import connect
 from cli.terminal import is_screen
 from cli.top.model import SORT_KEYS, View, arrange
 from wire import control, stats
-from wire.suggest import not_one_of
+from wire.suggestions import not_one_of
 
 if TYPE_CHECKING:
     from supervisor.control.client import ControlClient

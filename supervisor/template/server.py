@@ -47,7 +47,7 @@ NOT_ENTERED = 127
 """Exit status of a fork that could not call its function."""
 
 
-class UnfitForForkError(Exception):
+class UnfitError(Exception):
     """The program holds something that its forks must not share; the text says what."""
 
 
@@ -62,7 +62,7 @@ def serve(
 
     Call it at the end of a program that has imported and tried out everything. A fork calls one of `entries`, by its
     name, with the argument bytes of the request; what it returns is the exit status, as of `sys.exit`. A fork leaves
-    without `atexit` callbacks and waits for no thread. Raises `UnfitForForkError` if the process has several threads or
+    without `atexit` callbacks and waits for no thread. Raises `UnfitError` if the process has several threads or
     holds descriptors besides 0, 1, 2 and the socket.
 
     With `detached`, a fork is like a process that the parent has started itself: the nearest subreaper above the
@@ -86,9 +86,7 @@ def _check_alone(fd: int) -> None:
         import threading
 
         names = ", ".join(thread.name for thread in threading.enumerate() if thread is not threading.main_thread())
-        raise UnfitForForkError(
-            f"the template has {threads} threads, and a fork would have one: end {names or 'the others'}"
-        )
+        raise UnfitError(f"the template has {threads} threads, and a fork would have one: end {names or 'the others'}")
     held = []
     for number in os.listdir("/proc/self/fd"):
         try:
@@ -97,7 +95,7 @@ def _check_alone(fd: int) -> None:
         except OSError:
             continue  # the one that listed the folder
     if held:
-        raise UnfitForForkError(f"the template holds descriptors that its forks would share: close {', '.join(held)}")
+        raise UnfitError(f"the template holds descriptors that its forks would share: close {', '.join(held)}")
 
 
 class _Server:

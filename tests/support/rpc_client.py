@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.support.zot_process import Running
+    from tests.support.zot_process import Outcome, Running
 
 Json = dict[str, Any]
 
@@ -33,6 +33,8 @@ class RpcClient:
         self._partial = b""
         self._unread: list[Json] = []
         self._ids = 0
+        self.has_no_more_to_say: Callable[[], bool] = lambda: False
+        """Whether the server has noticed the end of its stdin, if it runs in this process."""
 
     @classmethod
     def of(cls, running: Running) -> RpcClient:
@@ -107,6 +109,15 @@ class RpcClient:
             self.close_stdout()
 
 
+def end(running: Running) -> Outcome:
+    """Ends the stdin of a server that is a process, and waits for its end."""
+    assert running.process.stdin is not None
+    running.process.stdin.close()
+    outcome = running.finish()
+    assert outcome.leftovers == []
+    return outcome
+
+
 @dataclass
 class Served:
     """What a server left that has ended."""
@@ -155,6 +166,7 @@ def serve(folder: Path, model: Any, script: Callable[[RpcClient], None], **given
             owns_process=False,
             **{"drain_s": 0.0, **ours},
         )
+        client.has_no_more_to_say = lambda: not server._has_input
         thread = threading.Thread(target=drive)
         thread.start()
         try:

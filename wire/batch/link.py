@@ -46,7 +46,7 @@ class Abort(msgspec.Struct, frozen=True, tag_field="type", tag="abort"):
     reason: str
 
 
-class Request(msgspec.Struct, frozen=True, tag_field="type", tag="request"):
+class ModelRequest(msgspec.Struct, frozen=True, tag_field="type", tag="request"):
     """The run asks the model. One request at a time."""
 
     id: str
@@ -70,7 +70,7 @@ class RunPhase(msgspec.Struct, frozen=True, tag_field="type", tag="phase"):
     `check`: its `check` runs, and its changes are saved."""
 
 
-class Ended(msgspec.Struct, frozen=True, tag_field="type", tag="ended", kw_only=True):
+class RunEnded(msgspec.Struct, frozen=True, tag_field="type", tag="ended", kw_only=True):
     """The run's last line: how the task has ended, with `setup` and `check`, which the event stream does not show."""
 
     status: TaskStatus
@@ -86,7 +86,7 @@ class Ended(msgspec.Struct, frozen=True, tag_field="type", tag="ended", kw_only=
 
 
 FromBatch = Begin | Abort
-FromRun = Request | Cancel | RunPhase | Ended
+FromRun = ModelRequest | Cancel | RunPhase | RunEnded
 CONTROL = frozenset({"begin", "abort"})
 """The types of the lines from the batch; all other lines are of the model worker."""
 

@@ -168,7 +168,7 @@ SENT_KEPT = 6 * 1024
 """The same of each prompt that an extension has sent. There are ten at most."""
 
 
-def bounded(outcome: Outcome) -> Outcome:
+def cut_texts(outcome: Outcome) -> Outcome:
     """The outcome with at most `TEXT_KEPT` bytes of its text and `SENT_KEPT` of those in `sent`, and without an
     `answer` that is longer."""
     text, is_cut = _cut(outcome.text, TEXT_KEPT)

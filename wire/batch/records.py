@@ -100,6 +100,6 @@ def encode_record(record: AnyRecord) -> bytes:
     return _encoder.encode(record) + b"\n"
 
 
-def tagged(event: bytes, task: str, attempt: int) -> bytes:
+def add_task(event: bytes, task: str, attempt: int) -> bytes:
     """A line of a run's event stream with its task. `event` is one object, with or without LF."""
     return b'{"task":%s,"attempt":%d,%s' % (_encoder.encode(task), attempt, event.lstrip()[1:])

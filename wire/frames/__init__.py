@@ -11,7 +11,7 @@ import msgspec
 
 from wire.frames.definitions import *  # noqa: F403  (all of them, by the same names)
 from wire.frames.definitions import Frame, FromExtension, FromHost
-from wire.lenient_json import UNREADABLE, reason, repaired
+from wire.lenient_json import UNREADABLE, reason, repair
 
 
 class UnknownFrame(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ def second_look(
     """The frame, if it can be decoded after a repair of its characters; else the error."""
     if not line.lstrip().startswith(b"{"):
         return Malformed("not a JSON object")
-    if (mended := repaired(line)) is not None:
+    if (mended := repair(line)) is not None:
         line = mended
         try:
             return decoder.decode(line)

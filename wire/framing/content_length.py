@@ -3,7 +3,7 @@
 The time is linear in the number of bytes, and the result does not depend on how they are cut into chunks. Programs also
 write other things to the same stream, so this finds the next message again behind anything:
 
-- What is no header is cut at LF into lines, each a `Text`.
+- What is no header is cut at LF into lines, each a `OtherText`.
 - A header may follow other text in its line. It is spelt `Content-Length` or `content-length`.
 - A body must begin with `{` and end with `}`. If it does not, or the header of another message stands in it, then the
   header was only text; nothing behind it is lost. No JSON has such a header in it: strings have no line breaks.
@@ -44,11 +44,11 @@ SHORTEST_MESSAGE = 19
 """Bytes of `{"id":1,"result":0}`."""
 
 
-class Text(bytes):
+class OtherText(bytes):
     """A line that is not part of any message, whatever it looks like."""
 
 
-def framed(body: bytes) -> bytes:
+def add_header(body: bytes) -> bytes:
     """A message with its header."""
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
@@ -152,7 +152,7 @@ class ContentSplitter:
             return self._found[0]
         if len(rest) > max(self.limit, self._allowed):
             return Oversize(len(rest), rest[:PREFIX_KEPT], self.limit, rest[-PREFIX_KEPT:])
-        return Text(rest) if rest else None
+        return OtherText(rest) if rest else None
 
     # --- one step of each state: whether there may be another ----------------------------------------------
 
@@ -183,7 +183,7 @@ class ContentSplitter:
         if (last := self._last_of_plain(at)) > end:
             self._at = last + 1
             lines = held[at:last].split(b"\n")
-            self._found += [Text(line) for line in lines if line.strip(forms.BLANKS)]
+            self._found += [OtherText(line) for line in lines if line.strip(forms.BLANKS)]
             self._left -= len(lines) // forms.STEP_BYTES + sum(len(line) >= self.shortest for line in lines)
             return True
         self._at = end + 1
@@ -350,7 +350,7 @@ class ContentSplitter:
     def _tell(self, text: bytes | bytearray) -> None:
         """Returns a line of text, unless it is blank or says the type of the next body."""
         if NOT_BLANK.search(text) and not CONTENT_TYPE.match(text):
-            self._found.append(Text(text))
+            self._found.append(OtherText(text))
 
     def _tell_lines(self, text: bytearray) -> None:
         for line in text.split(b"\n") if text else ():

@@ -27,7 +27,7 @@ _HEAD = 16
 # --- the server ---------------------------------------------------------------------------------------------
 
 
-def answered_version(asked: str) -> str:
+def choose_version(asked: str) -> str:
     """The version of a session: the client's if it is known, else our newest."""
     return asked if asked in LEGACY else LEGACY[-1]
 
@@ -46,7 +46,7 @@ def as_modern(result: dict[str, Any], version: str) -> dict[str, Any]:
     return {"resultType": "complete", **result, "_meta": meta}
 
 
-def uncached(result: dict[str, Any]) -> dict[str, Any]:
+def mark_uncached(result: dict[str, Any]) -> dict[str, Any]:
     """A modern list: the client may keep it, but should ask again when it needs it."""
     return {**result, "ttlMs": 0, "cacheScope": "private"}
 
@@ -80,7 +80,7 @@ def error_result(text: str) -> frames.ToolResult:
     return frames.ToolResult("", [frames.ContentBlock("text", text=valid_text(text))], is_error=True)
 
 
-def with_texts(result: frames.ToolResult, *texts: str) -> frames.ToolResult:
+def add_texts(result: frames.ToolResult, *texts: str) -> frames.ToolResult:
     """The result with more texts behind it; empty ones are left out."""
     added = [frames.ContentBlock("text", text=text) for text in texts if text]
     return replace(result, content=[*(result.content or ()), *added]) if added else result

@@ -48,7 +48,7 @@ class Meta(msgspec.Struct, frozen=True):
         return LOG_LEVELS.index(self.level) if isinstance(self.level, str) and self.level in LOG_LEVELS else None
 
 
-class Request(msgspec.Struct, frozen=True):
+class ClientRequest(msgspec.Struct, frozen=True):
     method: str
     id: bytes
     """The JSON text of its id."""
@@ -81,13 +81,13 @@ class Cancelled(msgspec.Struct):
     reason: Any = None
 
 
-class Wanted(msgspec.Struct):
+class SubscriptionFilter(msgspec.Struct):
     tools: bool | None = msgspec.field(default=None, name="toolsListChanged")
     prompts: bool | None = msgspec.field(default=None, name="promptsListChanged")
 
 
 class Listen(msgspec.Struct):
-    notifications: Wanted
+    notifications: SubscriptionFilter
 
 
 class _Params(msgspec.Struct):
@@ -122,7 +122,7 @@ def read_meta(params: bytes) -> Meta:
     return Meta()
 
 
-def read_params(request: Request, kind: type[Any]) -> Any:
+def read_params(request: ClientRequest, kind: type[Any]) -> Any:
     try:
         return msgspec.json.decode(request.params, type=kind)
     except UNREADABLE as error:

@@ -19,20 +19,20 @@ from wire.mcp_server.requests import (
     BadParamsError,
     CallParams,
     Cancelled,
+    ClientRequest,
     Era,
     Key,
     Level,
     Listen,
     PromptParams,
-    Request,
+    SubscriptionFilter,
     Version,
-    Wanted,
     call_arguments,
     key_of,
     read_meta,
     read_params,
 )
-from wire.suggest import no_such
+from wire.suggestions import no_such
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,12 +54,12 @@ _SUBSCRIPTION = f"{protocol.META_PREFIX}subscriptionId"
 class _Open(msgspec.Struct):
     """A request without its answer yet."""
 
-    request: Request
+    request: ClientRequest
     name: str = ""
     """Of the tool or the command."""
     reports: int = 0
     """Of progress, so far."""
-    wanted: Wanted | None = None
+    wanted: SubscriptionFilter | None = None
     """What a subscription is about; None: it is no subscription."""
 
 
@@ -75,16 +75,16 @@ class ServedSession:
         self._is_described = is_described
         self._offer: Offer | None = None
         self._open: dict[Key, _Open] = {}
-        self._waiting: list[Request] = []
+        self._waiting: list[ClientRequest] = []
         self._listed: set[str] = set()
         """The lists that the client has asked for, by the first part of their methods."""
         self._level = DEFAULT_LEVEL
-        self._methods: dict[Era, dict[str, Callable[[Request], list[Action]]]] = {
+        self._methods: dict[Era, dict[str, Callable[[ClientRequest], list[Action]]]] = {
             Era.OPEN: {},
             Era.LEGACY: {protocol.PING: self._ping, protocol.SET_LEVEL: self._set_level},
             Era.MODERN: {protocol.DISCOVER: self._discover, protocol.LISTEN: self._listen},
         }
-        self._of_offer: dict[str, Callable[[Request], list[Action]]] = {
+        self._of_offer: dict[str, Callable[[ClientRequest], list[Action]]] = {
             protocol.LIST_TOOLS: self._list,
             protocol.LIST_PROMPTS: self._list,
             protocol.CALL_TOOL: self._call,
@@ -110,14 +110,14 @@ class ServedSession:
             if isinstance(message, Incoming):
                 actions += self._take(message)
             else:
-                named = message.named.id if message.code == INVALID_REQUEST else b""  # else it may be no id at all
+                named = message.seen.id if message.code == INVALID_REQUEST else b""  # else it may be no id at all
                 actions.append(_refuse(named, message.code, message.reason))
         return actions
 
     def receive_oversize(self, line: Oversize) -> list[Action]:
         """Takes what is left of a line that was too long. Its id may stand near its start or its end. An answer and a
         notification are passed over: nothing answers them."""
-        named = jsonrpc.named(line.prefix, line.suffix)
+        named = jsonrpc.peek(line.prefix, line.suffix)
         if named.is_answer or (named.method.startswith("notifications/") and key_of(named.id) is None):
             return []
         what = f"the {named.method} message" if named.method else "the message"
@@ -137,9 +137,9 @@ class ServedSession:
             return [_refuse(written, INVALID_REQUEST, "the id of a request is a string or a number")]
         if params in (b"", b"null"):
             params = b"{}"
-        return self._asked(Request(message.method, written, key, params, read_meta(params)))
+        return self._asked(ClientRequest(message.method, written, key, params, read_meta(params)))
 
-    def _asked(self, request: Request) -> list[Action]:
+    def _asked(self, request: ClientRequest) -> list[Action]:
         if request.method != protocol.INITIALIZE and (refusal := self._choose_era(request)):
             return [refusal]
         if request.key in self._open or any(request.key == waiting.key for waiting in self._waiting):
@@ -160,14 +160,14 @@ class ServedSession:
     def _is_full(self) -> bool:
         return len(self._open) + len(self._waiting) >= REQUESTS_LIMIT
 
-    def _wait(self, request: Request) -> list[Action]:
+    def _wait(self, request: ClientRequest) -> list[Action]:
         """Lets a request wait for the first offer."""
         if self._is_full:
             return [_fail(request, INTERNAL_ERROR, f"{REQUESTS_LIMIT} requests are under way; wait for answers")]
         self._waiting.append(request)
         return []
 
-    def _choose_era(self, request: Request) -> Say | None:
+    def _choose_era(self, request: ClientRequest) -> Say | None:
         """Lets the first request decide; returns the refusal of a request that does not fit."""
         is_modern = request.meta.version is not None or (request.method == protocol.DISCOVER and self.era is Era.OPEN)
         if self.era is Era.LEGACY:
@@ -189,7 +189,7 @@ class ServedSession:
         return None
 
     @staticmethod
-    def _tried(handler: Callable[[Request], list[Action]], request: Request) -> list[Action]:
+    def _tried(handler: Callable[[ClientRequest], list[Action]], request: ClientRequest) -> list[Action]:
         try:
             return handler(request)
         except BadParamsError as error:
@@ -213,7 +213,7 @@ class ServedSession:
 
     # --- requests about the session -----------------------------------------------------------------------------
 
-    def _initialize(self, request: Request) -> list[Action]:
+    def _initialize(self, request: ClientRequest) -> list[Action]:
         """Begins a session, also for a client that has asked `server/discover` before."""
         asked = read_params(request, Version).version
         self.era = Era.LEGACY
@@ -221,7 +221,7 @@ class ServedSession:
         if self._must_wait:
             return self._wait(request)
         result = {
-            "protocolVersion": answers.answered_version(asked),
+            "protocolVersion": answers.choose_version(asked),
             "capabilities": answers.capabilities(),
             "serverInfo": answers.server_info(self._version),
             "instructions": self._describe(),
@@ -233,7 +233,7 @@ class ServedSession:
         """Whether the instructions still lack something."""
         return self._offer is None and not self._is_described()
 
-    def _discover(self, request: Request) -> list[Action]:
+    def _discover(self, request: ClientRequest) -> list[Action]:
         if self._must_wait:
             return self._wait(request)
         result = {
@@ -241,19 +241,19 @@ class ServedSession:
             "capabilities": answers.capabilities(),
             "instructions": self._describe(),
         }
-        return [self._result(request, answers.uncached(result))]
+        return [self._result(request, answers.mark_uncached(result))]
 
-    def _ping(self, request: Request) -> list[Action]:
+    def _ping(self, request: ClientRequest) -> list[Action]:
         return [Say(jsonrpc.answer(request.id, b"{}"))]
 
-    def _set_level(self, request: Request) -> list[Action]:
+    def _set_level(self, request: ClientRequest) -> list[Action]:
         level = read_params(request, Level).level
         if level not in LOG_LEVELS:
             raise BadParamsError(f"there is no level {level[:80]!r}; it is one of {', '.join(LOG_LEVELS)}")
         self._level = LOG_LEVELS.index(level)
         return [Say(jsonrpc.answer(request.id, b"{}"))]
 
-    def _listen(self, request: Request) -> list[Action]:
+    def _listen(self, request: ClientRequest) -> list[Action]:
         """Opens a subscription. It stays open until the client cancels it or the server ends."""
         if len(self._open) >= REQUESTS_LIMIT:
             return [_fail(request, INTERNAL_ERROR, f"{REQUESTS_LIMIT} requests are under way")]
@@ -265,7 +265,7 @@ class ServedSession:
 
     # --- requests about tools and prompts -----------------------------------------------------------------------
 
-    def _list(self, request: Request) -> list[Action]:
+    def _list(self, request: ClientRequest) -> list[Action]:
         """The whole list, whatever the cursor: it has one page."""
         kind = request.method.partition("/")[0]
         self._listed.add(kind)
@@ -275,15 +275,15 @@ class ServedSession:
             else [answers.prompt_definition(command) for command in self.offer.commands]
         )
         result = {kind: found}
-        return [self._result(request, answers.uncached(result) if self.era is Era.MODERN else result)]
+        return [self._result(request, answers.mark_uncached(result) if self.era is Era.MODERN else result)]
 
-    def _call(self, request: Request) -> list[Action]:
+    def _call(self, request: ClientRequest) -> list[Action]:
         params = read_params(request, CallParams)
         args = b"{}" if params.arguments is UNSET else call_arguments(bytes(params.arguments))
         self._open[request.key] = _Open(request, params.name)
         return [Call(request.key, params.name, args)]
 
-    def _get_prompt(self, request: Request) -> list[Action]:
+    def _get_prompt(self, request: ClientRequest) -> list[Action]:
         params = read_params(request, PromptParams)
         given = dict(params.arguments or {})
         text = given.pop(answers.ARGUMENTS, "")
@@ -378,16 +378,16 @@ class ServedSession:
 
     # --- lines --------------------------------------------------------------------------------------------------
 
-    def _result(self, request: Request, result: dict[str, Any]) -> Say:
+    def _result(self, request: ClientRequest, result: dict[str, Any]) -> Say:
         said = answers.as_modern(result, self._version) if self.era is Era.MODERN else result
         return Say(jsonrpc.answer(request.id, encode(said)))
 
     @staticmethod
-    def _about_subscription(request: Request, method: str, params: dict[str, Any]) -> bytes:
+    def _about_subscription(request: ClientRequest, method: str, params: dict[str, Any]) -> bytes:
         return jsonrpc.notification(method, encode({**params, "_meta": {_SUBSCRIPTION: Raw(request.id)}}))
 
 
-def _fail(request: Request, code: int, text: str, data: Any = None) -> Say:
+def _fail(request: ClientRequest, code: int, text: str, data: Any = None) -> Say:
     return Say(jsonrpc.refusal(request.id, code, text, b"" if data is None else encode(data)))
 
 

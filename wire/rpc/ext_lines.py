@@ -54,17 +54,17 @@ _encoder = msgspec.json.Encoder()
 _fields = msgspec.json.Decoder(dict[str, Raw])
 
 
-def opening(extension: str) -> bytes:
+def line_start(extension: str) -> bytes:
     """The beginning of each line with a frame for this extension."""
     return b'{"type":"ext","extension":%s,"frame":' % _encoder.encode(extension)
 
 
-def with_frame(opening: bytes, frame: bytes) -> bytes:
+def frame_line(start: bytes, frame: bytes) -> bytes:
     """A line with a frame, LF included. `frame` is a line, too."""
-    return b"%s%s}\n" % (opening, frame[:-1])
+    return b"%s%s}\n" % (start, frame[:-1])
 
 
-def with_end(extension: str, reason: str) -> bytes:
+def end_line(extension: str, reason: str) -> bytes:
     """The line that says that an extension has ended, LF included."""
     return _encoder.encode(ExtLine(extension=extension, closed=reason)) + b"\n"
 

@@ -13,10 +13,10 @@ from msgspec import Raw
 
 from wire.field_errors import explain
 from wire.framing import DEFAULT_FRAME_LIMIT
-from wire.lenient_json import UNREADABLE, reason, repaired
+from wire.lenient_json import UNREADABLE, reason, repair
 from wire.rpc import responses
 from wire.rpc.messages import Message
-from wire.suggest import did_you_mean
+from wire.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from wire.framing import Oversize
@@ -317,7 +317,7 @@ _decoders: dict[str, msgspec.json.Decoder[Any]] = {name: msgspec.json.Decoder(ki
 def decode(line: bytes) -> Request | Refusal:
     """The request in a line, or why there is none. Invalid Unicode becomes U+FFFD."""
     found = _decode(line)
-    if isinstance(found, Refusal) and (mended := repaired(line)) is not None:
+    if isinstance(found, Refusal) and (mended := repair(line)) is not None:
         return _decode(mended)
     return found
 

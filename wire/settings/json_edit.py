@@ -32,7 +32,7 @@ class _Member(NamedTuple):
     end: int
 
 
-def with_member(text: bytes, section: str, name: str, value: Any) -> bytes:
+def set_member(text: bytes, section: str, name: str, value: Any) -> bytes:
     """The text with this member in the object `section` of the outermost object, in the place of the one of the same
     name, else behind the last one. Without such a section, one is added behind the last member. The text must be empty,
     or what `plain_json` makes a JSON object of whose section is an object."""
@@ -47,8 +47,8 @@ def with_member(text: bytes, section: str, name: str, value: Any) -> bytes:
     return edited.whole
 
 
-def without_member(text: bytes, section: str, name: str) -> bytes:
-    """The text without the members of this name in the object `section` of the outermost object, as in `with_member`,
+def remove_member(text: bytes, section: str, name: str) -> bytes:
+    """The text without the members of this name in the object `section` of the outermost object, as in `set_member`,
     but not empty."""
     edited = JsonText(text)
     held = edited.last(edited.outermost, section)
@@ -207,7 +207,7 @@ def _json(value: Any, unit: bytes | None) -> bytes:
     return json.dumps(value, indent=None if unit is None else unit.decode(), ensure_ascii=False).encode()
 
 
-def switched(text: bytes, key: str, *, on: bool) -> bytes | None:
+def switch_server(text: bytes, key: str, *, on: bool) -> bytes | None:
     """The text with this server enabled or disabled; None if the file has no such server that is an object. The text
     must be one that `parse_mcp` reads."""
     edited = JsonText(text)

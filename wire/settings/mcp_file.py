@@ -18,8 +18,8 @@ from wire.field_errors import explain, fault_steps
 from wire.lenient_json import MARK, UNREADABLE, Place, Steps, fault_of, path_of, place_at, places_by_steps
 from wire.manifest import NAME_PATTERN, VOCABULARY
 from wire.settings.mcp_server import McpServer, server_name
-from wire.suggest import letters
-from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, shown, words
+from wire.suggestions import letters
+from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, short_name, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -126,18 +126,18 @@ class McpFileError(ValueError):
 
 
 _FILTERS = {
-    "includeTools": words("includeTools include_tools enabledTools enabled_tools"),
-    "excludeTools": words("excludeTools exclude_tools disabledTools disabled_tools"),
+    "includeTools": split_words("includeTools include_tools enabledTools enabled_tools"),
+    "excludeTools": split_words("excludeTools exclude_tools disabledTools disabled_tools"),
 }
 """The spellings of the filters of tools. Several in one entry count together."""
 _GUARDING = VOCABULARY.guarding
 _OF_ENTRY = Vocabulary(
     known=frozenset({"$schema", *McpServer.__struct_encode_fields__}).union(*_FILTERS.values()),
     guarding={
-        "disabled": Guarding(words("disable isdisabled")),
-        "enabled": Guarding(words("enable isenabled")),
-        "includeTools": Guarding(words("includetool allowedtools allowtools onlytools toolsallow toolallowlist")),
-        "excludeTools": Guarding(words("excludetool blockedtools deniedtools denytools toolsdeny tooldenylist")),
+        "disabled": Guarding(split_words("disable isdisabled")),
+        "enabled": Guarding(split_words("enable isenabled")),
+        "includeTools": Guarding(split_words("includetool allowedtools allowtools onlytools toolsallow toolallowlist")),
+        "excludeTools": Guarding(split_words("excludetool blockedtools deniedtools denytools toolsdeny tooldenylist")),
         **{name: _GUARDING[name] for name in ("required", "limits", "env", "env_policy")},
     },
     inside={name: VOCABULARY.inside[name] for name in ("limits", "restart", "timeouts")},
@@ -280,9 +280,9 @@ def _converted(fields: dict[str, Any]) -> tuple[McpServer, dict[str, Any]]:
             given[name] = tools
     for name, value in given["env"].items() if isinstance(given.get("env"), dict) else ():
         if not name or "=" in name or "\0" in name:
-            raise _FaultyEntryError(f"env: {shown(name)!r} is no name of a variable", "env", name)
+            raise _FaultyEntryError(f"env: {short_name(name)!r} is no name of a variable", "env", name)
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise _FaultyEntryError(f"env.{shown(name)}: expected text or a number", "env", name)
+            raise _FaultyEntryError(f"env.{short_name(name)}: expected text or a number", "env", name)
     if given.get("command") == "":
         raise _FaultyEntryError("command must not be empty", "command")
     try:
@@ -309,10 +309,10 @@ def _not_stdio(fields: dict[str, Any]) -> str | None:
     address = next((fields[name] for name in ("url", "httpUrl", "serverUrl") if name in fields), None)
     if kind is None and address is None:
         others = [name for name in fields if letters(name) in _COMMANDS]
-        return "command is required" + (f"; rename {shown(others[0])!r}" if others else "")
+        return "command is required" + (f"; rename {short_name(others[0])!r}" if others else "")
     if kind is not None and not isinstance(kind, str):
         return None  # the conversion says so
-    said = f"its type is {shown(kind)!r}" if kind is not None else "it has an address and no command"
+    said = f"its type is {short_name(kind)!r}" if kind is not None else "it has an address and no command"
     return f"{said}: only stdio servers can be run; a bridge makes one of it: npx -y mcp-remote URL"
 
 
@@ -326,7 +326,8 @@ def _remarks(key: str, name: str, server: McpServer) -> Iterator[str]:
 def _clash(entry: McpEntry, other: McpEntry) -> str:
     if entry.key == other.key:
         return f"the name {entry.key!r} is there twice, in mcpServers and in servers; the first counts"
-    return f"the name {entry.name!r} is that of {shown(other.key)!r} too; the first counts, call one of them otherwise"
+    same = f"the name {entry.name!r} is that of {short_name(other.key)!r} too"
+    return f"{same}; the first counts, call one of them otherwise"
 
 
 def _repeated(text: bytes) -> dict[Steps, frozenset[str]]:

@@ -13,7 +13,7 @@ import msgspec
 
 from wire.field_errors import explain, fault_path
 from wire.lenient_json import UNREADABLE, Place, fault_of, place_at, places
-from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, shown, words
+from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, short_name, split_words
 
 FILE = "models.json"
 
@@ -99,21 +99,21 @@ _OTHER_WORDS = {
     "reasoning": "thinking reasoningsupported canreason",
     **_PRICE,
 }
-_ZOTS_OF_MODEL = words("type output input api compat reasoningLevelMap")
-_ZOTS_OF_PROVIDER = words("discover")
+_ZOTS_OF_MODEL = split_words("type output input api compat reasoningLevelMap")
+_ZOTS_OF_PROVIDER = split_words("discover")
 """Fields of zot's without a meaning here."""
 
 
 def _vocabulary(struct: type[msgspec.Struct], zots: frozenset[str]) -> Vocabulary:
     fields = struct.__struct_encode_fields__
-    guarding = {name: Guarding(words(_OTHER_WORDS[name])) for name in fields if name in _OTHER_WORDS}
+    guarding = {name: Guarding(split_words(_OTHER_WORDS[name])) for name in fields if name in _OTHER_WORDS}
     return Vocabulary(known=zots | {*fields}, guarding=guarding)
 
 
 _OF_MODEL = _vocabulary(UserModel, _ZOTS_OF_MODEL)
 _OF_PROVIDER = _vocabulary(UserProvider, _ZOTS_OF_PROVIDER)
 _OF_FILE = Vocabulary(
-    known=words("providers $schema"), guarding={"providers": Guarding(words("provider models vendors"))}
+    known=split_words("providers $schema"), guarding={"providers": Guarding(split_words("provider models vendors"))}
 )
 
 
@@ -166,7 +166,7 @@ class _Reader:
     def _provider(self, name: str, fields: Any) -> UserProvider:
         path = f"providers.{name}"
         if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > 64:
-            raise _FaultyFieldError(path, f"{shown(name)!r} is no name of a provider")
+            raise _FaultyFieldError(path, f"{short_name(name)!r} is no name of a provider")
         if not isinstance(fields, dict):
             raise _FaultyFieldError(path, "must be an object")
         self._check_names(fields, _OF_PROVIDER, f"{path}.")

@@ -101,7 +101,7 @@ def _outcome(batch: RunFolder, task: str, attempt: int, is_over: Callable[[], bo
 def _require(batch: RunFolder, task: str) -> None:
     """Raises `CommandLineError` if the batch has no such task."""
     from cli.choices import CommandLineError
-    from wire.suggest import no_such
+    from wire.suggestions import no_such
 
     known = [found.id for found in batch.read_tasks()]
     if task not in known and not batch.run(task).is_dir():

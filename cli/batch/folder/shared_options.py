@@ -86,7 +86,7 @@ def results_of(given: Sequence[str], prefer: Preferred | None = None) -> BatchRe
 def checked(given: Iterable[str]) -> frozenset[str]:
     """The words of --status. Raises `CommandLineError`."""
     from wire.batch.outcome import TaskStatus
-    from wire.suggest import not_one_of
+    from wire.suggestions import not_one_of
 
     known = [*(status.value for status in TaskStatus if status is not TaskStatus.INTERRUPTED), NOT_RUN]
     found = frozenset(given)

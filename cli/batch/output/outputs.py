@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent.output.fd_writer import FdWriter
 from cli.batch.output.stderr import FLUSH_S, StderrOutput
-from wire.batch.records import BatchEnd, BatchStart, encode_record, tagged
+from wire.batch.records import BatchEnd, BatchStart, add_task, encode_record
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class RecordStream:
 
     def on_event(self, task: str, attempt: int, line: bytes) -> None:
         """Writes one line of a run's events."""
-        self._writer.write(tagged(line.rstrip(b"\n"), task, attempt) + b"\n")
+        self._writer.write(add_task(line.rstrip(b"\n"), task, attempt) + b"\n")
 
     def finish(self, *, most_s: float | None = None) -> bool:
         """Waits until the reader has everything, for `most_s` seconds at most. Returns whether it has."""

@@ -25,7 +25,7 @@ from supervisor.home.zot_home import zot_home
 from supervisor.install.installed_extension import ExtensionFolders, installed_extensions
 from wire.exit_codes import Status
 from wire.manifest import ManifestError
-from wire.suggest import no_such
+from wire.suggestions import no_such
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

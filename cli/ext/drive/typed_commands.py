@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wire import frames
-from wire.suggest import no_such
+from wire.suggestions import no_such
 
 WORDS = ("ask", "event", "frame", "help", "key", "ping", "quit", "resize", "tool")
 HELP = """\

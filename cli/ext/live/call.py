@@ -18,7 +18,7 @@ from wire import control, frames
 from wire.dialects.mcp.tools import public_name
 from wire.exit_codes import Status
 from wire.framing import DEFAULT_FRAME_LIMIT
-from wire.suggest import no_such
+from wire.suggestions import no_such
 from wire.text import one_line, printable
 
 if TYPE_CHECKING:

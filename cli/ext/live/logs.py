@@ -16,7 +16,7 @@ from cli.logs.timed_lines import LineReader, Shown, TimesBeside, as_record, sinc
 from supervisor.control.client import ControlError
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
-from wire.suggest import no_such
+from wire.suggestions import no_such
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

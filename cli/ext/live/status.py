@@ -19,7 +19,7 @@ from cli.logs.timed_lines import as_record, last_timed_lines, with_time
 from supervisor.control.client import ControlError
 from supervisor.home.zot_home import zot_home
 from wire import control
-from wire.suggest import no_such
+from wire.suggestions import no_such
 from wire.text import one_line, printable
 
 if TYPE_CHECKING:

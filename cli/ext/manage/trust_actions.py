@@ -32,7 +32,7 @@ from supervisor.home.copilot_folders import copilot_folder_of
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
 from wire.manifest import ManifestError
-from wire.suggest import no_such
+from wire.suggestions import no_such
 from wire.text import counted, printable
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from agent.batch.journal.own_files import IN_RUNS, open_own
 from agent.sessions.export.conversation import Call, Entry, Note, Part, Result
 from agent.transcript import Text
 from wire import events
-from wire.lenient_json import UNREADABLE, repaired
+from wire.lenient_json import UNREADABLE, repair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -178,7 +178,7 @@ def _decoded(line: bytes) -> events.AnyRecord | None:
     try:
         return _decoder.decode(line)
     except UNREADABLE:
-        mended = repaired(line)
+        mended = repair(line)
     try:
         return None if mended is None else _decoder.decode(mended)
     except UNREADABLE:

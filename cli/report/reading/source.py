@@ -17,7 +17,7 @@ from cli.report.reading.recording import InputError, RecordedRun
 from cli.report.reading.stats_file import StatsReader
 from supervisor.home.safe_files import parts
 from supervisor.monitoring.rotated_file import PARTS
-from wire.lenient_json import UNREADABLE, reason, repaired
+from wire.lenient_json import UNREADABLE, reason, repair
 from wire.text import printable
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _decoded(decoder: msgspec.json.Decoder[Any], line: bytes) -> Any:
     try:
         return decoder.decode(line)
     except UNREADABLE as error:
-        mended = repaired(line)
+        mended = repair(line)
         if mended is None:
             raise InputError(f"not a readable line: {reason(error)}") from None
     try:

@@ -190,7 +190,7 @@ class StatsReader:
             number, line = self._latest[0]
             full = _full(line)
             for number, line in self._latest[1:]:  # noqa: B007  the error names it
-                full = stats.changed(full, _decoded(line, stats.Change))
+                full = stats.apply_change(full, _decoded(line, stats.Change))
         except (InputError, stats.StatsError) as error:
             raise InputError(f"line {number}: {error}") from None
         return full

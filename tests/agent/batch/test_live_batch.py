@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from supervisor.template.protocol import is_available
-from tests.support.batch_place import BatchPlace
+from tests.support.batch_place import BatchPlace, when
 from tests.support.messages_server.replies import hold_first_byte, http_error, text_reply
 from tests.support.messages_server.server import MessagesServer
 from wire.batch import records
@@ -17,7 +17,7 @@ from wire.batch.outcome import TaskStatus
 from wire.batch.task import Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from agent.batch.batch import Batch
@@ -41,16 +41,6 @@ def run(place: BatchPlace, server: MessagesServer, count: int, **given: Any) -> 
     flags = {"base_url": server.base_url, "api_key": "k", "model": "claude-sonnet-4-5", "provider": "anthropic"}
     tasks = [Task(id=f"t{n}", prompt=f"task {n}", cwd=str(place.folder / "project")) for n in range(count)]
     return place.run(tasks, run=flags, run_program=None, **given)
-
-
-def when(batch: Batch, condition: Callable[[], bool], act: Callable[[], object]) -> None:
-    def look() -> None:
-        if condition():
-            act()
-        else:
-            batch.loop.call_later(0.02, look)
-
-    batch.loop.call_later(0.0, look)
 
 
 def test_runs_share_workers_and_wait_for_a_limit_without_failing(place: BatchPlace, server: MessagesServer) -> None:

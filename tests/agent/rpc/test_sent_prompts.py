@@ -258,6 +258,7 @@ def test_after_the_end_of_stdin_the_prompt_of_the_client_is_carried_out_and_not_
         client.send("prompt", message="mine")
         client.until("response", command="prompt")
         client.close_stdin()
+        wait_until(client.has_no_more_to_say)
         (tmp_path / "go").touch()
 
     model = ScriptedModel(says("", call), says("One."), says("Mine."))

@@ -12,14 +12,13 @@ import pytest
 from agent.batch import batch as batch_module
 from agent.batch.schedule import FIRST_WAIT_S, JITTER
 from supervisor.template.protocol import is_available
-from tests.support.batch_place import BatchPlace
+from tests.support.batch_place import BatchPlace, when
 from tests.support.forked import run
 from tests.support.messages_server import Account, http_error, text_reply, token_bucket, tool_reply
 from tests.support.zot_process import wait_until
 from wire.batch.task import Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from tests.support.messages_server import MessagesServer, Received, Reply
@@ -169,7 +168,7 @@ def test_32_jobs_share_an_account_with_a_token_bucket(zot: Zot, server: Messages
 
 @pytest.mark.slow
 def test_32_jobs_share_an_account_for_long(zot: Zot, server: MessagesServer) -> None:
-    bucket_run(zot, server, count=300, free=40)
+    bucket_run(zot, server, count=140, free=40)
 
 
 def test_only_failures_that_may_pass_are_tried_again(zot: Zot, server: MessagesServer) -> None:
@@ -206,16 +205,6 @@ def test_only_failures_that_may_pass_are_tried_again(zot: Zot, server: MessagesS
     sent = [prompt_of(request) for request in server.requests]
     assert {number: sent.count(number) for number in numbers} == {"400": 1, "404": 1, "401": 1, "500": 6, "529": 6}
     assert not of(found.json_lines, "task_paused"), "errors of the server are not a matter of pace"
-
-
-def when(batch: batch_module.Batch, condition: Callable[[], bool], act: Callable[[], object]) -> None:
-    def look() -> None:
-        if condition():
-            act()
-        else:
-            batch.loop.call_later(0.02, look)
-
-    batch.loop.call_later(0.0, look)
 
 
 def test_a_refusal_without_end_ends_with_the_deadline(

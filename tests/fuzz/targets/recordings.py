@@ -34,7 +34,7 @@ def some_recordings() -> list[bytes]:
     lines = recorded(2, 4)
     samples = [line for line in lines if isinstance(line, Stats)]
     changes = [
-        change for before, after in pairwise(samples) if (change := stats.change(before, after, 1.0)) is not None
+        change for before, after in pairwise(samples) if (change := stats.find_change(before, after, 1.0)) is not None
     ]
     run = Run(samples[0].time, "s", "replay", "m", 1, 2, 3, 4, 5, 0.5, "ok", 0, "")
     changing = [samples[0], *changes, run, samples[-1]]
@@ -85,6 +85,6 @@ def prompts(folder: Path) -> Iterator[Callable[[bytes], None]]:
 
 
 TARGETS = (
-    Target("reports", some_recordings, reports, 250, 0.2),
-    Target("prompts", lambda: ["Fix the näme.\n\n{}\n".encode(), b"/help\n"], prompts, 2000),
+    Target("reports", some_recordings, reports, 70, 0.2),
+    Target("prompts", lambda: ["Fix the näme.\n\n{}\n".encode(), b"/help\n"], prompts, 500),
 )

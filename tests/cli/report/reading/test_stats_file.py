@@ -156,7 +156,7 @@ def test_changes_are_read_as_all_figures_would_be(file):
     ]
     samples = [sample(at, cast) for at, cast in enumerate(casts, 1)]
     whole = read(file, *samples)
-    changes = [stats.change(before, after, 1.0) for before, after in pairwise(samples)]
+    changes = [stats.find_change(before, after, 1.0) for before, after in pairwise(samples)]
     found = read(file, samples[0], *changes)
     assert [(track.cpu_percent[4:6], track.rss_bytes[4:6]) for track in found.tracks.values()] == [
         (track.cpu_percent[4:6], track.rss_bytes[4:6]) for track in whole.tracks.values()
@@ -166,7 +166,7 @@ def test_changes_are_read_as_all_figures_would_be(file):
 
 
 def test_a_change_whose_beginning_is_lost_is_left_out(file):
-    lost = stats.change(sample(1, {"a": extension_stats()}), sample(2, {"a": extension_stats(calls=1)}), 1.0)
+    lost = stats.find_change(sample(1, {"a": extension_stats()}), sample(2, {"a": extension_stats(calls=1)}), 1.0)
     found = read(file, lost, sample(3, {"a": extension_stats(calls=2)}))
     assert list(found.times) == [3]
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 NAMES_SHOWN = 20
 
 
-def some(names: Sequence[str], shown: int = 5) -> str:
+def join_names(names: Sequence[str], shown: int = 5) -> str:
     """`a, b and 18 more`: the first names in words."""
     if len(names) > shown:
         return f"{', '.join(names[:shown])} and {len(names) - shown} more"

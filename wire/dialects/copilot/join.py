@@ -8,12 +8,12 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from wire import frames
-from wire.dialects.base import LIMIT, Instructions, Remarked, Warned, kept_instructions
+from wire.dialects.base import LIMIT, Instructions, Remarked, Warned, cut_instructions
 from wire.dialects.copilot.hooks import HOOK_EVENTS, handler_of
 from wire.dialects.json_values import as_json, kind_of, objects, string
 from wire.dialects.long_lines import SHORT
-from wire.lenient_json import UNREADABLE, reason, repaired
-from wire.suggest import did_you_mean, some
+from wire.lenient_json import UNREADABLE, reason, repair
+from wire.suggestions import did_you_mean, join_names
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class JoinError(Exception):
     """The extension cannot join with these parameters; the text says why."""
 
 
-class Tool(msgspec.Struct, frozen=True):
+class CopilotTool(msgspec.Struct, frozen=True):
     """A tool of the extension."""
 
     name: str
@@ -76,11 +76,11 @@ class Tool(msgspec.Struct, frozen=True):
     is_terminal: bool = False
 
 
-class Joined(msgspec.Struct, frozen=True):
+class Join(msgspec.Struct, frozen=True):
     """What an extension has said of itself as it joined."""
 
     session_id: str
-    tools: dict[str, Tool] = {}
+    tools: dict[str, CopilotTool] = {}
     commands: tuple[frames.RegisterCommand, ...] = ()
     hooks: frozenset[str] | None = frozenset()
     """The types of the hooks that it has: `preToolUse`. None if it has some, and does not say which."""
@@ -154,7 +154,7 @@ _members = msgspec.json.Decoder(dict[str, Raw]).decode
 _NOTHING = frozenset({b"null", b"false", b"[]", b"{}", b'""'})
 
 
-def joined(written: Raw | UnsetType) -> Joined:
+def read_join(written: Raw | UnsetType) -> Join:
     """Reads the parameters of `session.resume`. Raises `JoinError`."""
     text = b"{}" if written is UNSET else bytes(written)
     if len(text) > SHORT and sum(map(text.count, (b",", b"[", b"{"))) > PARTS_LIMIT:
@@ -183,7 +183,7 @@ def joined(written: Raw | UnsetType) -> Joined:
         named = ", ".join(OPTIONS.get(name, name) for name in idle)
         remarks.append(Remarked(f"joinSession() has options that have no effect here: {named}"))
     instructions = _instructions(params.systemMessage, remarks)
-    return Joined(
+    return Join(
         params.sessionId,
         tools,
         commands,
@@ -202,7 +202,7 @@ def _read(text: bytes) -> tuple[_Params, dict[str, Raw]]:
     try:
         return _params(text), _members(text)
     except UNREADABLE:
-        if (mended := repaired(text)) is None:
+        if (mended := repair(text)) is None:
             raise
     return _params(mended), _members(mended)
 
@@ -224,7 +224,7 @@ def _instructions(message: Any, remarks: list[Message]) -> str:
         text = content or ""
         if (size := len(text.strip().encode("utf-8", "replace"))) > LIMIT:
             remarks.append(Remarked(f"its systemMessage has {size} bytes; the model is told the first {LIMIT}"))
-        return kept_instructions(text)
+        return cut_instructions(text)
     remarks.append(Remarked(fault))
     return ""
 
@@ -250,22 +250,22 @@ def _never_asked(hooks: Sequence[str]) -> Warned:
     shown = [one_line(handler_of(hook), NAME_SHOWN) for hook in hooks]
     misspelt = next((name for name, hook in zip(shown, hooks, strict=True) if hook not in OF_NEWER_SDKS), "")
     hint = did_you_mean(misspelt, known) or f"there are {', '.join(known)}"
-    return Warned("hooks", f"it has hooks that are never asked here: {some(shown)}; {hint}")
+    return Warned("hooks", f"it has hooks that are never asked here: {join_names(shown)}; {hint}")
 
 
 def _missing(names: Sequence[str]) -> Warned:
     shown = [one_line(name, NAME_SHOWN) for name in names]
     return Warned(
         "environment",
-        f"it asks for environment variables that it has not: {some(shown)}; "
+        f"it asks for environment variables that it has not: {join_names(shown)}; "
         'set them, and name those that are withheld under "env" in its extension.json',
     )
 
 
-def _tools(listed: Any, remarks: list[Message]) -> dict[str, Tool]:
+def _tools(listed: Any, remarks: list[Message]) -> dict[str, CopilotTool]:
     if listed is not None and not isinstance(listed, list):
         remarks.append(Warned("tools", f"its tools are {kind_of(listed)}, not a list; none is registered"))
-    found: dict[str, Tool] = {}
+    found: dict[str, CopilotTool] = {}
     for each in objects(listed)[:LISTED]:
         name = each.get("name")
         if not isinstance(name, str) or not name:
@@ -284,14 +284,14 @@ def _tools(listed: Any, remarks: list[Message]) -> dict[str, Tool]:
     return found
 
 
-def _tool(name: str, said: dict[str, Any]) -> Tool | None:
+def _tool(name: str, said: dict[str, Any]) -> CopilotTool | None:
     schema = said.get("parameters")
     if schema is not None and not isinstance(schema, dict):
         return None
     written = as_json(schema) if schema else None
     if schema and written is None:
         return None
-    return Tool(
+    return CopilotTool(
         name,
         string(said.get("description")) or None,
         UNSET if written is None else Raw(written),

@@ -28,7 +28,7 @@ CURSOR_LIMIT = 64 * 1024
 """Characters of a cursor."""
 
 
-class Stage(Enum):
+class ListStage(Enum):
     """Where a list of a server is."""
 
     UNASKED = "unasked"
@@ -41,7 +41,7 @@ class Stage(Enum):
     """It has been read, and the server has reported a change since."""
 
 
-class Page(msgspec.Struct, frozen=True):
+class NextPage(msgspec.Struct, frozen=True):
     """What follows from a page."""
 
     cursor: str | None
@@ -50,13 +50,13 @@ class Page(msgspec.Struct, frozen=True):
     """Why the list is not read to its end; "" if it is."""
 
 
-class Listing:
+class ListState:
     """The list of one kind, asked for again and again. Times are seconds of one clock."""
 
     __slots__ = ("_began_anew", "_changed_at", "_cursors", "_due", "_size", "elements", "pages", "stage")
 
     def __init__(self) -> None:
-        self.stage = Stage.UNASKED
+        self.stage = ListStage.UNASKED
         self.elements: list[Any] = []
         """What the pages had so far."""
         self.pages = 0
@@ -73,9 +73,9 @@ class Listing:
 
     def begin(self, now: float) -> None:
         """The first page is being asked for."""
-        if self.stage is not Stage.UNASKED:
+        if self.stage is not ListStage.UNASKED:
             self._began_anew = now
-        self.stage = Stage.ASKED
+        self.stage = ListStage.ASKED
         self.elements, self.pages, self._size = [], 0, 0
         self._cursors.clear()
         self._changed_at = None
@@ -83,37 +83,37 @@ class Listing:
 
     def changed(self, now: float) -> None:
         """The server reports a change. One that comes before the first list is covered by it."""
-        if self.stage is Stage.UNASKED:
+        if self.stage is ListStage.UNASKED:
             return
         if self._changed_at is None:
             self._changed_at = now
-        if self.stage is Stage.KNOWN:
+        if self.stage is ListStage.KNOWN:
             self._await_change()
 
-    def take(self, elements: list[Any], cursor: Any, size: int, offers: int, now: float) -> Page:
+    def take(self, elements: list[Any], cursor: Any, size: int, offers: int, now: float) -> NextPage:
         """Takes a page of so many bytes. `offers` are the usable elements of the list so far."""
         self.pages += 1
         self._size += size
         self.elements += elements[: ELEMENTS - len(self.elements)]
         self._due = now + ANSWER_S
         if cursor is None:
-            return Page(None)
+            return NextPage(None)
         if not isinstance(cursor, str) or len(cursor) > CURSOR_LIMIT:
-            return Page(None, "its cursor is no string, or too long a one")
+            return NextPage(None, "its cursor is no string, or too long a one")
         if cursor in self._cursors:
-            return Page(None, "its cursor comes again and again")
+            return NextPage(None, "its cursor comes again and again")
         if self.pages >= PAGES:
-            return Page(None, f"it has more than {PAGES} pages")
+            return NextPage(None, f"it has more than {PAGES} pages")
         if offers >= OFFERS or len(self.elements) >= ELEMENTS or self._size >= LIST_BYTES:
-            return Page(None, "it is too long")
+            return NextPage(None, "it is too long")
         self._cursors.add(cursor)
-        return Page(cursor)
+        return NextPage(cursor)
 
     def end(self) -> list[Any]:
         """The list is whole, or given up. Returns its elements."""
         elements, self.elements = self.elements, []
         self._cursors.clear()
-        self.stage = Stage.KNOWN
+        self.stage = ListStage.KNOWN
         self._due = None
         if self._changed_at is not None:
             self._await_change()
@@ -121,7 +121,7 @@ class Listing:
 
     def _await_change(self) -> None:
         assert self._changed_at is not None
-        self.stage = Stage.CHANGED
+        self.stage = ListStage.CHANGED
         self._due = self._changed_at + DEBOUNCE_S
         if self._began_anew is not None:
             self._due = max(self._due, self._began_anew + INTERVAL_S)

@@ -17,7 +17,7 @@ ANSWER_S = 60.0
 """Seconds to wait for an answer that the other side gives at once."""
 
 
-class Pending:
+class PendingAnswer:
     """What `kind` will be answered with."""
 
     def __init__(self, kind: str) -> None:

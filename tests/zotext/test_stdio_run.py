@@ -173,22 +173,6 @@ def test_the_extension_ends_quietly_when_stdout_is_closed(tmp_path: Path):
         assert child.stderr.read() == b""
 
 
-def test_registrations_during_the_run(start: Any):
-    host = start("""
-@ext.tool
-def grow() -> str:
-    ext.tool(name="grown")(lambda: "new")
-    ext.on("turn_end")(lambda: ext.notify("info", "heard"))
-    ext.unregister_tool("grow")
-    return "done"
-""")
-    assert host.call_tool("grow").text == "done"
-    assert set(host.tools) == {"grown"}
-    assert host.call_tool("grown").text == "new"
-    host.send_event("turn_end")
-    host.wait_for(lambda: host.notes)
-
-
 def test_every_call_is_answered_when_its_handler_fails(start: Any):
     host = start("""
 class Mute(Exception):

@@ -13,14 +13,14 @@ from tests.support.any_json import json_values
 from tests.support.copilot_talk import SCHEMA, dumped, tool
 from wire import frames
 from wire.dialects.base import Instructions, Remarked, Warned
-from wire.dialects.copilot.joining import PARTS_LIMIT, REMARKS_LIMIT, Joined, JoinError, joined
+from wire.dialects.copilot.join import PARTS_LIMIT, REMARKS_LIMIT, Join, JoinError, read_join
 
 
-def read(**params: object) -> Joined:
-    return joined(Raw(dumped({"sessionId": "s-1", **params})))
+def read(**params: object) -> Join:
+    return read_join(Raw(dumped({"sessionId": "s-1", **params})))
 
 
-def texts(found: Joined) -> list[str]:
+def texts(found: Join) -> list[str]:
     return [message.text for message in found.remarks if isinstance(message, Warned | Remarked)]
 
 
@@ -148,7 +148,7 @@ def test_options_without_effect_are_named():
 
 def test_a_text_that_was_cut_between_surrogates_is_repaired():
     said = b'{"sessionId":"s-1","tools":[{"name":"a","description":"laughs \\ud83d"}],"model":"\\ude00"}'
-    found = joined(Raw(said))
+    found = read_join(Raw(said))
     assert found.tools["a"].description == "laughs \ufffd"
     assert texts(found) == ["joinSession() has options that have no effect here: model"]
 
@@ -156,7 +156,7 @@ def test_a_text_that_was_cut_between_surrogates_is_repaired():
 # --- the system prompt --------------------------------------------------------------------------------------
 
 
-def told(found: Joined) -> list[str]:
+def told(found: Join) -> list[str]:
     return [each.text for each in found.registrations() if isinstance(each, Instructions)]
 
 
@@ -210,7 +210,7 @@ def test_an_extension_cannot_change_what_the_agent_is_told_otherwise(message: ob
     assert said in texts(found)[0]
 
 
-def read_any(name: str, value: object) -> Joined | None:
+def read_any(name: str, value: object) -> Join | None:
     """With this member. None if it may not join, which only what is no JSON keeps it from."""
     try:
         return read(**{name: value})
@@ -240,7 +240,7 @@ def test_any_system_message_is_read(message: object):
 )
 def test_parameters_that_cannot_be_used_are_refused(params: bytes, said: str):
     with pytest.raises(JoinError, match=said):
-        joined(Raw(params))
+        read_join(Raw(params))
 
 
 @given(json_values)
