@@ -9,7 +9,7 @@ import msgspec
 from agent.tools.files.user_file import replace_file
 from agent.tools.outcome import ToolError
 from cli.choices import CommandLineError
-from cli.mcp.shared import McpScope
+from cli.mcp.scope import McpScope
 from cli.os_errors import UnableError
 from supervisor.home.safe_files import read_file
 from supervisor.home.zot_home import private_folder
@@ -70,13 +70,13 @@ def _servers(path: Path, text: bytes) -> dict[str, dict[str, Any]]:
     try:
         parse_mcp(text)
     except McpFileError as error:
-        whole = _decoded(text)
+        whole = _decode(text)
         if not isinstance(whole, dict) or any(top in whole for top in TOP):
             raise UnableError(f"{error.of(path)}; nothing was changed") from None
-    return {top: held for top, held in _decoded(text).items() if top in TOP}
+    return {top: held for top, held in _decode(text).items() if top in TOP}
 
 
-def _decoded(text: bytes) -> Any:
+def _decode(text: bytes) -> Any:
     try:
         return msgspec.json.decode(plain_json(text))
     except UNREADABLE:

@@ -117,12 +117,12 @@ def _try(access: Access, model: str) -> str:
     said = one_line(tried.said, LINE)
     if tried.outcome is Outcome.REFUSED:
         raise UnableError(f"{said}; nothing was stored", Status.AUTHENTICATION)
-    if tried.outcome is Outcome.UNKNOWN and not _is_wanted_nevertheless(said):
+    if tried.outcome is Outcome.UNKNOWN and not _confirm_storing(said):
         raise UnableError(f"{said}; nothing was stored: --no-probe stores it without a trial", Status.ERROR)
     return said
 
 
-def _is_wanted_nevertheless(said: str) -> bool:
+def _confirm_storing(said: str) -> bool:
     if not is_attended():
         return False
     complain("login", said)

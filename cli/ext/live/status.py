@@ -53,12 +53,12 @@ def run_status(name: str, pid: int | None, *, as_json: bool) -> int:
 
 
 def _print_not_running(name: str, unanswering: list[int], *, as_json: bool) -> int:
-    found = _installed(name)
+    found = _find_installed(name)
     log = zot_home() / "logs" / f"ext-{name if found is None else found.name}.log"
     if found is None:
         state, why, to_do = "not running", "no host has it, and it is not installed", "zot host -e FOLDER"
     else:
-        state, why, to_do = _why_not(found)
+        state, why, to_do = _reason_not_running(found)
     if unanswering:
         why += f" (host {', '.join(map(str, unanswering))} does not answer)"
     if as_json:
@@ -79,7 +79,7 @@ def _print_not_running(name: str, unanswering: list[int], *, as_json: bool) -> i
     return 1
 
 
-def _installed(name: str) -> InstalledExtension | None:
+def _find_installed(name: str) -> InstalledExtension | None:
     """The installed extension of this name, of the project here or of the user; None if it is not installed but has a
     log. Raises `CommandLineError` for a name that nothing has."""
     from cli.ext.manage.shared_options import folders_at
@@ -97,7 +97,7 @@ def _installed(name: str) -> InstalledExtension | None:
     raise CommandLineError(no_such("extension", name, sorted({extension.name for extension in every} | logged)))
 
 
-def _why_not(extension: InstalledExtension) -> tuple[str, str, str]:
+def _reason_not_running(extension: InstalledExtension) -> tuple[str, str, str]:
     """The state of an installed extension that no host has, why, and what to do."""
     from supervisor.install.installed_extension import judge_trust
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.choices import CommandLineError, project_folder
-from cli.columns import aligned, print_table
+from cli.columns import align_columns, print_table
 from cli.json_line import print_json
 from cli.os_errors import UnableError
 from cli.run.trust_prompt import answer_to, can_ask, card, cut
@@ -357,7 +357,7 @@ class _TrustActions:
 def _print_table(rows: list[dict[str, Any]]) -> None:
     cells = [("NAME", "STANDING", "SINCE", "FOLDER")]
     cells += [(row["name"], row["standing"], (row["time"] or "-")[:10], row["folder"]) for row in rows]
-    print_table([printable(line).encode("utf-8", "replace").decode() for line in aligned(cells)])
+    print_table([printable(line).encode("utf-8", "replace").decode() for line in align_columns(cells)])
 
 
 def _print(text: str) -> None:

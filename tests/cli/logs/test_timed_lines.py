@@ -16,7 +16,7 @@ from cli.logs.log_tail import Piece, all_since, rotation, tail
 from cli.logs.timed_lines import (
     LONGEST_PARTIAL,
     LineReader,
-    Shown,
+    TerminalText,
     TimedLine,
     TimesBeside,
     last_timed_lines,
@@ -162,7 +162,7 @@ def test_the_end_of_the_newest_file_may_be_given(tmp_path):
 
 
 def test_without_its_control_characters_no_text_looks_like_a_line_of_the_host():
-    shown = Shown()
+    shown = TerminalText()
     pieces = (
         b"[zot] from the host\n", b"[z\x1b[0mot] forged\n", b"[z\rot] forged\n", b"[z", b"\x00ot] forged\n",
         b"no end, ",

@@ -8,7 +8,7 @@ from agent.model import catalogue
 from agent.model.catalogue import PACKAGED, READ, Thinking
 from agent.providers.choice import choose
 from agent.providers.user_models import load
-from cli.columns import aligned, print_table
+from cli.columns import align_columns, print_table
 from cli.json_line import print_json
 from cli.terminal import complain
 from supervisor.home.config import load_config
@@ -36,7 +36,7 @@ def run(*, as_json: bool) -> int:
             print_json(record(info, is_default=(info.provider, info.id) == default))
     else:
         rows = [row(info, is_default=(info.provider, info.id) == default) for info in models]
-        print_table([printable(line.rstrip()) for line in aligned([HEADS, *rows], right=(2, 3, 4, 5))])
+        print_table([printable(line.rstrip()) for line in align_columns([HEADS, *rows], right=(2, 3, 4, 5))])
     for remark in choice.remarks:
         complain("models", remark)
     for name, api in known.unusable.items():
@@ -75,15 +75,15 @@ def row(info: ModelInfo, *, is_default: bool) -> tuple[str, ...]:
     notes = [
         "default" if is_default else "",
         f"retires {info.retires}" if info.retires else "",
-        f"over {long.over:,} tokens {_two(long.prices.input, long.prices.output)}" if long else "",
+        f"over {long.over:,} tokens {_price_pair(long.prices.input, long.prices.output)}" if long else "",
     ]
     return (
         info.id,
         info.provider,
         _count(info.context_window),
         _count(info.max_output),
-        _two(prices.input, prices.output),
-        _two(prices.cache_read, prices.cache_write),
+        _price_pair(prices.input, prices.output),
+        _price_pair(prices.cache_read, prices.cache_write),
         THINKS[info.thinking],
         f"{info.source} {READ}" if info.source == PACKAGED else info.source,
         "; ".join(filter(None, notes)),
@@ -98,7 +98,7 @@ def _count(tokens: int | None) -> str:
     return UNKNOWN if tokens is None else f"{tokens:,}"
 
 
-def _two(first: float | None, second: float | None) -> str:
+def _price_pair(first: float | None, second: float | None) -> str:
     if first is None and second is None:
         return UNKNOWN
     return " / ".join(UNKNOWN if price is None else f"{price:g}" for price in (first, second))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from cli.choices import CommandLineError
-from cli.mcp.shared import McpScope
+from cli.mcp.scope import McpScope
 from cli.os_errors import UnableError
 from supervisor.discovery.discover import mcp_file
 from supervisor.discovery.environment import is_secret
@@ -38,7 +38,7 @@ SCOPES = {McpScope.project: Scope.PROJECT, McpScope.user: Scope.GLOBAL}
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedEntry:
     """One entry."""
 
     name: str
@@ -69,7 +69,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class Entries:
-    found: tuple[Listed, ...]
+    found: tuple[ListedEntry, ...]
     """Those of the project first, each file in its order."""
     faults: tuple[str, ...]
     """Files that cannot be read, a line for each."""
@@ -77,7 +77,7 @@ class Entries:
 
 def read_entries(project: Path, home: Path, environ: Mapping[str, str]) -> Entries:
     """Reads both files. `environ` has the variables that would be filled in."""
-    found: list[Listed] = []
+    found: list[ListedEntry] = []
     faults: list[str] = []
     for scope, kind in SCOPES.items():
         file = mcp_file(kind, project, home)
@@ -92,12 +92,12 @@ def read_entries(project: Path, home: Path, environ: Mapping[str, str]) -> Entri
             made = expand_variables(as_extension(file, entry, kind, project), environ)
             trouble, extension = (made, None) if isinstance(made, str) else ("", made)
             place = at(file, entry.place)
-            found.append(Listed(entry.name, entry.key, scope, file, entry, place, trouble, extension))
+            found.append(ListedEntry(entry.name, entry.key, scope, file, entry, place, trouble, extension))
         found += (_faulty(fault, scope, file) for fault in parsed.faults)
     return Entries(tuple(found), tuple(faults))
 
 
-def named(name: str, entries: Entries, scope: McpScope | None) -> list[Listed]:
+def find_entries(name: str, entries: Entries, scope: McpScope | None) -> list[ListedEntry]:
     """The entries of this name, as it is written or as it is called here. Raises `CommandLineError` if there is
     none, and `UnableError` if no file could be read."""
     if entries.faults and not entries.found:
@@ -112,9 +112,9 @@ def named(name: str, entries: Entries, scope: McpScope | None) -> list[Listed]:
     raise CommandLineError(no_such(f"MCP server{which}", name, known))
 
 
-def _faulty(fault: EntryFault, scope: McpScope, file: Path) -> Listed:
+def _faulty(fault: EntryFault, scope: McpScope, file: Path) -> ListedEntry:
     place = at(file, fault.place)
-    return Listed(fault.name, fault.key, scope, file, None, place, fault.message, is_disabled=fault.is_disabled)
+    return ListedEntry(fault.name, fault.key, scope, file, None, place, fault.message, is_disabled=fault.is_disabled)
 
 
 class EntryState(NamedTuple):
@@ -129,7 +129,7 @@ class EntryState(NamedTuple):
 OK = EntryState("ok")
 
 
-def states_of(found: Sequence[Listed], project: Path, home: Path) -> list[EntryState]:
+def states_of(found: Sequence[ListedEntry], project: Path, home: Path) -> list[EntryState]:
     """The state of each entry; they are all the entries, those of the project first. Of extensions and entries with
     one name the first that can be started has it: the project's extensions, its entries, then those of the user."""
     judged = []
@@ -150,7 +150,7 @@ def states_of(found: Sequence[Listed], project: Path, home: Path) -> list[EntryS
     return judged
 
 
-def _state_of(each: Listed, taken: str, home: Path) -> EntryState:
+def _state_of(each: ListedEntry, taken: str, home: Path) -> EntryState:
     if not each.is_enabled:
         return EntryState("disabled")
     if each.entry is None:
@@ -161,12 +161,12 @@ def _state_of(each: Listed, taken: str, home: Path) -> EntryState:
         return EntryState("unset", f"{each.where}: {each.trouble}")
     if each.found is not None and is_itself(each.found):
         return EntryState("itself", f"{each.where}: {REASON}")
-    if why := distrust(each, home):
+    if why := distrust_reason(each, home):
         return EntryState("untrusted", f"{why}: zot ext trust {shlex.quote(each.name)}")
     return OK
 
 
-def distrust(each: Listed, home: Path) -> str:
+def distrust_reason(each: ListedEntry, home: Path) -> str:
     """Why a run would not start it without a question; empty if it would."""
     if each.scope is not McpScope.project or each.found is None:
         return ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agent.output.fd_writer import FdWriter
 from agent.rpc.stdin_lines import StdinLines
 from cli.choices import CommandLineError
-from cli.hosts.find import connect, keep_only, listed, survey
+from cli.hosts.find import connect, host_list, keep_only, survey
 from cli.hosts.host import make_host
 from cli.hosts.host_log import HostLog
 from cli.version import VERSION
@@ -181,5 +181,7 @@ def _host_in(folder: str) -> ControlClient:
     if (chosen := keep_only(there, found)) is not None:
         return chosen
     if there:
-        raise CommandLineError(f"--host {folder}: {len(there)} hosts run there; name one by its pid: {listed(there)}")
+        raise CommandLineError(
+            f"--host {folder}: {len(there)} hosts run there; name one by its pid: {host_list(there)}"
+        )
     raise ControlError(f"no zot host runs in {wanted}; start one there: zot host")

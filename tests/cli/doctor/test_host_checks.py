@@ -7,7 +7,7 @@ import shlex
 import signal
 from typing import TYPE_CHECKING, Any
 
-from cli.doctor.running import Check, _once_for_all
+from cli.doctor.host_checks import Check, _once_for_all
 from supervisor.harness.findings import FindingLevel
 from tests.support.extension_folder import extension
 from tests.support.hosting import Hosted, hosting

@@ -9,7 +9,7 @@ from array import array
 from math import isnan
 from typing import TYPE_CHECKING, NamedTuple
 
-from cli.report.reading.recording import ABSENT, Track
+from cli.report.input.recorded_run import ABSENT, Track
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,9 +45,9 @@ class UseOverTime:
         """The system's clock minus the host's, at each line."""
         self.now: dict[str, Gauges] = {}
         self.host_now: Gauges = (0.0, 0.0)
-        self._host = _Counted()
+        self._host = _UseCounts()
         self._total_rss = array("d")
-        self._counted: dict[str, _Counted] = {}
+        self._counted: dict[str, _UseCounts] = {}
         self._columns: list[str] = []  # names of the columns of the rows
         self._first_row = 0
         self._rows: list[list[Gauges]] = []
@@ -85,7 +85,7 @@ class UseOverTime:
     def _move_to_tracks(self) -> None:
         """Appends rows, one per line, to tracks, one per extension. Many rows at once take a third of the time."""
         for name, column in zip(self._columns, zip(*self._rows, strict=True), strict=True) if self._rows else ():
-            counted = self._counted.setdefault(name, _Counted())
+            counted = self._counted.setdefault(name, _UseCounts())
             counted.pad(self._first_row - len(counted.cpu_s))
             cpu_s, rss = zip(*column, strict=True)
             counted.cpu_s.extend(cpu_s)
@@ -114,7 +114,7 @@ class UseOverTime:
         )
 
 
-class _Counted:
+class _UseCounts:
     """What one process tree has used by each line; `ABSENT` where it did not run."""
 
     def __init__(self) -> None:
@@ -127,7 +127,7 @@ class _Counted:
 
     def track(self, groups: Sequence[tuple[int, int]], spans_s: Sequence[float], *, known_s: float = 0.0) -> Track:
         """The use at each point. `known_s` are the CPU seconds before the first line."""
-        spent = array("d", _spent(self.cpu_s, known_s))
+        spent = array("d", _spent_seconds(self.cpu_s, known_s))
         cpu, rss = array("d"), array("d")
         for (first, end), span_s in zip(groups, spans_s, strict=True):
             there = [value for value in spent[first:end] if not isnan(value)]
@@ -136,7 +136,7 @@ class _Counted:
         return Track(cpu, rss)
 
 
-def _spent(cpu_s: Iterable[float], before: float) -> Iterable[float]:
+def _spent_seconds(cpu_s: Iterable[float], before: float) -> Iterable[float]:
     """The seconds since the line before. If they fell, the count has begun again from 0."""
     for value in cpu_s:
         if isnan(value):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from agent.batch.request import BatchRequest
 from agent.batch.tasks.select import Selection, SelectionError, filter_from, shard_from, slice_from
 from agent.providers.key_file import KeyFileError, read_key
-from cli.batch.output.stderr import Show
+from cli.batch.output.stderr import ProgressStyle
 from cli.choices import CommandLineError
 from cli.run.request import FlagError, request_from
 from wire.flags.batch import OF_EACH_RUN, OF_THE_BATCH
@@ -26,7 +26,7 @@ STDIN = "-"
 DEFAULT_SEED = 0
 
 
-class AskedBatch(msgspec.Struct, frozen=True, kw_only=True):
+class BatchArguments(msgspec.Struct, frozen=True, kw_only=True):
     """A batch, where its tasks are, and what is shown of it."""
 
     request: BatchRequest
@@ -36,7 +36,7 @@ class AskedBatch(msgspec.Struct, frozen=True, kw_only=True):
     """A file, or `-`."""
     template: str | None = None
     selection: Selection
-    show: Show = Show.AUTO
+    show: ProgressStyle = ProgressStyle.AUTO
     as_json: bool = False
     has_events: bool = True
     """Whether `as_json` includes the events of the runs."""
@@ -44,7 +44,7 @@ class AskedBatch(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the folder must have a batch to go on with."""
 
 
-def asked_from(given: Mapping[str, Any]) -> AskedBatch:
+def arguments_from(given: Mapping[str, Any]) -> BatchArguments:
     """`given` has the parameters of `command.batch`. Raises `CommandLineError`."""
     tasks = given["tasks"]
     if tasks == STDIN and given["api_key_file"] == STDIN:
@@ -59,7 +59,7 @@ def asked_from(given: Mapping[str, Any]) -> AskedBatch:
     request = BatchRequest(
         redo=tuple(given["redo"] or ()), folder=folder_from(given["output"]), run=absolute_paths(run), **own
     )
-    return AskedBatch(
+    return BatchArguments(
         request=request,
         folder=given["output"],
         tasks=tasks,
@@ -120,5 +120,5 @@ def folder_from(text: str) -> Path:
     return Path(text).absolute()
 
 
-def show_from(*, no_progress: bool, quiet: bool) -> Show:
-    return Show.NOTHING if quiet else Show.LINES if no_progress else Show.AUTO
+def show_from(*, no_progress: bool, quiet: bool) -> ProgressStyle:
+    return ProgressStyle.NOTHING if quiet else ProgressStyle.LINES if no_progress else ProgressStyle.AUTO

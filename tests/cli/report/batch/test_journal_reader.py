@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cli.report.batch.figures import BatchPhase, OpenTaskState
-from cli.report.batch.reading import outcome_at, read_batch
-from cli.report.reading.recording import InputError
+from cli.report.batch.journal_reader import outcome_at, read_batch
+from cli.report.input.recorded_run import InputError
 from tests.support.batch_written import T0
 from wire.batch.outcome import TaskStatus, Usage
 from wire.events import Cost

@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 from cli.number_format import clock_text
-from cli.report.reading.recording import (
+from cli.report.input.recorded_run import (
     GOOD_STOPS,
-    Figures,
+    ExtensionFigures,
     Happening,
     RecordedRun,
-    Source,
+    SourceKind,
     agent_facts,
     figures_of,
 )
@@ -64,7 +64,7 @@ class EventReader:
             case events.TurnEnd():
                 self._end_turn(record.stop, record.error if isinstance(record.error, str) else "")
             case events.ToolCall():
-                self._calls[record.id] = (self._next(), record.name, record.extension or "", _told(record))
+                self._calls[record.id] = (self._next(), record.name, record.extension or "", _call_text(record))
             case events.ToolResult():
                 self._end_call(record)
             case events.Extension():
@@ -83,10 +83,10 @@ class EventReader:
             self._add(Happening(begin, None, "turn", str(step), detail="did not end", bad=True))
         self._happenings.sort(key=lambda happening: happening.begin)
         results, session = self._results, self._session
-        figures = {name: Figures(name) for name in (session.extensions if session else ())}
+        figures = {name: ExtensionFigures(name) for name in (session.extensions if session else ())}
         for happening in self._happenings:
             if happening.extension and happening.extension not in figures:
-                figures[happening.extension] = Figures(happening.extension)
+                figures[happening.extension] = ExtensionFigures(happening.extension)
         for result in results:
             figures |= {name: _figures(name, cost) for name, cost in result.extensions.items()}
         notes = [*notes, MISSING]
@@ -97,7 +97,7 @@ class EventReader:
         elif not self._is_done:
             notes.append("The last record is not `done`: the stream is cut off, or was filtered.")
         return RecordedRun(
-            source=Source.EVENTS,
+            source=SourceKind.EVENTS,
             title="A run of zot",
             facts=self._facts(),
             started=min(self._moments, default=None),
@@ -196,11 +196,11 @@ EVENT_TYPES = frozenset(
 )
 
 
-def _figures(name: str, cost: events.Cost) -> Figures:
+def _figures(name: str, cost: events.Cost) -> ExtensionFigures:
     return figures_of(name, cost, cpu_s=cost.cpu_ms / 1000, processes=cost.processes_peak)
 
 
-def _told(call: events.ToolCall) -> str:
+def _call_text(call: events.ToolCall) -> str:
     """The first argument in `TOLD_BY_ARGUMENT`, else all arguments; cut to `DETAIL_CHARACTERS`."""
     try:
         arguments = msgspec.json.decode(call.args)

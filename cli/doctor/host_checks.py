@@ -6,7 +6,7 @@ import os
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
-from cli.hosts.find import ask_all, close, shared, survey
+from cli.hosts.find import ask_all, close, shared_extensions, survey
 from cli.hosts.status_lines import KINDS, alarm_text, next_step
 from supervisor.cleanup.host_record import HostStatus, host_status, records_in
 from supervisor.control.client import ControlError
@@ -55,7 +55,7 @@ def examine_running(home: Path, here: Discovery) -> Iterator[Check]:
     stats = [answer.stats for answer in answers.values() if not isinstance(answer, ControlError)]
     yield from _once_for_all((_of_batch(each), check) for each in stats for check in _alarms(each))
     yield from _once_for_all((info.cwd, check) for info in infos.values() for check in _skipped(info, told))
-    for line in shared({each.host.pid: each.extensions for each in stats if each.host.kind == "host"}):
+    for line in shared_extensions({each.host.pid: each.extensions for each in stats if each.host.kind == "host"}):
         yield Check("hosts", FindingLevel.OK, line, "zot stop PID ends one, if one is enough")
 
 

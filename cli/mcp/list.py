@@ -8,20 +8,20 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cli.columns import fitted, print_table
+from cli.columns import fit_columns, print_table
 from cli.json_line import print_json
-from cli.mcp.shared import OnlyScope, ServerName
+from cli.mcp.scope import OnlyScope, ServerName
 from cli.number_format import count_text, definitions_text
 from cli.os_errors import exit_with
 from cli.parameters import Json
-from cli.terminal import say, shown, table_width
+from cli.terminal import say, table_width, terminal_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import typer
 
-    from cli.mcp.reading import EntryState, Listed
+    from cli.mcp.entries import EntryState, ListedEntry
     from supervisor.home.config import Config
     from supervisor.monitoring.definition_sizes import DefinitionSize
 
@@ -57,7 +57,7 @@ def mcp_list(as_json: Json = False) -> None:
 
 
 def _run(*, as_json: bool) -> int:
-    from cli.mcp.reading import read_entries, states_of
+    from cli.mcp.entries import read_entries, states_of
     from supervisor.home.config import load_config
     from supervisor.home.zot_home import zot_home
     from supervisor.monitoring.definition_sizes import key_of, read_sizes
@@ -65,7 +65,7 @@ def _run(*, as_json: bool) -> int:
     home, project = zot_home(), Path.cwd()
     entries, config, sizes = read_entries(project, home, os.environ), load_config(home), read_sizes(home)
     for fault in entries.faults:
-        say(f"zot mcp list: {shown(fault, 4000)}")
+        say(f"zot mcp list: {terminal_text(fault, 4000)}")
     rows = [
         (each, state, sizes.get(key_of(each.name, each.place)))
         for each, state in zip(entries.found, states_of(entries.found, project, home), strict=True)
@@ -80,30 +80,30 @@ def _run(*, as_json: bool) -> int:
     return 1 if entries.faults else 0
 
 
-def _print_table(found: list[tuple[Listed, EntryState, DefinitionSize | None]], config: Config) -> None:
+def _print_table(found: list[tuple[ListedEntry, EntryState, DefinitionSize | None]], config: Config) -> None:
     """What is wrong with an entry stands below the table."""
     rows, troubles = [COLUMNS], []
     for each, state, size in found:
-        command = "-" if each.entry is None else shown(command_line(each, config), COMMAND)
+        command = "-" if each.entry is None else terminal_text(command_line(each, config), COMMAND)
         counts = ("-", "-") if size is None else (str(size.tools), count_text(size.tokens))
-        rows.append((each.scope.value, shown(each.name, 200), state.word, *counts, command))
+        rows.append((each.scope.value, terminal_text(each.name, 200), state.word, *counts, command))
         if state.why:
-            troubles.append(f"{shown(each.name, 200)}: {shown(state.why)}")
-    print_table([*fitted(rows, table_width(), GIVES_WAY, RIGHT), *troubles])
+            troubles.append(f"{terminal_text(each.name, 200)}: {terminal_text(state.why)}")
+    print_table([*fit_columns(rows, table_width(), GIVES_WAY, RIGHT), *troubles])
 
 
-def command_line(each: Listed, config: Config) -> str:
+def command_line(each: ListedEntry, config: Config) -> str:
     """The command line as it is written, without secrets; empty for a faulty entry."""
-    from cli.mcp.reading import hidden_arguments
+    from cli.mcp.entries import hidden_arguments
 
     if each.entry is None:
         return ""
     return shlex.join([each.entry.server.command, *hidden_arguments(each.entry.server.args, config)])
 
 
-def record(each: Listed, state: EntryState, size: DefinitionSize | None, config: Config) -> dict[str, Any]:
+def record(each: ListedEntry, state: EntryState, size: DefinitionSize | None, config: Config) -> dict[str, Any]:
     """The object of one entry."""
-    from cli.mcp.reading import hidden_arguments
+    from cli.mcp.entries import hidden_arguments
 
     server = None if each.entry is None else each.entry.server
     return {
@@ -132,14 +132,14 @@ def mcp_get(name: ServerName, scope: OnlyScope = None, as_json: Json = False) ->
     """
 
     def run() -> int:
-        from cli.mcp.reading import named, read_entries, states_of
+        from cli.mcp.entries import find_entries, read_entries, states_of
         from supervisor.home.config import load_config
         from supervisor.home.zot_home import zot_home
         from supervisor.monitoring.definition_sizes import key_of, read_sizes
 
         home, project = zot_home(), Path.cwd()
         entries, config = read_entries(project, home, os.environ), load_config(home)
-        matching = named(name, entries, scope)
+        matching = find_entries(name, entries, scope)
         judged = dict(zip(map(id, entries.found), states_of(entries.found, project, home), strict=True))
         each = next((one for one in matching if judged[id(one)].word == "ok"), matching[0])
         state = judged[id(each)]
@@ -149,13 +149,13 @@ def mcp_get(name: ServerName, scope: OnlyScope = None, as_json: Json = False) ->
             print_json(whole | _more(each, config))
         else:
             for label, text in _lines(each, state, size, config, home):
-                sys.stdout.write(f"{label:<{WIDTH}} {shown(text)}\n")
+                sys.stdout.write(f"{label:<{WIDTH}} {terminal_text(text)}\n")
         return 0
 
     exit_with("mcp get", run)
 
 
-def _more(each: Listed, config: Config) -> dict[str, Any]:
+def _more(each: ListedEntry, config: Config) -> dict[str, Any]:
     if each.entry is None:
         return {}
     return {
@@ -168,7 +168,7 @@ def _more(each: Listed, config: Config) -> dict[str, Any]:
 
 
 def _lines(
-    each: Listed, state: EntryState, size: DefinitionSize | None, config: Config, home: Path
+    each: ListedEntry, state: EntryState, size: DefinitionSize | None, config: Config, home: Path
 ) -> Iterator[tuple[str, str]]:
     yield "name", each.name if each.name == each.key else f"{each.name}, written {each.key}"
     yield "from", f"{each.where} ({each.scope.value})"
@@ -200,17 +200,17 @@ def _lines(
     yield "log", str(home / "logs" / f"ext-{each.name}.log")
 
 
-def _env(each: Listed, config: Config) -> dict[str, str]:
+def _env(each: ListedEntry, config: Config) -> dict[str, str]:
     """Its variables as they are written."""
-    from cli.mcp.reading import hidden_value
+    from cli.mcp.entries import hidden_value
 
     assert each.entry is not None
     return {name: hidden_value(name, str(value), config) for name, value in each.entry.server.env.items()}
 
 
-def _variables(each: Listed, config: Config) -> dict[str, str | None]:
+def _variables(each: ListedEntry, config: Config) -> dict[str, str | None]:
     """What each variable in its texts becomes; None if it is not set."""
-    from cli.mcp.reading import HIDDEN
+    from cli.mcp.entries import HIDDEN
     from supervisor.discovery.environment import is_secret
 
     assert each.entry is not None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.report.reading.use_over_time import SHORTEST_S, UseOverTime, point_groups
+from cli.report.input.use_over_time import SHORTEST_S, UseOverTime, point_groups
 
 TIMES = st.lists(st.floats(0, 100), min_size=1, max_size=60).map(sorted)
 

@@ -9,8 +9,8 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from cli.report.reading.recording import InputError, Source
-from cli.report.reading.source import read_recording
+from cli.report.input.recorded_run import InputError, SourceKind
+from cli.report.input.source import read_recording
 from tests.support.recorded_stats import MIB, STARTED, extension_stats, mark, sample, write
 from wire import stats
 from wire.stats import encode
@@ -26,7 +26,7 @@ def test_samples_become_tracks_and_the_last_one_the_figures(file):
         extension_stats(rss_bytes=2 * MIB, calls=7, cpu_s=0.5),
     )
     found = read(file, sample(1, {"a": first}), sample(2, {"a": second, "b": first}))
-    assert found.source is Source.STATS
+    assert found.source is SourceKind.STATS
     assert list(found.times) == [1, 2]
     assert list(found.tracks["a"].rss_bytes) == [MIB, 2 * MIB]
     assert math.isnan(found.tracks["b"].rss_bytes[0])

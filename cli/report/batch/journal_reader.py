@@ -17,7 +17,7 @@ from agent.batch.journal.state import BatchState
 from cli.number_format import plural
 from cli.report.batch.figures import (
     REASON_CHARACTERS,
-    Attempt,
+    AttemptFigures,
     BatchFigures,
     BatchPhase,
     ExtensionUse,
@@ -25,7 +25,7 @@ from cli.report.batch.figures import (
     TaskFigures,
 )
 from cli.report.batch.workload import Workload
-from cli.report.reading.recording import InputError
+from cli.report.input.recorded_run import InputError
 from wire.batch.journal_lines import (
     Closed,
     Finished,
@@ -58,7 +58,7 @@ SANE = 10**15
 """The highest number that is believed. Sums of higher ones could be infinite, and a page could not be computed."""
 
 
-class _SeenOutcome(OutcomeGlance, frozen=True, kw_only=True, gc=False):
+class _OutcomeFigures(OutcomeGlance, frozen=True, kw_only=True, gc=False):
     """What the page of a batch shows of an outcome: not its texts."""
 
     reason: str = ""
@@ -71,11 +71,11 @@ class _SeenOutcome(OutcomeGlance, frozen=True, kw_only=True, gc=False):
     extensions: dict[str, Cost] = msgspec.field(default_factory=dict)
 
 
-class _SeenFinished(FinishedGlance, frozen=True, kw_only=True, tag="finished"):
-    outcome: _SeenOutcome
+class _FinishedFigures(FinishedGlance, frozen=True, kw_only=True, tag="finished"):
+    outcome: _OutcomeFigures
 
 
-_SeenLine = Opened | Started | Paused | Resumed | _SeenFinished | Reopened | Closed
+_SeenLine = Opened | Started | Paused | Resumed | _FinishedFigures | Reopened | Closed
 _seen_line: msgspec.json.Decoder[_SeenLine] = msgspec.json.Decoder(_SeenLine)
 _finished = msgspec.json.Decoder(Finished)
 
@@ -83,7 +83,7 @@ _finished = msgspec.json.Decoder(Finished)
 def read_batch(folders: Sequence[RunFolder], now: float, prefer: Prefer | None = None) -> BatchFigures:
     """The figures of the batch in these folders. `now` is the unix time, for a batch that still runs; `prefer` is as
     for `BatchResults`. Raises `InputError`."""
-    fold = _Fold(now)
+    fold = _JournalFold(now)
     for folder in folders:
         try:
             fold.read(folder)
@@ -136,7 +136,7 @@ def _phase(state: BatchState, *, is_running: bool) -> BatchPhase:
     return BatchPhase.KILLED if state.starts else BatchPhase.NOT_BEGUN
 
 
-class _Fold:
+class _JournalFold:
     """What the lines of the journals amount to."""
 
     def __init__(self, now: float) -> None:
@@ -168,7 +168,7 @@ class _Fold:
                 for line, offset in reader:
                     self.workload.take(line)
                     shard.state.take(line, offset)
-                    if isinstance(line, _SeenFinished):
+                    if isinstance(line, _FinishedFigures):
                         self._finished(line, offset)
             finally:
                 os.close(fd)
@@ -206,7 +206,7 @@ class _Fold:
             held = self._tasks[task] = TaskFigures(task, is_listed=False)
         return held
 
-    def _finished(self, line: _SeenFinished, offset: int) -> None:
+    def _finished(self, line: _FinishedFigures, offset: int) -> None:
         outcome = line.outcome
         for name, cost in outcome.extensions.items():
             if not _is_sane(cost):
@@ -216,7 +216,7 @@ class _Fold:
                 use = self.extensions[name] = ExtensionUse(name)
             use.add(cost)
         self._task(line.task).attempts.append(
-            Attempt(
+            AttemptFigures(
                 number=self._before[line.task] + line.attempt,
                 status=outcome.status,
                 reason=outcome.reason[:REASON_CHARACTERS],

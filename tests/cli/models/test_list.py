@@ -8,7 +8,7 @@ import pytest
 
 from agent.model import catalogue
 from agent.model.catalogue import CATALOGUE, DEFAULT_MODEL
-from cli.models.listing import run
+from cli.models.list import run
 from cli.os_errors import status_after
 from wire.exit_codes import Status
 

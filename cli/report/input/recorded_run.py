@@ -23,7 +23,7 @@ GOOD_STOPS = frozenset({"", "end_turn", "tool_use", "length"})
 """The stop reasons of turns that ended well; another reason is an error, or `aborted`."""
 
 
-class Source(Enum):
+class SourceKind(Enum):
     STATS = "stats"
     """Samples and marks with times: everything can be drawn."""
     EVENTS = "events"
@@ -35,7 +35,7 @@ class InputError(ValueError):
 
 
 @dataclass(frozen=True)
-class Figures:
+class ExtensionFigures:
     """The figures of one extension: gauges at the end of the recording, counters of the whole run. None: unknown."""
 
     name: str
@@ -79,12 +79,12 @@ COUNTED_ALIKE = (
     "timeouts", "blocks", "junk_lines", "p50_ms", "p99_ms", "restarts", "exits", "unexpected_exits",
     "exits_by_host",
 )  # fmt: skip
-"""Fields with the same name in `Figures`, in a result record and in a sample."""
+"""Fields with the same name in `ExtensionFigures`, in a result record and in a sample."""
 
 
-def figures_of(name: str, counted: Cost | ExtensionStats, **others: Any) -> Figures:
+def figures_of(name: str, counted: Cost | ExtensionStats, **others: Any) -> ExtensionFigures:
     lost = counted.events_dropped + counted.notes_dropped
-    return Figures(name, lost=lost, **{field: getattr(counted, field) for field in COUNTED_ALIKE}, **others)
+    return ExtensionFigures(name, lost=lost, **{field: getattr(counted, field) for field in COUNTED_ALIKE}, **others)
 
 
 def agent_facts(
@@ -131,7 +131,7 @@ class Track:
 
 @dataclass(frozen=True)
 class RecordedRun:
-    source: Source
+    source: SourceKind
     title: str
     """The kind of the run in a few words, such as `A run of zot`."""
     facts: tuple[tuple[str, str], ...]
@@ -141,7 +141,7 @@ class RecordedRun:
     end: float
     """The position of the end; the recording begins at 0."""
     duration_s: float | None
-    figures: tuple[Figures, ...]
+    figures: tuple[ExtensionFigures, ...]
     happenings: tuple[Happening, ...]
     """In order of their beginning."""
     notes: tuple[str, ...] = ()

@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from cli.number_format import bytes_text, clock_text, elapsed, plural, short
-from cli.report.reading.recording import (
+from cli.report.input.recorded_run import (
     GOOD_STOPS,
-    Figures,
+    ExtensionFigures,
     Happening,
     InputError,
     RecordedRun,
-    Source,
+    SourceKind,
     agent_facts,
     figures_of,
 )
-from cli.report.reading.use_over_time import UseOverTime
+from cli.report.input.use_over_time import UseOverTime
 from wire import events, stats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cli.report.reading.use_over_time import Gauges
+    from cli.report.input.use_over_time import Gauges
 
 Line = TypeVar("Line", stats.Stats, stats.Change)
 
@@ -90,7 +90,7 @@ class StatsReader:
         self._begin_run()
 
     def _begin_run(self) -> None:
-        self._gone: dict[str, Figures] = {}
+        self._gone: dict[str, ExtensionFigures] = {}
         self._run: stats.Run | None = None
         self._use = UseOverTime()
         self._latest: list[tuple[int, bytes]] = []
@@ -147,8 +147,8 @@ class StatsReader:
         use.stay_until(host.uptime_s - value.over_s)
         gauges = {name: known for name, known in use.now.items() if name not in value.gone}
         for name, changed in value.extensions.items():
-            gauges[name] = _changed(gauges.get(name, (0.0, 0.0)), changed)
-        use.add(host.uptime_s, value.time - host.uptime_s, _changed(use.host_now, host), gauges)
+            gauges[name] = _apply_change(gauges.get(name, (0.0, 0.0)), changed)
+        use.add(host.uptime_s, value.time - host.uptime_s, _apply_change(use.host_now, host), gauges)
 
     def _keep_what_goes(self, names: Iterable[str]) -> None:
         if names:
@@ -166,9 +166,9 @@ class StatsReader:
             figures |= {name: _figures(name, extension) for name, extension in last.extensions.items()}
         for happening in happenings:
             if happening.extension and happening.extension not in figures:
-                figures[happening.extension] = Figures(happening.extension)
+                figures[happening.extension] = ExtensionFigures(happening.extension)
         return RecordedRun(
-            source=Source.STATS,
+            source=SourceKind.STATS,
             title=_title(last),
             facts=_facts(last, self._run),
             started=self._use.offsets[0] if self._use.times else self._earliest_mark(),
@@ -190,7 +190,7 @@ class StatsReader:
             number, line = self._latest[0]
             full = _full(line)
             for number, line in self._latest[1:]:  # noqa: B007  the error names it
-                full = stats.apply_change(full, _decoded(line, stats.Change))
+                full = stats.apply_change(full, _decode(line, stats.Change))
         except (InputError, stats.StatsError) as error:
             raise InputError(f"line {number}: {error}") from None
         return full
@@ -254,7 +254,7 @@ class StatsReader:
         return notes
 
 
-def _figures(name: str, extension: stats.ExtensionStats) -> Figures:
+def _figures(name: str, extension: stats.ExtensionStats) -> ExtensionFigures:
     return figures_of(
         name,
         extension,
@@ -276,10 +276,10 @@ def _is_bad(mark: stats.Mark) -> bool:
 
 
 def _full(line: bytes) -> stats.Stats:
-    return _decoded(line, stats.Stats)
+    return _decode(line, stats.Stats)
 
 
-def _decoded(line: bytes, kind: type[Line]) -> Line:
+def _decode(line: bytes, kind: type[Line]) -> Line:
     try:
         read = stats.decode(line)
     except stats.StatsError as error:
@@ -288,7 +288,7 @@ def _decoded(line: bytes, kind: type[Line]) -> Line:
     return read
 
 
-def _changed(before: Gauges, changed: _ChangedGauges) -> Gauges:
+def _apply_change(before: Gauges, changed: _ChangedGauges) -> Gauges:
     cpu_s, rss_bytes = changed.cpu_s, changed.rss_bytes
     return before[0] if cpu_s is None else cpu_s, before[1] if rss_bytes is None else rss_bytes
 

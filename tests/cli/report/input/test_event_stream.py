@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from cli.report.reading.recording import Source
-from cli.report.reading.source import read_recording
+from cli.report.input.recorded_run import SourceKind
+from cli.report.input.source import read_recording
 from tests.support.recorded_events import RESULT, RUN, write_events
 
 
 def test_events_have_an_order_and_totals(tmp_path):
     found = read_recording(write_events(tmp_path / "run.jsonl", [*RUN, RESULT, {"type": "done"}]))
-    assert found.source is Source.EVENTS
+    assert found.source is SourceKind.EVENTS
     assert (found.duration_s, len(found.times)) == (4.2, 0)
     assert [(happening.kind, happening.name, happening.extension, happening.bad) for happening in found.happenings] == [
         ("started", "", "guard", False),

@@ -12,9 +12,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
-from cli.report.reading.event_stream import EVENT_TYPES, EventReader
-from cli.report.reading.recording import InputError, RecordedRun
-from cli.report.reading.stats_file import StatsReader
+from cli.report.input.event_stream import EVENT_TYPES, EventReader
+from cli.report.input.recorded_run import InputError, RecordedRun
+from cli.report.input.stats_file import StatsReader
 from supervisor.home.safe_files import parts
 from supervisor.monitoring.rotated_file import PARTS
 from wire.lenient_json import UNREADABLE, reason, repair
@@ -67,7 +67,7 @@ def _is_stats(file: IO[bytes]) -> bool:
     line = file.readline(LINE_LIMIT)
     file.seek(0)
     try:
-        return _decoded(_typed, line).type in StatsReader.types
+        return _decode(_typed, line).type in StatsReader.types
     except InputError:
         return False
 
@@ -87,16 +87,16 @@ def _read(files: Sequence[tuple[str, IO[bytes]]]) -> RecordedRun:
                 reader.add(value, line, number, is_last)
         except InputError as error:
             if is_last:
-                notes.append(_cut_off(line, number, error))
+                notes.append(_note_cut_line(line, number, error))
             elif unread is None:
                 unread = f"{shown}:{number}: {error}"
                 continue
         if unread is not None:
             raise InputError(unread)
-    return _finished(reader, files[-1][0], notes)
+    return _finish(reader, files[-1][0], notes)
 
 
-def _finished(reader: StatsReader | EventReader | None, shown: str, notes: list[str]) -> RecordedRun:
+def _finish(reader: StatsReader | EventReader | None, shown: str, notes: list[str]) -> RecordedRun:
     if reader is None or not reader.has_anything:
         why = "its only line is cut off or unreadable" if notes else "it has no lines"
         raise InputError(f"{shown} holds nothing to show: {why}. {_HOW}")
@@ -106,7 +106,7 @@ def _finished(reader: StatsReader | EventReader | None, shown: str, notes: list[
         raise InputError(f"{shown}: {error}") from None
 
 
-def _cut_off(line: bytes, number: int, error: InputError) -> str:
+def _note_cut_line(line: bytes, number: int, error: InputError) -> str:
     if line.endswith(b"\n"):
         return f"The last line (line {number}) cannot be read ({error}) and is left out."
     return (
@@ -132,7 +132,7 @@ def _lines(files: Iterable[tuple[str, IO[bytes]]]) -> Iterator[tuple[str, int, b
 
 
 def _reader_for(line: bytes) -> StatsReader | EventReader:
-    kind = _decoded(_typed, line).type
+    kind = _decode(_typed, line).type
     if kind in StatsReader.types:
         return StatsReader()
     if kind in EVENT_TYPES:
@@ -143,14 +143,14 @@ def _reader_for(line: bytes) -> StatsReader | EventReader:
 def _value(reader: StatsReader | EventReader, line: bytes) -> Any:
     """The decoded line; None for a type of a later version."""
     try:
-        return _decoded(reader.decoder, line)
+        return _decode(reader.decoder, line)
     except InputError:
-        if _decoded(_typed, line).type in reader.types:
+        if _decode(_typed, line).type in reader.types:
             raise
         return None
 
 
-def _decoded(decoder: msgspec.json.Decoder[Any], line: bytes) -> Any:
+def _decode(decoder: msgspec.json.Decoder[Any], line: bytes) -> Any:
     """As lenient as zot's own readers: bytes that are not UTF-8 become U+FFFD."""
     if len(line) >= LINE_LIMIT:
         raise InputError(f"longer than {LINE_LIMIT // 2**20} MiB")
@@ -171,12 +171,12 @@ def _decoded(decoder: msgspec.json.Decoder[Any], line: bytes) -> Any:
 def _check_numbers(line: bytes) -> None:
     """Raises `InputError` for a whole number that no counter of ours reaches: nothing can be computed with it."""
     try:
-        json.loads(line, parse_int=_counted)
+        json.loads(line, parse_int=_check_digits)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         pass  # the decoder says what is wrong
 
 
-def _counted(digits: str) -> int:
+def _check_digits(digits: str) -> int:
     if len(digits) > LONGEST_NUMBER:
         raise InputError(f"not a readable line: the number {digits[:LONGEST_NUMBER]}… is too large")
     return 0

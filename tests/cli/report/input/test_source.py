@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cli.report.reading.recording import InputError
-from cli.report.reading.source import read_recording
+from cli.report.input.recorded_run import InputError
+from cli.report.input.source import read_recording
 from tests.support.recorded_stats import STARTED, extension_stats, mark, recorded, sample
 from wire.stats import encode
 
