@@ -14,39 +14,39 @@ if TYPE_CHECKING:
         """The flags of a run. Times are seconds."""
 
         output_schema: Place | Mapping[str, Any]
-        """Require answers that fit this JSON Schema: a file, or the schema itself."""
+        """JSON Schema of the answer to each prompt: a file, or the schema itself."""
         provider: str
-        """Use this provider: anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the
-        settings."""
+        """Use anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings."""
         model: str
-        """Use the model with this id. An unknown id is passed on; its cost is then unknown."""
+        """Use the model with this id; an unknown id is passed on, its cost is then unknown."""
         api_key_file: Place
-        """Read the key from this file (- is stdin). Unlike --api-key, ps does not show it."""
+        """Read the key from this file, - is stdin; unlike --api-key it does not show in ps."""
         base_url: str
-        """Use this server, which speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's."""
+        """Use this server of the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's."""
         system_prompt: str
-        """Use this system prompt instead of $ZOT_HOME/SYSTEM.md or the built-in one."""
+        """Use this system prompt, not $ZOT_HOME/SYSTEM.md or the built-in one."""
         append_system_prompt: str | Sequence[str]
-        """Add this text to the system prompt; repeatable."""
+        """Add this to the system prompt; repeatable."""
         reasoning: Literal["low", "medium", "high"]
-        """Let the model think this much. Default: that of the settings."""
+        """Let the model think this much."""
         record: Place
         """Write the exchanges with the model to a cassette."""
         replay: Place
         """Answer from a cassette; a request that differs is an error."""
         tools: str | Sequence[str]
-        """Offer only these of the built-in tools read,write,edit,bash. Default: all."""
+        """Offer only these of the tools read,write,edit,bash. Default: all."""
         no_tools: bool
-        """Offer no built-in tools; the tools of extensions stay."""
+        """Offer no built-in tools; those of extensions stay."""
         ext: Place | Sequence[Place]
         """Start the extension in this folder; repeatable."""
         mcp_config: Place | Sequence[Place]
-        """Also start the MCP servers of this file, which has the form of .mcp.json; repeatable."""
+        """Start the MCP servers of this file too; it has the form of .mcp.json; repeatable."""
         no_ext: bool
-        """Start only the extensions of --ext and the servers of --mcp-config."""
+        """Start only those named with --ext and --mcp-config."""
         ext_wait: float
-        """Let the first request wait at most DURATION for extensions that are still starting. Default: until the
-        model is ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up to 10s."""
+        """Let the first request wait for extensions that are still starting, at most DURATION. Default: as long as
+        the model takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up
+        to 10s."""
         trust_project: bool
         """Start the project's extensions and MCP servers in this run although they are not trusted."""
         copilot: bool
@@ -56,12 +56,11 @@ if TYPE_CHECKING:
         strict_guards: bool
         """Deny if a guard gives no verdict (crash, timeout)."""
         allow_asked: bool
-        """Allow calls that a guard wants a person to decide. Default: they are refused, as there is no person to
-        ask."""
+        """Allow what guards leave to a person. Default: refuse it, since no person is asked."""
         stream_before_guards: bool
         """Print text before guards of messages have seen it, as zot does."""
         with_skills: bool
-        """Also offer the user's and the project's skills."""
+        """Offer the user's and the project's skills too."""
         no_skill: bool
         """Offer no skills."""
         no_context_files: bool
@@ -79,21 +78,21 @@ if TYPE_CHECKING:
         auto_compact: bool
         """Compact a conversation that has filled 85 % of the window. Default: on, but not with --replay."""
         no_auto_compact: bool
-        """Never compact the conversation unasked."""
+        """Never compact by itself."""
         cwd: Place
         """Default: the working directory of this process when the runtime starts."""
         max_steps: int
-        """End the run after N turns. Default: no limit."""
+        """Allow at most N turns. Default: no limit."""
         max_cost_usd: float
-        """Of all prompts together, as `max_tokens`."""
+        """US dollars of all prompts together; `max_tokens` counts in the same way."""
         max_tokens: int
-        """Send no more requests after N tokens, input plus output. Default: no limit."""
+        """Make no more requests after N tokens, input plus output. Default: no limit."""
         timeout: float
-        """Of each prompt."""
+        """Seconds for each prompt."""
         drain_timeout: float
         """Default here: 0. When this process ends, so does its engine."""
         stats: Place
-        """Write what each extension uses, and a timeline, for zot report."""
+        """Write the use of each extension, and a timeline, for zot report."""
         metrics: Place
         """Keep a file of metrics up to date, for node_exporter's textfile collector."""
         openmetrics: bool
@@ -103,37 +102,37 @@ if TYPE_CHECKING:
         """The flags of `zot batch`. Times are seconds."""
 
         redo: str | Sequence[str]
-        """Of what an earlier batch in this folder has done: `failed`, `changed`, `all`, or ids."""
+        """Tasks of an earlier batch in this folder to run again: `failed`, `changed`, `all`, or ids."""
         provider: str
-        """Use this provider: anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the
-        settings."""
+        """Use anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings."""
         model: str
-        """Use the model with this id. An unknown id is passed on; its cost is then unknown."""
+        """Use the model with this id; an unknown id is passed on, its cost is then unknown."""
         api_key_file: Place
-        """Read the key from this file (- is stdin). Unlike --api-key, ps does not show it."""
+        """Read the key from this file, - is stdin; unlike --api-key it does not show in ps."""
         base_url: str
-        """Use this server, which speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's."""
+        """Use this server of the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's."""
         system_prompt: str
-        """Use this system prompt instead of $ZOT_HOME/SYSTEM.md or the built-in one."""
+        """Use this system prompt, not $ZOT_HOME/SYSTEM.md or the built-in one."""
         append_system_prompt: str | Sequence[str]
-        """Add this text to the system prompt; repeatable."""
+        """Add this to the system prompt; repeatable."""
         reasoning: Literal["low", "medium", "high"]
-        """Let the model think this much. Default: that of the settings."""
+        """Let the model think this much."""
         replay: Place
         """Answer from a cassette; a request that differs is an error."""
         tools: str | Sequence[str]
-        """Offer only these of the built-in tools read,write,edit,bash. Default: all."""
+        """Offer only these of the tools read,write,edit,bash. Default: all."""
         no_tools: bool
-        """Offer no built-in tools; the tools of extensions stay."""
+        """Offer no built-in tools; those of extensions stay."""
         ext: Place | Sequence[Place]
         """Start the extension in this folder; repeatable."""
         mcp_config: Place | Sequence[Place]
-        """Also start the MCP servers of this file, which has the form of .mcp.json; repeatable."""
+        """Start the MCP servers of this file too; it has the form of .mcp.json; repeatable."""
         no_ext: bool
-        """Start only the extensions of --ext and the servers of --mcp-config."""
+        """Start only those named with --ext and --mcp-config."""
         ext_wait: float
-        """Let the first request wait at most DURATION for extensions that are still starting. Default: until the
-        model is ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up to 10s."""
+        """Let the first request wait for extensions that are still starting, at most DURATION. Default: as long as
+        the model takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up
+        to 10s."""
         trust_project: bool
         """Start the project's extensions and MCP servers in this run although they are not trusted."""
         copilot: bool
@@ -141,39 +140,35 @@ if TYPE_CHECKING:
         strict_guards: bool
         """Deny if a guard gives no verdict (crash, timeout)."""
         allow_asked: bool
-        """Allow calls that a guard wants a person to decide. Default: they are refused, as there is no person to
-        ask."""
+        """Allow what guards leave to a person. Default: refuse it, since no person is asked."""
         with_skills: bool
-        """Also offer the user's and the project's skills."""
+        """Offer the user's and the project's skills too."""
         no_skill: bool
         """Offer no skills."""
         no_context_files: bool
         """Leave AGENTS.md and CLAUDE.md out of the system prompt."""
         max_steps: int
-        """End each run after N turns. Default: no limit."""
+        """Allow each run at most N turns. Default: no limit."""
         output_schema: Place | Mapping[str, Any]
-        """Require answers that fit this JSON Schema: a file, or the schema itself."""
+        """JSON Schema of the answer to each prompt: a file, or the schema itself."""
         task_timeout: float
-        """End a run after DURATION: 90 (seconds), 5m, 1h30m. Its waits for a rate limit do not count. Default: no
-        limit."""
+        """End a run after DURATION: 90, 5m, 1h30m. Its waits for a rate limit do not count."""
         task_max_cost: float
-        """Let a run send no more requests once it has cost USD dollars. Default: no limit."""
+        """Let a run make no more requests once it has cost USD dollars."""
         run_memory: int
-        """End a run whose processes have more bytes of memory of their own."""
+        """End a run whose processes use more than this many bytes of their own memory."""
         jobs: int
-        """Run N tasks at the same time. Default: one for each core, if memory allows."""
+        """Carry out N runs at the same time. Default: as many as cores and memory allow."""
         retries: int
-        """Run a task up to N more times if it crashed or met an error that may pass."""
+        """Try a task up to N times more after a crash or an error that may pass."""
         workspace: Literal["shared", "copy"]
-        """Let each task work in its folder (shared), or in a copy of it (copy); the changes in a copy are kept as a
-        diff."""
+        """shared: each task works in its folder. copy: it works in a copy, and its changes are kept as a diff."""
         max_cost_usd: float
-        """Stop starting tasks once all have cost USD dollars, earlier starts included. Default: no limit."""
+        """Stop starting tasks once the batch has cost USD dollars, earlier starts included."""
         reserve: Literal["none", "seen", "worst"]
-        """How much requests of unknown cost count for `max_cost_usd`."""
+        """How requests of unknown cost count towards `max_cost_usd`: `none`, `seen` (default) or `worst`."""
         max_tokens: int
-        """Stop starting tasks after N tokens, those from the cache and of earlier starts included. Default: no
-        limit."""
+        """Stop starting tasks after N tokens, cached ones and those of earlier starts included."""
         max_failures: int
         """Stop starting tasks after N failures. Default: no limit."""
         deadline: float

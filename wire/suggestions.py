@@ -11,20 +11,20 @@ NAMES_SHOWN = 20
 
 
 def join_names(names: Sequence[str], shown: int = 5) -> str:
-    """`a, b and 18 more`: the first names in words."""
+    """Joins names as `a, b and 18 more`: the first `shown` names and the number of the others."""
     if len(names) > shown:
         return f"{', '.join(names[:shown])} and {len(names) - shown} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
-    """`did you mean 'x'?` with the nearest known name; "" when none is near."""
+    """Returns `did you mean 'x'?` with the nearest known name; "" if no name is near."""
     near = _nearest(name, known, 1)
     return f"did you mean {near[0]!r}?" if near else ""
 
 
 def no_such(what: str, name: str, known: Collection[str]) -> str:
-    """`no such WHAT: 'NAME'`, followed by up to three near names, or else by the known names."""
+    """Returns `no such WHAT: 'NAME'` with up to three near names, else with the known names."""
     said = f"no such {what}: {name[:80]!r}"
     if not known:
         return f"{said}; there is none"
@@ -36,7 +36,7 @@ def no_such(what: str, name: str, known: Collection[str]) -> str:
 
 
 class UnknownNameError(KeyError):
-    """Nothing has the name; the text is that of `no_such`, and made when it is read."""
+    """The name is unknown. The text is that of `no_such`; it is made when it is read."""
 
     def __init__(self, what: str, name: str, known: Collection[str]) -> None:
         super().__init__(name)
@@ -47,19 +47,19 @@ class UnknownNameError(KeyError):
 
 
 def not_one_of(name: str, known: Collection[str]) -> str:
-    """`'NAME' is not one of …`, with the nearest known name."""
+    """Returns `'NAME' is not one of …`, with the nearest known name."""
     hint = did_you_mean(name, known)
     return f"{name!r} is not one of {', '.join(known)}" + (f"; {hint}" if hint else "")
 
 
 def letters(name: str) -> str:
-    """A name without its style: `onFailure`, `on-failure` and `ON_FAILURE` are all `onfailure`."""
+    """Returns the lower-case letters of a name: `onFailure`, `on-failure` and `ON_FAILURE` are all `onfailure`."""
     return "".join(character for character in name.casefold() if character.isalnum())
 
 
 def _nearest(name: str, known: Collection[str], count: int) -> list[str]:
-    """At most `count` known names that are like `name` whatever their style, the likest first."""
-    from difflib import get_close_matches  # 3 ms, which most runs need not spend
+    """Returns at most `count` known names that are similar to `name` in any style, the most similar first."""
+    from difflib import get_close_matches  # takes 3 ms, and most runs do not need it
 
     by_letters: dict[str, list[str]] = {}
     for each in known:

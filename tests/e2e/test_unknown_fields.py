@@ -38,14 +38,6 @@ def test_a_guard_whose_on_failure_is_misspelled_ends_the_run(zot: Zot, script: S
     assert outcome.of(events.AssistantMessage) == []
 
 
-def test_a_faulty_manifest_that_was_named_ends_the_run(zot: Zot, tmp_path: Path, script: Script) -> None:
-    path = put(tmp_path, workers=0)
-    outcome = zot.replay(script, "--ext", path).check(Status.REQUIRED_EXTENSION)
-    assert "was named with --ext, and cannot be loaded: manifest: workers" in outcome.result.reason
-    missing = zot.replay(script, "--ext", tmp_path / "nowhere").check(Status.REQUIRED_EXTENSION)
-    assert "no such folder" in missing.result.reason
-
-
 def test_a_faulty_manifest_of_another_extension_costs_only_itself(zot: Zot, script: Script) -> None:
     put(zot.home / "extensions", workers=0)
     put(zot.home / "extensions", "silent", onFailure="deny", enabled=False)

@@ -9,46 +9,43 @@ OF_THE_START = (
     EXT.variant(panel=""),
     MCP_CONFIG.variant(panel=""),
     NO_EXT.variant(panel=""),
-    Flag("--cwd", "Take this folder as the project's. Default: the current folder.", Kind.PATH, metavar="DIR"),
+    Flag("--cwd", "Use DIR as the project's folder. Default: the current one.", Kind.PATH, metavar="DIR"),
     Flag(
         "--trust-project", "Start the project's extensions and MCP servers although they are not trusted.", Kind.SWITCH
     ),
     WATCH.variant(panel=""),
     STRICT_GUARDS.variant(panel=""),
     ALLOW_ASKED.variant(panel=""),
+    Flag("--stats", "Append the use of host and extensions, for zot report; at most 64 MiB, in four files.", Kind.PATH),
     Flag(
-        "--stats",
-        "Append the figures of the host and its extensions, for zot report; at most 64 MiB, in four files.", Kind.PATH,
-    ),
-    Flag(
-        "--stats-interval", "Wait SECONDS between two lines of --stats. Default: 10.", Kind.NUMBER, metavar="SECONDS",
+        "--stats-interval", "Write a line of --stats every SECONDS. Default: 10.", Kind.NUMBER, metavar="SECONDS",
         least=0.25, most=3600, shows_default=False,
     ),
     METRICS.variant(panel=""),
     OPENMETRICS.variant(panel=""),
 )  # fmt: skip
-"""Flags that have an effect when a host starts, and none on one that runs."""
+"""Flags that take effect when a host starts, not on a running one."""
 LOG = (
     Flag(
-        "--log-format", "Write events to stderr as lines for a person, or as JSON.", Kind.CHOICE,
+        "--log-format", "Write events on stderr as lines for a person, or as JSON.", Kind.CHOICE,
         choices=("console", "json"), default="console",
     ),
     Flag(
-        "--log-level", "Write events of this level and above.", Kind.CHOICE,
+        "--log-level", "Write events of this level and higher ones.", Kind.CHOICE,
         choices=("debug", "info", "warning", "error"), default="info",
     ),
 )  # fmt: skip
 HOST = (*OF_THE_START, *LOG)
 SERVED = {
     "ext": "Serve the extension in this folder; repeatable.",
-    "mcp_config": "Also serve the MCP servers of this file, which has the form of .mcp.json; repeatable.",
-    "no_ext": "Serve only the extensions of --ext and the servers of --mcp-config.",
+    "mcp_config": "Serve the MCP servers of this file too; it has the form of .mcp.json; repeatable.",
+    "no_ext": "Serve only those named with --ext and --mcp-config.",
 }
-"""Help of `zot mcp serve`, where it says it in other words than `zot host`."""
+"""Help of `zot mcp serve` for flags that `zot host` describes in other words."""
 SERVE = (
     *(flag.variant(SERVED.get(flag.name, "")) for flag in OF_THE_START),
     Flag(
-        "--host", "Serve the extensions of a zot host that runs: its pid, or its folder.", metavar="PID|DIR",
+        "--host", "Serve the extensions of a running zot host: its pid, or its folder.", metavar="PID|DIR",
         completer="hosts",
     ),
     *LOG,

@@ -14,20 +14,18 @@ LIMITS = "Limits"
 SWITCH, TEXTS, PATH, PATHS, COUNT, WAIT = Kind.SWITCH, Kind.TEXTS, Kind.PATH, Kind.PATHS, Kind.COUNT, Kind.WAIT
 
 OUTPUT_SCHEMA = Flag(
-    "--output-schema", "Require a final answer in JSON that fits this JSON Schema: a file, or {…} itself.",
-    Kind.SCHEMA, OUTPUT, option_help="Require answers that fit this JSON Schema: a file, or the schema itself.",
+    "--output-schema", "Require a final answer that is JSON and fits this JSON Schema: a file, or {…} itself.",
+    Kind.SCHEMA, OUTPUT, option_help="JSON Schema of the answer to each prompt: a file, or the schema itself.",
 )  # fmt: skip
 API_KEY = Flag(
-    "--api-key",
-    "Use this key. Default: the provider's variable, such as $ANTHROPIC_API_KEY, else the key that zot login"
-    " has stored.",
+    "--api-key", "Use this key. Default: the provider's variable, such as $ANTHROPIC_API_KEY, else zot login's.",
     panel=MODEL, metavar="KEY", shows_default=False, is_option=False,
 )  # fmt: skip
 API_KEY_FILE = Flag(
-    "--api-key-file", "Read the key from this file (- is stdin). Unlike --api-key, ps does not show it.", PATH, MODEL,
+    "--api-key-file", "Read the key from this file, - is stdin; unlike --api-key it does not show in ps.", PATH, MODEL,
 )  # fmt: skip
 BASE_URL = Flag(
-    "--base-url", "Use this server, which speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's.",
+    "--base-url", "Use this server of the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's.",
     panel=MODEL, metavar="URL", shows_default=False,
 )  # fmt: skip
 RECORD = Flag("--record", "Write the exchanges with the model to a cassette.", PATH, MODEL)
@@ -35,12 +33,11 @@ EXT = Flag(
     "-e --ext", "Start the extension in this folder; repeatable.", PATHS, TOOLS, metavar="DIR", field="extensions",
 )  # fmt: skip
 MCP_CONFIG = Flag(
-    "--mcp-config", "Also start the MCP servers of this file, which has the form of .mcp.json; repeatable.",
+    "--mcp-config", "Start the MCP servers of this file too; it has the form of .mcp.json; repeatable.",
     PATHS, TOOLS, field="mcp_configs",
 )  # fmt: skip
 NO_EXT = Flag(
-    "--no-ext --no-extensions",
-    "Start only the extensions of --ext and the servers of --mcp-config.", SWITCH, TOOLS, field="discover",
+    "--no-ext --no-extensions", "Start only those named with --ext and --mcp-config.", SWITCH, TOOLS, field="discover",
 )  # fmt: skip
 TRUST_PROJECT = Flag(
     "--trust-project", "Start the project's extensions and MCP servers in this run although they are not trusted.",
@@ -51,18 +48,17 @@ STRICT_GUARDS = Flag(
     "--strict-guards", "Deny if a guard gives no verdict (crash, timeout).", SWITCH, TOOLS,
 )  # fmt: skip
 ALLOW_ASKED = Flag(
-    "--allow-asked",
-    "Allow calls that a guard wants a person to decide. Default: they are refused, as there is no person to ask.",
+    "--allow-asked", "Allow what guards leave to a person. Default: refuse it, since no person is asked.",
     SWITCH, TOOLS,
 )  # fmt: skip
 STREAM_BEFORE_GUARDS = Flag(
     "--stream-before-guards", "Print text before guards of messages have seen it, as zot does.", SWITCH, TOOLS,
 )  # fmt: skip
 CWD = Flag(
-    "-C --cwd", "Take this folder as the project's. Default: the current folder.", PATH, THE_RUN, metavar="DIR",
+    "-C --cwd", "Use DIR as the project's folder. Default: the current one.", PATH, THE_RUN, metavar="DIR",
     option_help="Default: the working directory of this process when the runtime starts.",
 )  # fmt: skip
-MAX_STEPS = Flag("--max-steps", "End the run after N turns. Default: no limit.", COUNT, LIMITS)
+MAX_STEPS = Flag("--max-steps", "Allow at most N turns. Default: no limit.", COUNT, LIMITS)
 METRICS = Flag(
     "--metrics", "Keep a file of metrics up to date, for node_exporter's textfile collector.", PATH, THE_RUN,
 )  # fmt: skip
@@ -75,52 +71,44 @@ RUN = (
         "--rpc", "Serve a program on stdin and stdout, as zot rpc does.", SWITCH, OUTPUT, field=None, is_option=False,
     ),
     Flag(
-        "--output-format",
-        "Print text (the final answer, as -p) or json (one JSON object at the end).", Kind.CHOICE, OUTPUT,
+        "--output-format", "text: the final answer, as -p. json: one JSON object at the end.", Kind.CHOICE, OUTPUT,
         choices=("text", "json"), field=None, is_option=False,
     ),
     Flag("-o --output", "Write the final answer to this file.", PATH, OUTPUT, field=None, is_option=False),
     OUTPUT_SCHEMA,
     Flag(
-        "--summary",
-        "Append a summary of the run to this file, as Markdown, such as $GITHUB_STEP_SUMMARY.", PATH, OUTPUT,
+        "--summary", "Append a report of the run to this file, as Markdown: $GITHUB_STEP_SUMMARY.", PATH, OUTPUT,
         field=None, is_option=False,
     ),
     Flag(
         "--provider",
-        "Use this provider: anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of"
-        " the settings.",
+        "Use anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings.",
         panel=MODEL, metavar="NAME", completer="providers",
     ),
     Flag(
-        "-m --model", "Use the model with this id. An unknown id is passed on; its cost is then unknown.",
+        "-m --model", "Use the model with this id; an unknown id is passed on, its cost is then unknown.",
         panel=MODEL, metavar="ID", completer="models",
     ),
     API_KEY,
     API_KEY_FILE,
     BASE_URL,
-    Flag("--system-prompt", "Use this system prompt instead of $ZOT_HOME/SYSTEM.md or the built-in one.", panel=MODEL),
-    Flag("--append-system-prompt", "Add this text to the system prompt; repeatable.", TEXTS, MODEL),
-    Flag(
-        "--reasoning",
-        "Let the model think this much. Default: that of the settings.",
-        Kind.CHOICE, MODEL, choices=("low", "medium", "high"),
-    ),
+    Flag("--system-prompt", "Use this system prompt, not $ZOT_HOME/SYSTEM.md or the built-in one.", panel=MODEL),
+    Flag("--append-system-prompt", "Add this to the system prompt; repeatable.", TEXTS, MODEL),
+    Flag("--reasoning", "Let the model think this much.", Kind.CHOICE, MODEL, choices=("low", "medium", "high")),
     RECORD,
     Flag("--replay", "Answer from a cassette; a request that differs is an error.", PATH, MODEL),
     Flag(
-        "--tools",
-        "Offer only these of the built-in tools read,write,edit,bash. Default: all.",
-        Kind.NAMES, TOOLS, metavar="CSV", field=None,
+        "--tools", "Offer only these of the tools read,write,edit,bash. Default: all.", Kind.NAMES, TOOLS, metavar="CSV", field=None,
     ),
-    Flag("--no-tools", "Offer no built-in tools; the tools of extensions stay.", SWITCH, TOOLS, field=None),
+    Flag("--no-tools", "Offer no built-in tools; those of extensions stay.", SWITCH, TOOLS, field=None),
     EXT,
     MCP_CONFIG,
     NO_EXT,
     Flag(
         "--ext-wait",
-        "Let the first request wait at most DURATION for extensions that are still starting. Default: until the"
-        " model is ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up to 10s.",
+        "Let the first request wait for extensions that are still starting, at most DURATION. Default: as long as the"
+        " model takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up to"
+        " 10s.",
         WAIT, TOOLS, field="extension_wait",
     ),
     TRUST_PROJECT,
@@ -133,7 +121,7 @@ RUN = (
     ALLOW_ASKED,
     STREAM_BEFORE_GUARDS,
     Flag(
-        "--with-skills --with-skill", "Also offer the user's and the project's skills.", SWITCH, TOOLS,
+        "--with-skills --with-skill", "Offer the user's and the project's skills too.", SWITCH, TOOLS,
         field="user_skills",
     ),
     Flag("--no-skill --no-skills", "Offer no skills.", SWITCH, TOOLS, field="skills"),
@@ -161,31 +149,28 @@ RUN = (
         "Compact a conversation that has filled 85 % of the window. Default: on, but not with --replay.",
         SWITCH, SESSION, field=None,
     ),
-    Flag("--no-auto-compact", "Never compact the conversation unasked.", SWITCH, SESSION, field=None),
+    Flag("--no-auto-compact", "Never compact by itself.", SWITCH, SESSION, field=None),
     Flag("--image", "Send this image with the prompt; repeatable.", PATHS, THE_RUN, field="images", is_option=False),
     CWD,
     MAX_STEPS,
     Flag(
-        "--max-cost-usd",
-        "Send no more requests once the model has cost USD dollars. Default: no limit.", Kind.DOLLARS, LIMITS,
-        option_help="Of all prompts together, as `max_tokens`.",
+        "--max-cost-usd", "Make no more requests once the model has cost USD dollars. Default: no limit.", Kind.DOLLARS, LIMITS,
+        option_help="US dollars of all prompts together; `max_tokens` counts in the same way.",
     ),
-    Flag("--max-tokens", "Send no more requests after N tokens, input plus output. Default: no limit.", COUNT, LIMITS),
+    Flag("--max-tokens", "Make no more requests after N tokens, input plus output. Default: no limit.", COUNT, LIMITS),
     Flag(
-        "--timeout",
-        "End the run after DURATION: 90 (seconds), 500ms, 5m, 1h30m. With --rpc: each prompt. Default: no limit.",
-        Kind.LIMIT, LIMITS,
-        option_help="Of each prompt.",
+        "--timeout", "End the run after DURATION: 90, 500ms, 5m, 1h30m. With --rpc: each prompt.", Kind.LIMIT, LIMITS,
+        option_help="Seconds for each prompt.",
     ),
     Flag(
-        "--drain-timeout", "With --rpc: at the end of stdin, let the prompt go on for up to DURATION. Default: 30s.",
+        "--drain-timeout", "With --rpc: at the end of stdin, let the prompt go on for DURATION. Default: 30s.",
         WAIT, THE_RUN, field=None, option_help="Default here: 0. When this process ends, so does its engine.",
     ),
     Flag(
-        "--no-stdin", "Do not read stdin: the prompt is the words of the command line alone.", SWITCH, THE_RUN,
+        "--no-stdin", "Do not read stdin: the prompt is the words of the command line.", SWITCH, THE_RUN,
         field=None, is_option=False,
     ),
-    Flag("--stats", "Write what each extension uses, and a timeline, for zot report.", PATH, THE_RUN),
+    Flag("--stats", "Write the use of each extension, and a timeline, for zot report.", PATH, THE_RUN),
     METRICS,
     OPENMETRICS,
 )  # fmt: skip

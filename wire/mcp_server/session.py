@@ -1,5 +1,5 @@
-"""One client's session with the server, in the era that its first request decides. Pure: it reads no clock, and does no
-I/O. Every method returns actions, which the server carries out."""
+"""The session of one client, in the era that its first request decides. Pure: no clock, no I/O. Every method returns
+actions, which the server carries out."""
 
 from __future__ import annotations
 
@@ -41,34 +41,35 @@ if TYPE_CHECKING:
     from wire.framing import Line, Oversize
 
 REQUESTS_LIMIT = 1000
-"""Most requests that are under way at the same time; subscriptions count."""
+"""Maximum number of unanswered requests, subscriptions included."""
 DEFAULT_LEVEL = LOG_LEVELS.index("warning")
-"""The least level of log messages of a session in which the client has set none."""
+"""The lowest level of log messages for a session whose client has set none."""
 REASON_LENGTH = 500
-"""Most characters of the reason that a client gives for a cancel."""
+"""Maximum length in characters of the client's reason for a cancellation."""
 _VERSIONS = (MODERN, *LEGACY)
 _NO_ID = b"null"
 _SUBSCRIPTION = f"{protocol.META_PREFIX}subscriptionId"
 
 
 class _Open(msgspec.Struct):
-    """A request without its answer yet."""
+    """An unanswered request."""
 
     request: ClientRequest
     name: str = ""
-    """Of the tool or the command."""
+    """Name of the tool or the command."""
     reports: int = 0
-    """Of progress, so far."""
+    """Number of progress reports so far."""
     wanted: SubscriptionFilter | None = None
-    """What a subscription is about; None: it is no subscription."""
+    """The changes that a subscription asks for; None for other requests."""
 
 
 class ServedSession:
-    """Requests about tools and prompts wait until the first `offered`: the extensions are still starting."""
+    """The session of one client. Requests about tools and prompts wait until the first `offered`, while the extensions
+    start."""
 
     def __init__(self, version: str, describe: Callable[[], str], is_described: Callable[[], bool]) -> None:
-        """`describe` gives the instructions for the client. As long as `is_described` does not hold they lack
-        something, and who asks for them waits, too."""
+        """`describe` returns the instructions for the client. Until `is_described` returns true they are incomplete,
+        and requests for them wait, too."""
         self.era = Era.OPEN
         self._version = version
         self._describe = describe
@@ -77,7 +78,7 @@ class ServedSession:
         self._open: dict[Key, _Open] = {}
         self._waiting: list[ClientRequest] = []
         self._listed: set[str] = set()
-        """The lists that the client has asked for, by the first part of their methods."""
+        """The lists that the client has asked for: `tools`, `prompts`."""
         self._level = DEFAULT_LEVEL
         self._methods: dict[Era, dict[str, Callable[[ClientRequest], list[Action]]]] = {
             Era.OPEN: {},
@@ -93,12 +94,12 @@ class ServedSession:
 
     @property
     def is_idle(self) -> bool:
-        """No request waits for its answer. Subscriptions never get one before the end."""
+        """Whether no request waits for its answer. Subscriptions do not count: they are answered at the end."""
         return not self._waiting and all(opened.wanted is not None for opened in self._open.values())
 
     @property
     def offer(self) -> Offer:
-        """What the client has been told last."""
+        """The last offer that the client knows."""
         return self._offer or Offer()
 
     # --- from the client --------------------------------------------------------------------------------------
@@ -110,13 +111,13 @@ class ServedSession:
             if isinstance(message, Incoming):
                 actions += self._take(message)
             else:
-                named = message.seen.id if message.code == INVALID_REQUEST else b""  # else it may be no id at all
+                named = message.seen.id if message.code == INVALID_REQUEST else b""  # otherwise it may not be an id
                 actions.append(_refuse(named, message.code, message.reason))
         return actions
 
     def receive_oversize(self, line: Oversize) -> list[Action]:
-        """Takes what is left of a line that was too long. Its id may stand near its start or its end. An answer and a
-        notification are passed over: nothing answers them."""
+        """Takes the kept ends of a line that was too long. Its id may be near its start or its end. Answers and
+        notifications are ignored: they need no answer."""
         named = jsonrpc.peek(line.prefix, line.suffix)
         if named.is_answer or (named.method.startswith("notifications/") and key_of(named.id) is None):
             return []
@@ -125,7 +126,7 @@ class ServedSession:
         return [_refuse(named.id, INVALID_REQUEST, text)]
 
     def _take(self, message: Incoming) -> list[Action]:
-        """Takes one message. Answers are passed over: the server asks nothing."""
+        """Takes one message. Answers are ignored: the server sends no requests."""
         written = b"" if message.id is UNSET else bytes(message.id)
         params = b"" if message.params is UNSET else bytes(message.params)
         if message.method is None:
@@ -161,14 +162,15 @@ class ServedSession:
         return len(self._open) + len(self._waiting) >= REQUESTS_LIMIT
 
     def _wait(self, request: ClientRequest) -> list[Action]:
-        """Lets a request wait for the first offer."""
+        """Keeps a request until the first offer."""
         if self._is_full:
             return [_fail(request, INTERNAL_ERROR, f"{REQUESTS_LIMIT} requests are under way; wait for answers")]
         self._waiting.append(request)
         return []
 
     def _choose_era(self, request: ClientRequest) -> Say | None:
-        """Lets the first request decide; returns the refusal of a request that does not fit."""
+        """Takes the era from the first request. Returns the refusal of a request that does not fit the era, else
+        None."""
         is_modern = request.meta.version is not None or (request.method == protocol.DISCOVER and self.era is Era.OPEN)
         if self.era is Era.LEGACY:
             if is_modern:
@@ -214,7 +216,7 @@ class ServedSession:
     # --- requests about the session -----------------------------------------------------------------------------
 
     def _initialize(self, request: ClientRequest) -> list[Action]:
-        """Begins a session, also for a client that has asked `server/discover` before."""
+        """Begins a session, even for a client that has sent `server/discover` before."""
         asked = read_params(request, Version).version
         self.era = Era.LEGACY
         self._level = DEFAULT_LEVEL
@@ -230,7 +232,7 @@ class ServedSession:
 
     @property
     def _must_wait(self) -> bool:
-        """Whether the instructions still lack something."""
+        """Whether the instructions are still incomplete."""
         return self._offer is None and not self._is_described()
 
     def _discover(self, request: ClientRequest) -> list[Action]:
@@ -266,7 +268,7 @@ class ServedSession:
     # --- requests about tools and prompts -----------------------------------------------------------------------
 
     def _list(self, request: ClientRequest) -> list[Action]:
-        """The whole list, whatever the cursor: it has one page."""
+        """Returns the whole list for any cursor: it has one page."""
         kind = request.method.partition("/")[0]
         self._listed.add(kind)
         found = (
@@ -298,12 +300,12 @@ class ServedSession:
     # --- from the extensions ------------------------------------------------------------------------------------
 
     def called(self, key: Key, result: frames.ToolResult) -> list[Action]:
-        """The answer of a call. Nothing is said of a call that the client has cancelled."""
+        """A call was answered. The client is not told if it has cancelled the call."""
         opened = self._open.pop(key, None)
         return [] if opened is None else [self._result(opened.request, answers.call_result(result))]
 
     def invoked(self, key: Key, answer: frames.CommandResponse) -> list[Action]:
-        """The answer of a command."""
+        """A command was answered."""
         opened = self._open.get(key)
         if opened is None:
             return []
@@ -314,12 +316,12 @@ class ServedSession:
         return [self._result(opened.request, answers.prompt_result(opened.name, about, answer))]
 
     def failed(self, key: Key, code: int, text: str) -> list[Action]:
-        """A call or a command that could not even be tried."""
+        """A call or a command could not be started."""
         opened = self._open.pop(key, None)
         return [] if opened is None else [_fail(opened.request, code, text)]
 
     def progressed(self, key: Key, text: str) -> list[Action]:
-        """Progress of a call, for a client that wants it."""
+        """A call has reported progress. It is sent to a client that wants it."""
         opened = self._open.get(key)
         if opened is None or (token := opened.request.meta.progress_token) is None:
             return []
@@ -328,8 +330,8 @@ class ServedSession:
         return [Say(jsonrpc.notification(protocol.PROGRESS, encode(params)), is_vital=False)]
 
     def offered(self, offer: Offer) -> list[Action]:
-        """What the extensions offer now. The first time answers what has waited for it; later, the client is told if
-        there is a difference to a list that it knows."""
+        """The offer of the extensions has changed. The first offer answers the requests that waited for it; later, the
+        client is told if a list that it knows differs."""
         before, self._offer = self._offer, offer
         if before is not None:
             changed = {"tools": offer.tools != before.tools, "prompts": offer.commands != before.commands}
@@ -351,7 +353,7 @@ class ServedSession:
         ]
 
     def logged(self, level: str, logger: str, text: str) -> list[Action]:
-        """A log message of an extension, if the client wants messages of this level."""
+        """An extension has logged a message. It is sent if the client wants messages of this level."""
         if self.era is Era.OPEN:
             return []
         every = (each.request.meta.log_level for each in self._open.values())
@@ -362,7 +364,7 @@ class ServedSession:
         return [Say(jsonrpc.notification(protocol.LOG_MESSAGE, encode(params)), is_vital=False)]
 
     def end(self, reason: str) -> list[Action]:
-        """Answers all that is under way: the server stops, for this reason."""
+        """Answers all open requests: the server stops for this reason."""
         actions: list[Action] = [_fail(request, INTERNAL_ERROR, reason) for request in self._waiting]
         for opened in self._open.values():
             if opened.wanted is not None:
@@ -392,5 +394,5 @@ def _fail(request: ClientRequest, code: int, text: str, data: Any = None) -> Say
 
 
 def _refuse(written_id: bytes, code: int, text: str) -> Say:
-    """The answer to what is no request. Its id is null if it has none that can be used."""
+    """Returns the answer to a line that is not a request. Its id is null if the line has no usable id."""
     return Say(jsonrpc.refusal(_NO_ID if key_of(written_id) is None else written_id, code, text))

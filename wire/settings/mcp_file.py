@@ -1,7 +1,7 @@
 """The format of `.mcp.json` and `$ZOT_HOME/mcp.json`, in which people describe MCP servers. Pure.
 
-Many programs read such files, and each has fields of its own. Those that zot does not read are ignored and named, as in
-a manifest. Every entry is checked by itself: a bad one costs only itself. Comments and commas behind the last item are
+Many programs read such files, and each has its own fields. Unknown fields are ignored and named, as in a manifest.
+Every entry is checked by itself: a faulty one does not affect the others. Comments and commas behind the last item are
 accepted.
 """
 
@@ -31,7 +31,8 @@ _SIGN = re.compile(rb"[^\r\n]")
 
 
 def plain_json(text: bytes) -> bytes:
-    """The text as JSON, if it was that otherwise. As long as `text` without its byte order mark."""
+    """Returns the text without comments and trailing commas, which spaces replace: it is as long as `text` without its
+    byte order mark."""
     return _COMMA.sub(_blank, _COMMENT.sub(_blank, text.removeprefix(MARK)))
 
 
@@ -40,41 +41,41 @@ def _blank(found: re.Match[bytes]) -> bytes:
 
 
 TOP = ("mcpServers", "servers")
-"""The names that hold the servers; a file may have both."""
+"""Names of the members with the servers; a file may have both."""
 STDIO = frozenset({"stdio", "local"})
-"""Types of servers that are programs with pipes; `local` is another program's word for it."""
+"""Types of servers that are programs with pipes; `local` is the word of another program."""
 SERVERS_LIMIT = 500
-"""Servers of a file. Each that cannot be used is a line for the user of every run."""
+"""Maximum number of servers in a file. Every run shows its user a line for each unusable server."""
 LONGEST_S = 86_400.0
 _NAME = re.compile(NAME_PATTERN)
 _MAY_BE_REQUIRED = re.compile(rb'"required"\s{0,99}:\s{0,99}(?:true|"|1)')
 
 
 class McpEntry(msgspec.Struct, frozen=True):
-    """A server that can be run, if its variables are set."""
+    """A server that can run if its variables are set."""
 
     key: str
-    """Its name as it is written."""
+    """Its name in the file."""
     name: str
-    """Its name as that of an extension: `server_name` of the key."""
+    """Its name as an extension: `server_name` of the key."""
     server: McpServer
     unknown: tuple[UnknownField, ...] = ()
-    """The fields that nothing reads."""
+    """The unknown fields."""
     place: Place | None = None
     remarks: tuple[str, ...] = ()
     """Lines about values that probably mean something else."""
     given: dict[str, Any] = {}
-    """The fields that it has, by the names of `McpServer`: what is not there has a default."""
+    """The fields that are in the file, by their names in `McpServer`; missing ones have their default."""
 
     @property
     def remark(self) -> str:
-        """One line for the user; empty if there is nothing to say."""
+        """One line for the user; empty without remarks."""
         return "; ".join([*([remark(self.unknown)] if self.unknown else ()), *self.remarks])
 
     @property
     def manifest_fields(self) -> dict[str, Any]:
-        """Fields for the manifest of an extension, without those that the dialect has defaults for. `exec`, `args` and
-        `env` are as they are written, not expanded."""
+        """Fields for the manifest of an extension, without those for which the dialect has defaults. `exec`, `args` and
+        `env` are as in the file, not expanded."""
         server = self.server
         taken: dict[str, Any] = {
             name: self.given[name] for name in ("limits", "restart", "required", "description") if name in self.given
@@ -96,29 +97,29 @@ class EntryFault(msgspec.Struct, frozen=True):
     key: str
     name: str
     message: str
-    """It names the field, but neither the file nor the entry."""
+    """The text; it names the field, but neither the file nor the entry."""
     place: Place | None = None
     is_disabled: bool = False
-    """Whether the user wants it skipped anyway."""
+    """Whether the entry is disabled."""
     may_be_needed: bool = False
-    """Whether it may be a required one."""
+    """Whether it may be a required server."""
 
 
 class McpFile(msgspec.Struct, frozen=True):
     """The content of a file."""
 
     entries: tuple[McpEntry, ...]
-    """In their order."""
+    """The usable servers, in their order."""
     faults: tuple[EntryFault, ...] = ()
     remark: str = ""
-    """A line that names the fields beside the servers that nothing reads; empty if there are none."""
+    """A line that names the unknown fields of the file itself; empty without any."""
 
 
 class McpFileError(ValueError):
     """The file cannot be used at all. The text says what is wrong, and where: `12:7: …`."""
 
     may_be_needed = False
-    """Whether it may have a required server."""
+    """Whether the file may have a required server."""
 
     def of(self, file: object) -> str:
         """`FILE:LINE:COLUMN: what is wrong`."""
@@ -259,7 +260,7 @@ class _Reader:
 
 
 def _waits(server: McpServer, given: dict[str, Any]) -> dict[str, float]:
-    """The times in seconds that are set, as `timeouts` of a manifest."""
+    """Returns the times that are set, in seconds, as `timeouts` of a manifest."""
     call = server.tool_timeout_sec or (None if server.timeout is None else server.timeout / 1000)
     said = {"hello": server.startup_timeout_sec, "tool_call": call}
     waits = {name: min(value, LONGEST_S) for name, value in said.items() if value is not None}
@@ -300,7 +301,7 @@ def _explained(fault: str, steps: Steps) -> str:
 
 
 def _not_stdio(fields: dict[str, Any]) -> str | None:
-    """Why the server is none that can be run; None if it may be one."""
+    """Returns why the server cannot run here; None if it may run."""
     kind = fields.get("type")
     if kind is None and "command" in fields:
         return None
@@ -311,7 +312,7 @@ def _not_stdio(fields: dict[str, Any]) -> str | None:
         others = [name for name in fields if letters(name) in _COMMANDS]
         return "command is required" + (f"; rename {short_name(others[0])!r}" if others else "")
     if kind is not None and not isinstance(kind, str):
-        return None  # the conversion says so
+        return None  # the conversion reports it
     said = f"its type is {short_name(kind)!r}" if kind is not None else "it has an address and no command"
     return f"{said}: only stdio servers can be run; a bridge makes one of it: npx -y mcp-remote URL"
 
@@ -331,8 +332,8 @@ def _clash(entry: McpEntry, other: McpEntry) -> str:
 
 
 def _repeated(text: bytes) -> dict[Steps, frozenset[str]]:
-    """Of the file, of its lists of servers, of each server and of its `env`: the names that are there more than once,
-    by the steps that lead there. The text must be JSON."""
+    """Returns the repeated names of the file, of its objects of servers, of each server and of its `env`, by the steps
+    to each object. The text must be JSON."""
 
     def pairs(found: list[tuple[str, Any]]) -> _Object:
         made = _Object(found)

@@ -12,7 +12,7 @@ import pytest
 from agent.batch import batch as batch_module
 from agent.batch.schedule import FIRST_WAIT_S, JITTER
 from supervisor.template.protocol import is_available
-from tests.support.batch_place import BatchPlace, when
+from tests.support.batch_place import BatchPlace
 from tests.support.forked import run
 from tests.support.messages_server import Account, http_error, text_reply, token_bucket, tool_reply
 from tests.support.zot_process import wait_until
@@ -221,26 +221,3 @@ def test_a_refusal_without_end_ends_with_the_deadline(
     cut = place.ends(final=False)
     assert {found[0].reason for found in cut.values()} == {batch_module.WAITED}
     assert end.cost_usd == 0.0, "nothing was sent that is not answered"
-
-
-def test_the_user_holds_requests_and_lets_them_go(tmp_path: Path, server: MessagesServer) -> None:
-    server.otherwise = lambda _: text_reply("answer")
-    place = BatchPlace(tmp_path)
-    flags = {"base_url": server.base_url, "api_key": "k", "model": MODEL, "provider": "anthropic"}
-    seen: list[int] = []
-
-    def hold(batch: batch_module.Batch) -> None:
-        def pause() -> None:
-            batch.controls.is_paused = True
-            when(batch, lambda: any(run.why_paused for run in batch.view().runs), go_on)
-
-        def go_on() -> None:
-            seen.append(len(server.requests))
-            batch.controls.is_paused = False
-
-        when(batch, lambda: bool(batch.view().runs), pause)
-
-    tasks = [Task(id=f"t{number}", prompt="go", cwd=str(tmp_path)) for number in range(2)]
-    end = place.run(tasks, run=flags, run_program=None, retries=0, do=hold)
-    assert (end.exit_code, end.statuses) == (0, {"ok": 2})
-    assert seen == [0], "no request was sent meanwhile"

@@ -310,7 +310,7 @@ def test_idle_workers_end_but_for_one(batch, monkeypatch):
 
 
 def test_a_worker_is_not_read_while_its_run_does_not_read(batch):
-    count = 50_000
+    count = 10_000
     one = batch(jobs=1)
     taken = []
 
