@@ -115,7 +115,7 @@ BATCH = (
     ),
     Flag("--shuffle", "Shuffle the tasks; only another --seed changes the order.", SWITCH, TASKS, is_option=False),
     Flag(
-        "--seed", "Choose the order of --shuffle by N. Default: 0.", COUNT, TASKS, least=0, most=2**63 - 1, is_option=False,
+        "--seed", "Choose the order of --shuffle. Default: 0.", COUNT, TASKS, least=0, most=2**63 - 1, is_option=False,
     ),
     Flag("--limit", "Run at most N tasks. Default: all.", COUNT, TASKS, is_option=False),
     Flag(

@@ -98,7 +98,8 @@ RUN = (
     RECORD,
     Flag("--replay", "Answer from a cassette; a request that differs is an error.", PATH, MODEL),
     Flag(
-        "--tools", "Offer only these of the tools read,write,edit,bash. Default: all.", Kind.NAMES, TOOLS, metavar="CSV", field=None,
+        "--tools", "Offer only these of the tools read,write,edit,bash. Default: all.",
+        Kind.NAMES, TOOLS, metavar="CSV", field=None,
     ),
     Flag("--no-tools", "Offer no built-in tools; those of extensions stay.", SWITCH, TOOLS, field=None),
     EXT,
@@ -154,7 +155,8 @@ RUN = (
     CWD,
     MAX_STEPS,
     Flag(
-        "--max-cost-usd", "Make no more requests once the model has cost USD dollars. Default: no limit.", Kind.DOLLARS, LIMITS,
+        "--max-cost-usd", "Make no more requests once the model has cost USD dollars. Default: no limit.",
+        Kind.DOLLARS, LIMITS,
         option_help="US dollars of all prompts together; `max_tokens` counts in the same way.",
     ),
     Flag("--max-tokens", "Make no more requests after N tokens, input plus output. Default: no limit.", COUNT, LIMITS),
