@@ -33,7 +33,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace the entry that has
 def file_of(scope: McpScope) -> Path:
     """The file of a scope, for the current folder."""
     from supervisor.discovery.discover import mcp_file
-    from supervisor.discovery.found import Scope
+    from supervisor.discovery.found_extension import Scope
     from supervisor.home.zot_home import zot_home
 
     return mcp_file(Scope.PROJECT if scope is McpScope.project else Scope.GLOBAL, Path.cwd(), zot_home())

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cli.mcp.probe import ProbeCall, ServerProbe
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
 
 WIDTH = 13
 DESCRIPTION = 60
@@ -91,7 +91,7 @@ def mcp_test(
     exit_with("mcp test", run)
 
 
-def _find_startable(name: str, scope: Any, project: Path, home: Path) -> Found:
+def _find_startable(name: str, scope: Any, project: Path, home: Path) -> FoundExtension:
     """The server as a run would start it. Raises `CommandLineError` and `UnableError`."""
     from cli.mcp.entries import distrust_reason, find_entries, read_entries
 
@@ -112,7 +112,7 @@ def _has_failed(call: ProbeCall | None) -> bool:
 # --- output --------------------------------------------------------------------------------------------------------
 
 
-def _print(found: Found, seen: ServerProbe, home: Path) -> None:
+def _print(found: FoundExtension, seen: ServerProbe, home: Path) -> None:
     lines = [f"{label:<{WIDTH}} {text}".rstrip() for label, text in _facts(found, seen, home)]
     if seen.tools:
         rows = [
@@ -131,7 +131,7 @@ def _print(found: Found, seen: ServerProbe, home: Path) -> None:
     sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
-def _facts(found: Found, seen: ServerProbe, home: Path) -> Iterator[tuple[str, str]]:
+def _facts(found: FoundExtension, seen: ServerProbe, home: Path) -> Iterator[tuple[str, str]]:
     name = found.manifest.name
     if seen.is_interrupted:
         state = "interrupted"
@@ -167,7 +167,7 @@ def _call_lines(call: ProbeCall) -> Iterator[str]:
         yield from (f"  {terminal_text(line)}" for line in text.splitlines() or [""])
 
 
-def _record(found: Found, seen: ServerProbe, home: Path) -> dict[str, Any]:
+def _record(found: FoundExtension, seen: ServerProbe, home: Path) -> dict[str, Any]:
     import msgspec
 
     call = seen.call

@@ -108,7 +108,7 @@ def _clean_for(stream: IO[bytes], lines: Iterable[bytes], form: ResultsFormat) -
 
 def _write(path: Path, lines: Iterable[bytes], form: ResultsFormat) -> None:
     from cli.choices import CommandLineError
-    from supervisor.home.safe_files import replacing
+    from supervisor.home.safe_files import replacement
 
     if not path.name or path.is_dir():
         raise CommandLineError(f"-o {path}: a folder; name the file in it")
@@ -116,5 +116,5 @@ def _write(path: Path, lines: Iterable[bytes], form: ResultsFormat) -> None:
         with path.open("wb") as file:
             file.writelines(_clean_for(file, lines, form))
         return
-    with replacing(path, 0o666) as file:
+    with replacement(path, 0o666) as file:
         file.writelines(lines)

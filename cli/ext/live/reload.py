@@ -54,18 +54,18 @@ def ext_reload(
 
 
 def _run(name: str | None, pid: int | None, *, as_json: bool) -> int:
-    """Returns the exit status. Raises `HostError`, `CommandLineError` for an unknown name or if several hosts fit."""
+    """Returns the exit status. Raises `ControlError`, `CommandLineError` for an unknown name or several hosts."""
     import sys
 
     from cli.choices import CommandLineError
-    from supervisor.control.client import HostError
+    from supervisor.control.client import ControlError
     from wire.control import Reload, Reloaded
 
     with _host_of(name, pid) as client:
         request = Reload(client.next_id(), name)
         try:
             outcomes = client.ask(request, Reloaded, WAIT_S).outcomes
-        except HostError as error:
+        except ControlError as error:
             if str(error).startswith("no such extension"):
                 raise CommandLineError(str(error)) from None
             raise

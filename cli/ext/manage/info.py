@@ -178,7 +178,7 @@ def _of_manifest(manifest: Manifest, details: Details) -> Iterator[tuple[str, st
 
 def _sdk(details: Details) -> Sdk | None:
     """The SDK that a Copilot extension gets."""
-    from supervisor.discovery.copilot.prepared import sdk_of
+    from supervisor.discovery.copilot.preparation import sdk_of
     from supervisor.discovery.kind import COPILOT
     from supervisor.home.zot_home import zot_home
 

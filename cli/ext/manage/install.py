@@ -59,7 +59,7 @@ def ext_install(
     def run() -> int:
         from pathlib import Path
 
-        from supervisor.discovery.found import Scope
+        from supervisor.discovery.found_extension import Scope
         from supervisor.install.errors import MisuseError
         from supervisor.install.install import install
         from supervisor.install.install import link as link_to
@@ -120,7 +120,7 @@ def _record(result: InstallResult) -> None:
 
 
 def _tell(result: InstallResult) -> None:
-    from supervisor.discovery.found import Scope
+    from supervisor.discovery.found_extension import Scope
     from supervisor.install.details import command_line
 
     extension = result.now

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import Raw
 
-from supervisor.calls.guard_chain import UNTOUCHED, Judgement, Missing, Remark
+from supervisor.calls.guard_chain import UNTOUCHED, Judgement, MissingVerdict, Remark
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.pipes import PipeReader
 from tests.support.host import AT_ONCE, LATER, Host
@@ -116,13 +116,14 @@ for _failure, (_guard, _reason) in FAILURES.items():
     _denied = Judgement(
         blocked_by=_guard.name,
         reason=f"guard {_guard.name} gave no verdict ({_reason}), and its failure means deny",
-        missing=(Missing(_guard.name, _reason, True),),
+        missing=(MissingVerdict(_guard.name, _reason, True),),
     )
     _denying = Guard(_guard.child, answer=_guard.answer, costs=_guard.costs, **_guard.manifest, on_failure="deny")
     CHAINS[f"{_failure} denies"] = Chain((_denying, appends("+1", costs=NOT_ASKED)), _denied)
     if _failure == "a crash":  # what a failure means does not depend on its kind
         CHAINS[f"{_failure} allows"] = Chain(
-            (_guard, appends("+1")), Judgement(b'{"path": "a+1"}', missing=(Missing(_guard.name, _reason, False),))
+            (_guard, appends("+1")),
+            Judgement(b'{"path": "a+1"}', missing=(MissingVerdict(_guard.name, _reason, False),)),
         )
         CHAINS[f"{_failure} denies if strict"] = Chain((_guard, appends("+1", costs=NOT_ASKED)), _denied, strict=True)
 
@@ -189,7 +190,7 @@ def test_a_guard_that_has_died_gives_no_verdict_on_any_later_event(host: Host, w
     for event in ("tool_call", "turn_start", "tool_call"):
         judgement, seconds = host.timed(host.ask, event, waits=waits)
         assert seconds < AT_ONCE
-        assert judgement.missing == (Missing("guard", reason, False),)
+        assert judgement.missing == (MissingVerdict("guard", reason, False),)
     path = host.extension("guard").log.path
     assert host.said_of("guard") == [
         ("exited", f"{reason} with 1 call pending (log: {path})"),
