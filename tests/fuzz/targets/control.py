@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from supervisor.control.requests import RequestHandler
-from supervisor.control.session import Client
+from supervisor.control.requests import ControlRequests
+from supervisor.control.session import ControlSession
 from tests.fuzz import seeds
 from tests.fuzz.stage import Stage, pretended_children
 from tests.fuzz.target import Target, without_folder
@@ -90,10 +90,10 @@ def requests(folder: Path) -> Iterator[Callable[[bytes], None]]:
             stage.run_for()
             supervisor.sample = lambda: None  # of no processes
             reloader: Any = NoReloads()
-            handler = RequestHandler(
+            handler = ControlRequests(
                 stage.loop, supervisor, reloader, kind="host", version="1", cwd="/", on_stop=lambda: None
             )
-            client = Client(stage.loop, theirs, handler, lambda _client: None)
+            client = ControlSession(stage.loop, theirs, handler, lambda _client: None)
             got = _said(stage, ours, data)
             stage.child.write(ANSWERED)
             stage.run_for()

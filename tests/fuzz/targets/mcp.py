@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.tools.extension_result import parts_of
-from supervisor.registry.registration import RefusedError, judge_tool
+from supervisor.registry.registration import RegistrationError, judge_tool
 from tests.fuzz import seeds
 from tests.fuzz.target import Target, without_folder
 from wire import frames
@@ -65,7 +65,7 @@ def lists(data: bytes) -> None:
         assert name == frame.name == tools.public_name("fuzz", raw)
         try:
             judge_tool(frame)
-        except RefusedError:
+        except RegistrationError:
             pass
     assert all(warning.text.isprintable() for warning in found.warnings)
 

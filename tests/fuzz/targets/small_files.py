@@ -15,15 +15,15 @@ from cli.duration import limit_from
 from supervisor.cleanup.host_record import HostRecord, open_record
 from supervisor.discovery.content.covered_files import ContentError
 from supervisor.discovery.discover import McpFiles, discover, read_manifest
-from supervisor.discovery.found import Found, Scope
-from supervisor.discovery.mcp.entry_hash import hashing_entry
+from supervisor.discovery.found_extension import FoundExtension, Scope
+from supervisor.discovery.mcp.entry_hash import entry_hash_steps
 from supervisor.discovery.steps import finish
 from supervisor.discovery.trust_store import TrustError, TrustStore
-from supervisor.discovery.withheld import untold
+from supervisor.discovery.withheld_secrets import report_new
 from supervisor.harness.script import ScriptError, parse_script
 from supervisor.home.config import Config, ConfigError, load_config
-from supervisor.install.installed import look_at
-from supervisor.install.record import Record
+from supervisor.install.installed_extension import look_at
+from supervisor.install.record import InstallRecord
 from supervisor.monitoring.definition_sizes import read_sizes
 from tests.fuzz import seeds
 from tests.fuzz.prompt import without_fsync
@@ -77,7 +77,7 @@ def mcp_files(folder: Path) -> Iterator[Callable[[bytes], None]]:
         assert all(skipped.line for skipped in found.skipped)
         for each in found.found:
             with suppress(ContentError):
-                assert finish(hashing_entry(each)).hash
+                assert finish(entry_hash_steps(each)).hash
         try:
             entries = parse_mcp(data).entries
         except McpFileError:
@@ -146,12 +146,12 @@ def trust_files() -> list[bytes]:
 @contextmanager
 def withheld(folder: Path) -> Iterator[Callable[[bytes], None]]:
     """`withheld.json`: damage means that the user is told again."""
-    found = [Found(folder, Manifest("x", "./x"), Scope.EXPLICIT)]
+    found = [FoundExtension(folder, Manifest("x", "./x"), Scope.EXPLICIT)]
     file = folder / "withheld.json"
 
     def take(data: bytes) -> None:
         file.write_bytes(data)
-        untold(folder, found, Config(), {"GITHUB_TOKEN": "t", "A_PASSWORD": "p"})
+        report_new(folder, found, Config(), {"GITHUB_TOKEN": "t", "A_PASSWORD": "p"})
 
     with without_fsync():
         yield take
@@ -179,7 +179,9 @@ def records(folder: Path) -> Iterator[Callable[[bytes], None]]:
 
 
 def some_records() -> list[bytes]:
-    record = Record("/from", "path", None, None, "sha256:0", "sha256:0", ("a", "b/c"), "1", "2026-01-01T00:00:00Z")
+    record = InstallRecord(
+        "/from", "path", None, None, "sha256:0", "sha256:0", ("a", "b/c"), "1", "2026-01-01T00:00:00Z"
+    )
     return [msgspec.json.encode(record), *seeds.manifests()[:3]]
 
 
