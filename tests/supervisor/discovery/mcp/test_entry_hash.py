@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from supervisor.discovery.admission import Admission, Consent
-from supervisor.discovery.found import Found
+from supervisor.discovery.found_extension import FoundExtension
 from supervisor.discovery.steps import Allowance, finish
 from supervisor.discovery.trust_rules import TrustState
 from supervisor.discovery.trust_store import TrustStore
@@ -215,7 +215,7 @@ def test_a_new_version_is_judged_in_a_project_and_not_in_the_user_s_file(project
     )
     write_servers(tmp_path / "home" / "mcp.json", one={"command": "x", "env": {"T": "${HOME}"}})
     [mine] = found_in(tmp_path, tmp_path / "home").found
-    assert isinstance(finish(admission.may_run(mine, old.manifest)), Found)
+    assert isinstance(finish(admission.may_run(mine, old.manifest)), FoundExtension)
 
 
 def test_too_much_is_not_read(project, store):
