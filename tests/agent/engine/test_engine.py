@@ -14,7 +14,7 @@ from agent.engine.engine import Engine
 from agent.options import Options
 from agent.output.event_writer import EventWriter
 from agent.output.stderr_notices import StderrNotices
-from agent.run.steering import SteerRefusedError
+from agent.run.steer_queue import SteerRefusedError
 from agent.sessions.file import SessionBusyError, SessionFile
 from agent.sessions.load import SessionError, load
 from agent.sessions.rows import Meta

@@ -11,7 +11,7 @@ from agent.options import Options
 from agent.output.event_writer import EventWriter
 from agent.run.conversation import Conversation
 from agent.run.run import Run
-from agent.run.steering import Steering
+from agent.run.steer_queue import SteerQueue
 from agent.tools.toolbox import Toolbox
 from agent.transcript import ToolCall, ToolResult
 from supervisor.loop.loop import Loop
@@ -36,7 +36,7 @@ class Bench:
             loop, self.supervisor, cwd=str(folder), enabled={"read", "write", "edit", "bash"},
             on_progress=lambda call_id, text: self.event_writer.post_progress(events.ToolProgress(call_id, text)),
         )  # fmt: skip
-        self.conversation, self.steering = Conversation(), Steering()
+        self.conversation, self.steering = Conversation(), SteerQueue()
         self.run = Run(
             Options(cwd=str(folder), home=folder, model="m", reply_tokens=100, system="s", **options),
             supervisor=self.supervisor, provider=model, toolbox=self.toolbox, event_writer=self.event_writer,

@@ -14,7 +14,7 @@ from agent.output.event_writer import EventWriter
 from agent.run.conversation import Conversation
 from agent.run.limits import Budget, Spending
 from agent.run.run import Run
-from agent.run.steering import Steering
+from agent.run.steer_queue import SteerQueue
 from agent.run.summarizer import Summarizer
 from agent.tools.toolbox import Toolbox
 from agent.transcript import Message, Text, ToolCall, ToolResult, text_of
@@ -34,7 +34,7 @@ GOOD, BAD, WORSE = '{"bugs": 2}', "Two bugs.", '{"bugs": "2"}'
 
 class Trial:
     def __init__(self, loop, folder, *replies, budget=None, schema=None, **options):
-        self.records, self.abort, self.steering = [], Abort(), Steering()
+        self.records, self.abort, self.steering = [], Abort(), SteerQueue()
         self.on_record = lambda _record: None
         self.model = ScriptedModel(*replies)
         self.conversation = Conversation(None, Spending(budget))
