@@ -40,6 +40,9 @@ settings.load_profile("few")
 # process passes it on to the workers of pytest-xdist and to all that they start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# Many children are started as `python3`. That is this Python, and no program that looks for one first: some version
+# managers take longer for that than most children for their work.
+os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys._base_executable), os.environ.get("PATH", os.defpath)])
 # What tests build with Go needs no network, and a cache also where no home folder can be written to.
 os.environ |= {"GOPROXY": "off", "GOTOOLCHAIN": "local"}
 # The extensions of the one who runs the tests are no part of them.

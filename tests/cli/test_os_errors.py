@@ -35,7 +35,7 @@ def test_output_that_cannot_be_written_is_one_line(in_a_folder_with_one, command
     assert "Traceback" not in outcome.stderr
 
 
-@pytest.mark.parametrize("command", ["list", "trust --list", "doctor", "test .", "drive .", "install ."])
+@pytest.mark.parametrize("command", ["list", "install ."])
 def test_a_removed_working_folder_is_one_line(zot, command):
     gone = zot.folder / "gone"
     gone.mkdir()
@@ -80,7 +80,7 @@ def test_without_descriptors_it_is_said_what_to_raise():
     assert said == "/x: too many open files; raise the limit (ulimit -n), see zot doctor"
 
 
-@pytest.mark.parametrize("command", [["--version"], [], ["help"], ["schema"], ["ext", "list"]])
+@pytest.mark.parametrize("command", [["--version"], ["ext", "list"]])
 def test_output_that_is_closed_from_the_start_goes_nowhere(zot, command):
     """As with /dev/null: the caller wants none of it, and the status is that of the command."""
     closed = zot.run(*command, command=["sh", "-c", 'exec "$@" >&-', "sh", *zot.command])

@@ -6,29 +6,23 @@ import re
 from pathlib import Path
 
 from tests.support.replay_script import Script, ok
-from wire.events import ToolProgress
+from wire.events import ToolProgress, ToolResult
 from wire.exit_codes import Status
 
 
-def bash(zot, command: str, **args) -> tuple[str, bool]:
-    """Runs one command in a run of its own; its result text, and whether it is an error."""
-    script = Script(zot.cwd).call(("bash", {"command": command, **args}))
+def results_of(zot, *calls: dict[str, object]) -> list[tuple[str, bool]]:
+    """The text of each command of one run, and whether it is an error."""
+    script = Script(zot.cwd).call(*(("bash", call) for call in calls))
     outcome = zot.replay(script, "--max-steps", "1").check(Status.MAX_STEPS)
-    (result,) = [record for record in outcome.records if type(record).__name__ == "ToolResult"]
-    return outcome.tool_texts()[0], result.is_error
+    return list(zip(outcome.tool_texts(), (result.is_error for result in outcome.of(ToolResult)), strict=True))
 
 
-def test_a_timeout_says_so_and_keeps_the_output(zot):
-    text, is_error = bash(zot, "echo before; sleep 600; echo after", timeout=1)
-    assert is_error
-    assert re.search(r"\n\nbefore\n\ntimed out after 1s, killed by SIGTERM\n\[exit -1\]  Took 1\.\ds$", text)
-
-
-def test_a_timeout_ends_processes_that_left_the_session(zot):
+def test_a_timeout_ends_processes_that_left_the_session_and_keeps_the_output(zot):
     pid_file = zot.cwd / "pid"
-    command = "setsid sh -c 'echo $$ > pid; trap \"\" TERM; sleep 600' & sleep 600"
-    text, _is_error = bash(zot, command, timeout=1)
-    assert "timed out after 1s" in text
+    command = "setsid sh -c 'echo $$ > pid; trap \"\" TERM; sleep 600' & echo before; sleep 600; echo after"
+    ((text, is_error),) = results_of(zot, {"command": command, "timeout": 1})
+    assert is_error
+    assert re.search(r"\n\nbefore\n\ntimed out after 1s, killed by SIGTERM\n\[exit -1\]  Took \d\.\ds$", text)
     pid = int(pid_file.read_text())
     assert not Path(f"/proc/{pid}").exists()
 
@@ -52,29 +46,25 @@ def test_a_background_child_does_not_hang_the_call_and_works_on_until_the_run_en
     assert not Path("/proc", (zot.cwd / "pid").read_text().strip()).exists()
 
 
-def test_the_end_of_long_output_is_shown_and_all_of_it_is_in_the_log(zot):
-    command = "seq 1 200000; echo the end >&2; exit 5"
-    text, is_error = bash(zot, command)
+def test_input_is_empty_a_signal_is_named_and_output_may_be_long_or_no_text(zot):
+    empty, killed, binary, long = results_of(
+        zot,
+        {"command": "cat; read x || echo no more"},
+        {"command": "kill -SEGV $$"},
+        {"command": r"printf '\377\376\000\033[31mred\n'; head -c 100000 /dev/urandom"},
+        {"command": "seq 1 200000; echo the end >&2; exit 5"},
+    )
+    assert ("\n\nno more\n" in empty[0], empty[1]) == (True, False)
+    assert ("killed by SIGSEGV\n[exit -1]" in killed[0], killed[1]) == (True, True)
+    assert ("full output: " in binary[0], binary[1]) == (True, False)
+    text, is_error = long
     assert is_error
     assert len(text.encode()) < 53_000
     assert re.search(
         r"200000\nthe end\n\.\.\. \[truncated at \d+ (bytes|lines)\]; this is the end, the first \d+", text
     )
     log = re.search(r"\[exit 5\] \(full output: (.*)\)", text)[1]
-    expected = "".join(f"{number}\n" for number in range(1, 200_001)) + "the end\n"
-    assert Path(log).read_text() == expected
-    assert Path(log).stat().st_mode & 0o777 == 0o600
-
-
-def test_a_command_has_empty_input(zot):
-    text, is_error = bash(zot, "cat; read x || echo no more")
-    assert (is_error, "\n\nno more\n" in text) == (False, True)
-
-
-def test_death_by_a_signal_is_named(zot):
-    text, is_error = bash(zot, "kill -SEGV $$")
-    assert is_error
-    assert "killed by SIGSEGV\n[exit -1]" in text
+    assert Path(log).read_text() == "".join(f"{number}\n" for number in range(1, 200_001)) + "the end\n"
 
 
 def test_progress_comes_while_the_command_runs(zot):
@@ -84,35 +74,6 @@ def test_progress_comes_while_the_command_runs(zot):
         (zot.cwd / "go").touch()
         running.wait_for(ToolProgress, text="two\n")
         running.finish().check(Status.MAX_STEPS)
-
-
-def test_output_that_is_no_text_is_replaced(zot):
-    text, is_error = bash(zot, r"printf '\377\376\000\033[31mred\n'; head -c 100000 /dev/urandom")
-    assert not is_error
-    assert "full output: " in text
-
-
-def test_arguments_without_a_command_are_an_error(zot):
-    script = Script(zot.cwd).call(
-        ("bash", {}),
-        ("bash", {"command": "a\0b"}),
-        ("bash", {"command": 5}),
-        ("bash", {"command": "true", "timeout": "x"}),
-    )
-    outcome = zot.replay(script, "--max-steps", "1").check(Status.MAX_STEPS)
-    none, nul, number, timeout = outcome.tool_texts()
-    assert none == "command is required"
-    assert "NUL" in nul
-    assert number.startswith("invalid args: ")
-    assert timeout.startswith("invalid args: ")
-
-
-def test_a_project_folder_that_is_gone_is_an_error(zot):
-    gone = zot.folder / "gone"
-    gone.mkdir()
-    script = Script(gone).call(("bash", {"command": f"rmdir {gone}"}), ("bash", {"command": "true"}))
-    outcome = zot.replay(script, "--cwd", gone, "--max-steps", "1").check(Status.MAX_STEPS)
-    assert outcome.tool_texts()[1] == f"bash: cannot start /bin/sh: its folder {gone} does not exist"
 
 
 def test_a_stopped_command_is_ended_with_the_run(zot):

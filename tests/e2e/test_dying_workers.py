@@ -65,13 +65,3 @@ def waiting_bytes(fd: Path) -> int:
         return int.from_bytes(fcntl.ioctl(copy, termios.FIONREAD, bytes(4)), sys.byteorder)
     finally:
         os.close(copy)
-
-
-def test_no_process_outlives_a_killed_host(zot, server):
-    server.add(stall_midway(text_reply("Hello there"), after=4))
-    with zot.start("--json", "--base-url", server.base_url, "go", cold=True) as running:
-        running.wait_for(TextDelta)
-        running.process.kill()
-        running.process.wait()
-        wait_until(lambda: running.find_child("agent/") is None)
-    check_transcript(zot.session_rows())

@@ -41,18 +41,6 @@ def test_an_extension_gets_only_the_secrets_that_its_manifest_asks_for(zot, mani
     assert {"PATH", "ZOT_HOME", "ZOT_EXTENSION", "ZOT_HOST_TOKEN"} <= names
 
 
-def test_each_extension_of_a_run_gets_its_own_environment(zot):
-    put(zot, "env_dump", env=["ANTHROPIC_API_KEY"], env_policy="minimal")
-    script = Script(zot.cwd, extra={"env": ""}).call(("env", {}))
-    secret = {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "o"}
-    outcome = zot.replay(script, "--trust-project", "--max-steps", "1", env=secret).check(Status.MAX_STEPS)
-    (names,) = outcome.tool_texts()
-    assert {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "PATH", "PYTHONPATH"} & set(json.loads(names)) == {
-        "ANTHROPIC_API_KEY",
-        "PATH",
-    }
-
-
 def test_what_the_question_says_of_the_environment_is_what_the_extension_gets(zot):
     put(zot, "env_dump", env=["JIRA_TOKEN", "NOT_SET"])
     zot.home.mkdir()

@@ -83,8 +83,9 @@ def test_stdout_closed_from_the_start(zot):
     check_transcript(zot.session_rows())
 
 
-@pytest.mark.parametrize("closing", ["<&-", "2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("mode", ["--json", "-p"])
+@pytest.mark.parametrize(
+    ("closing", "mode"), [("<&-", "--json"), ("2>&-", "-p"), ("<&- >&- 2>&-", "--json"), ("<&- >&- 2>&-", "-p")]
+)
 def test_standard_streams_closed_from_the_start(zot, closing, mode):
     shell = ["/bin/sh", "-c", f'exec "$@" {closing}', "sh", *zot.command]
     guard = extension(zot.folder, "echo")

@@ -180,31 +180,6 @@ def test_a_reload_of_all_starts_new_and_stops_removed_extensions(zot: Zot):
         assert "no such extension: 'nobody'" in outcome.stderr
 
 
-def test_a_reload_without_a_host_is_an_error(zot: Zot):
-    outcome = zot.run("ext", "reload")
-    assert (outcome.status, outcome.stderr) == (1, "zot ext reload: no host is running; start one with zot host\n")
-
-
-def test_a_guard_is_never_absent(zot: Zot, folder: Folder):
-    """A client asks without a pause while the extension is reloaded twenty times."""
-    with hosting(zot, folder.path) as host:
-        reloader = host.connect()
-        verdicts: list[str] = []
-        for number in range(20):
-            folder.version(f"v{number + 2}")
-            reloader.send(control.Reload(reloader.next_id(), "one"))
-            while (reply := reloader.next(0.0005)) is None:
-                verdicts.append(verdict(host))
-            assert isinstance(reply, control.Reloaded)
-            assert [(done.outcome, done.reason) for done in reply.outcomes] == [("reloaded", "")]
-            assert verdict(host) == f"v{number + 2}"
-        assert all(verdicts), "no verdict fell between two versions"
-        assert [int(word[1:]) for word in verdicts] == sorted(int(word[1:]) for word in verdicts)
-        wait_until(lambda: len(host.stats()["one"].pids) == 1)
-        assert host.stats()["one"].restarts == 0
-        reloader.close()
-
-
 def test_a_run_can_be_reloaded_and_the_model_gets_the_new_tools(zot: Zot, folder: Folder):
     with waiting_run(zot, folder) as running:
         folder.version("v2", tools=("which", "slow", "more"), guards=())

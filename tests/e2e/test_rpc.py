@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 import pytest
 
 from tests.support.extension_folder import extension
 from tests.support.messages_server import hold_first_byte, stall_midway, text_reply, tool_reply
 from tests.support.replay_script import Script
-from tests.support.rpc_client import RpcClient
+from tests.support.rpc_client import end
 from tests.support.zot_process import wait_until
 from wire import events
 
@@ -23,29 +22,11 @@ STALLED = stall_midway(text_reply("Once upon a time"), after=4)
 
 
 @pytest.fixture
-def rpc(zot):
-    @contextmanager
-    def start(*flags, **popen):
-        with zot.start("rpc", *flags, stdin=subprocess.PIPE, **popen) as running:
-            running.client = RpcClient.of(running)
-            yield running
-
-    return start
-
-
-@pytest.fixture
 def replayed(zot, rpc):
     """A server whose model answers `Done.` to the prompt `go`."""
     return lambda *flags, **popen: rpc(
         "--replay", Script(zot.cwd).answer("Done.").write(zot.folder / "cassette.jsonl"), *flags, **popen
     )
-
-
-def end(running):
-    running.process.stdin.close()
-    outcome = running.finish()
-    assert outcome.leftovers == []
-    return outcome
 
 
 def test_hello_state_prompt_and_abort(replayed, zot):
@@ -66,15 +47,6 @@ def test_hello_state_prompt_and_abort(replayed, zot):
     assert zot.session_files() == []
 
 
-def test_a_prompt_without_a_line_end_and_a_closed_stdin_is_finished(replayed):
-    with replayed() as running:
-        running.client.send_bytes(b'{"type":"prompt","message":"go"}')
-        running.process.stdin.close()
-        lines = running.client.rest()
-        assert lines[-2]["status"] == "ok"
-        assert running.process.wait() == 0
-
-
 @pytest.mark.parametrize("stdin", ["null", "file"])
 def test_stdin_may_be_a_file(zot, tmp_path, stdin):
     (tmp_path / "requests").write_text('\n{"type":"ping","id":1}\n\n{"type":"pi')
@@ -88,18 +60,9 @@ def test_stdin_may_be_a_file(zot, tmp_path, stdin):
     )
 
 
-def test_the_model_worker_serves_all_prompts(rpc, server):
-    server.add(text_reply("One."), text_reply("Two."))
-    with rpc("--base-url", server.base_url, "--api-key", "k") as running:
-        texts = [running.client.prompt(text)[-2]["text"] for text in ("first", "second")]
-        assert end(running).status == 0
-    assert texts == ["One.", "Two."]
-    assert [len(received.body["messages"]) for received in server.requests] == [1, 3]
-
-
 def test_an_abort_while_the_model_is_silent(rpc, server):
     server.add(hold_first_byte(text_reply("One.")), text_reply("Two."))
-    with rpc("--base-url", server.base_url, "--api-key", "k") as running:
+    with rpc() as running:
         client = running.client
         client.ask("prompt", message="first")
         client.until("turn_start")
@@ -114,7 +77,7 @@ def test_no_child_has_the_token(rpc, server, zot):
     server.add(tool_reply([("bash", {"command": "env"}), ("env", {})]), text_reply("Done."))
     made = extension(zot.folder, "env_dump")
     env = {"ZOTCORE_RPC_TOKEN": SECRET}
-    with rpc("--base-url", server.base_url, "--api-key", "k", "-e", made, env=env, cold=True) as running:
+    with rpc("-e", made, env=env, cold=True) as running:
         client = running.client
         assert client.ask("hello", token=SECRET)["success"]
         client.prompt("go")
@@ -130,22 +93,24 @@ def test_no_child_has_the_token(rpc, server, zot):
     assert "ZOTCORE_RPC_TOKEN" not in "".join(told)
 
 
-def test_a_wrong_token_ends_the_server(replayed):
+@pytest.mark.parametrize(
+    ("first", "answers", "said"),
+    [
+        ({"type": "hello", "token": "guess", "id": "h"}, [("h", False, "invalid token")], "ZOTCORE_RPC_TOKEN"),
+        (None, [], "stdin has ended before a line with the token"),
+    ],
+    ids=["wrong", "none"],
+)
+def test_a_wrong_token_or_none_ends_the_server(replayed, first, answers, said):
     with replayed(env={"ZOTCORE_RPC_TOKEN": SECRET}) as running:
-        running.client.send("hello", token="guess", id="h")
-        (answer,) = running.client.rest()
-        outcome = running.finish()
-    assert (answer["id"], answer["success"], answer["error"]) == ("h", False, "invalid token")
-    assert outcome.status == 1
-    assert "ZOTCORE_RPC_TOKEN" in outcome.stderr
-    assert SECRET not in outcome.stderr
-
-
-def test_no_line_with_the_token_is_an_error_too(replayed):
-    with replayed(env={"ZOTCORE_RPC_TOKEN": SECRET}) as running:
+        if first is not None:
+            running.client.send(first.pop("type"), **first)
+            running.client.until("response")
         outcome = end(running)
-    assert (outcome.status, outcome.stdout) == (1, b"")
-    assert "stdin has ended before a line with the token" in outcome.stderr
+    assert [(line["id"], line["success"], line["error"]) for line in running.client.lines] == answers
+    assert outcome.status == 1
+    assert said in outcome.stderr
+    assert SECRET not in outcome.stderr
 
 
 def test_a_wrong_flag_is_a_usage_error(zot):
@@ -192,20 +157,10 @@ def test_garbage_is_answered_and_the_connection_goes_on(replayed):
         assert "over the limit of 16 MiB" in answer["error"]
 
 
-def test_a_client_that_closes_stdout_ends_the_server(rpc, server):
-    server.add(STALLED)
-    with rpc("--base-url", server.base_url, "--api-key", "k") as running:
-        running.client.ask("prompt", message="go")
-        running.client.until("text_delta")
-        running.process.stdout.close()
-        outcome = running.finish()
-    assert (outcome.status, outcome.leftovers) == (130, [])
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_prompts_in_order(rpc, server, number):
     server.add(STALLED)
-    with rpc("--base-url", server.base_url, "--api-key", "k") as running:
+    with rpc() as running:
         client = running.client
         client.ask("prompt", message="a")
         client.ask("prompt", message="b")
@@ -218,26 +173,12 @@ def test_a_signal_ends_the_prompts_in_order(rpc, server, number):
     assert (outcome.status, outcome.leftovers) == (130, [])
 
 
-def test_a_second_signal_kills_at_once(rpc, server, zot):
-    server.add(STALLED)
-    made = extension(zot.folder, "ignores_shutdown")
-    with rpc("--base-url", server.base_url, "--api-key", "k", "-e", made) as running:
-        client = running.client
-        client.ask("prompt", message="go")
-        client.until("text_delta")
-        running.signal(signal.SIGTERM)
-        client.until("done")
-        running.signal(signal.SIGTERM)
-        outcome = running.finish()
-    assert (outcome.status, outcome.leftovers) == (130, [])
-
-
 @pytest.mark.parametrize("moment", ["starting", "streaming", "tool"])
 def test_a_killed_server_leaves_nothing(rpc, server, zot, moment):
     running_tool = tool_reply([("bash", {"command": "echo up; exec sleep 300"})])
     server.add(running_tool if moment == "tool" else STALLED)
     made = extension(zot.folder, "echo")
-    with rpc("--base-url", server.base_url, "--api-key", "k", "-e", made) as running:
+    with rpc("-e", made) as running:
         client = running.client
         client.ask("ping")
         if moment != "starting":
@@ -249,23 +190,6 @@ def test_a_killed_server_leaves_nothing(rpc, server, zot, moment):
         running.process.wait()
         running._wait_for_reaper()
         assert wait_until(lambda: not running.finish().leftovers)
-
-
-def test_a_client_that_dies_in_mid_prompt_leaves_nothing(zot, server):
-    """The client is a shell that owns both pipes; with it both go."""
-    server.add(STALLED)
-    fifo = zot.folder / "told"
-    os.mkfifo(fifo)
-    command = f"{' '.join(zot.command)} rpc --base-url {server.base_url} --api-key k"
-    ask = '{"type":"prompt","message":"go"}'
-    script = f"( echo '{ask}'; sleep 300 & echo $! > {fifo}; wait ) | {command} | ( read _; sleep 300 )"
-    with zot.start("-c", script, command=["/bin/sh"], cold=True, start_new_session=True) as running:
-        fifo.read_text()
-        server.wait_until_held()
-        os.killpg(running.pid, signal.SIGTERM)
-        outcome = running.finish()
-        assert wait_until(lambda: not running.find_child("pyzot"))
-    assert outcome.status == -signal.SIGTERM
 
 
 # --- beside it --------------------------------------------------------------------------------------------------
@@ -283,11 +207,12 @@ def test_other_programs_see_the_server_and_can_stop_it(replayed, zot):
 
 def test_stats_have_all_prompts(rpc, server, zot):
     server.add(text_reply("One."), text_reply("Two."))
-    with rpc("--base-url", server.base_url, "--api-key", "k", "--stats", zot.folder / "stats") as running:
+    with rpc("--stats", zot.folder / "stats") as running:
         running.client.prompt("first")
-        running.client.prompt("second")
+        assert running.client.prompt("second")[-2]["text"] == "Two."
         cumulative = [line["cumulative"]["input"] for line in running.client.lines if line["type"] == "usage"]
         end(running)
+    assert [len(received.body["messages"]) for received in server.requests] == [1, 3]
     run = [json.loads(line) for line in (zot.folder / "stats").read_text().splitlines() if '"run"' in line]
     last = [line for line in run if line.get("type") == "run"][-1]
     assert (last["steps"], last["input"], last["status"]) == (2, cumulative[-1], "ok")
@@ -303,7 +228,7 @@ def is_waiting_for(running, before):
 
 def test_after_an_abort_another_model_worker_waits_for_the_next_prompt(rpc, server):
     server.add(STALLED, text_reply("Two."))
-    with rpc("--base-url", server.base_url, "--api-key", "k", cold=True) as running:
+    with rpc(cold=True) as running:
         client = running.client
         client.ask("prompt", message="first")
         client.until("text_delta")
@@ -321,7 +246,7 @@ def test_after_an_abort_another_model_worker_waits_for_the_next_prompt(rpc, serv
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_no_model_worker_outlives_the_server_that_has_just_started_it(rpc, server, number):
     server.add(STALLED)
-    with rpc("--base-url", server.base_url, "--api-key", "k", cold=True) as running:
+    with rpc(cold=True) as running:
         client = running.client
         client.ask("prompt", message="first")
         client.until("text_delta")
@@ -340,7 +265,7 @@ def test_no_model_worker_outlives_the_server_that_has_just_started_it(rpc, serve
 
 def test_a_model_worker_that_dies_between_prompts_is_started_again(rpc, server):
     server.add(text_reply("One."), text_reply("Two."))
-    with rpc("--base-url", server.base_url, "--api-key", "k", cold=True) as running:
+    with rpc(cold=True) as running:
         running.client.prompt("first")
         first = running.find_child("model/worker/worker_main")
         os.kill(first, signal.SIGKILL)
@@ -366,5 +291,5 @@ def test_a_compaction_is_recorded_and_replayed(zot, rpc, server):
 
     server.add(*(text_reply(text) for text in ("One.", "Two.", "Three.", "All of it.")))
     cassette = zot.folder / "cassette.jsonl"
-    recorded = talk("--base-url", server.base_url, "--api-key", "k", "--record", cassette)
+    recorded = talk("--record", cassette)
     assert recorded == talk("--replay", cassette) == "All of it."

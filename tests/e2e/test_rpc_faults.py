@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 import pytest
 
@@ -23,34 +23,15 @@ from tests.support.messages_server import (
     text_reply,
     tool_reply,
 )
-from tests.support.messages_server.replies import Reply, Send, sse
 from tests.support.replay_script import Script
-from tests.support.rpc_client import RpcClient
+from tests.support.rpc_client import RpcClient, end
 from tests.support.warm_start import MARK
 from tests.support.zot_process import wait_until
 
 HELLO = text_reply("Hello there")
-UP_TO_A_DELTA = 4
-"""Steps of `HELLO`: message_start, ping, block start, and the first delta."""
-STALLED = stall_midway(HELLO, after=UP_TO_A_DELTA)
+STALLED = stall_midway(HELLO, after=4)
+"""A reply that stops after its first piece of text."""
 MANY = 1_000_000
-CUT = Reply((*HELLO.steps[:UP_TO_A_DELTA], Send(sse({"type": "content_block_delta"})[:20])))
-"""A reply that ends with half an event, at a proper end of the body."""
-
-
-@pytest.fixture
-def rpc(zot, server):
-    """Starts a server for the scripted model."""
-
-    @contextmanager
-    def start(*flags, **popen):
-        popen = {"stdin": subprocess.PIPE, **popen}
-        with zot.start("rpc", "--base-url", server.base_url, "--api-key", "k", *flags, **popen) as running:
-            if popen["stdin"] == subprocess.PIPE and running.process.stdout is not None:
-                running.client = RpcClient.of(running)
-            yield running
-
-    return start
 
 
 def replay_flags(zot):
@@ -63,16 +44,11 @@ def replay_flags(zot):
 @pytest.mark.parametrize(
     ("faulty", "said"),
     [
-        (stall_midway(HELLO, after=UP_TO_A_DELTA), "sent nothing for 0.5 s"),
-        (drop_midway(HELLO, after=UP_TO_A_DELTA), "the stream broke off"),
-        (drop_midway(HELLO, after=UP_TO_A_DELTA, reset=True), "the stream broke off"),
-        (CUT, "the stream ended before the reply was complete"),
-        (raw_reply(b"event: message_start\ndata: {not json\n\n"), "a stream event is not JSON"),
+        (STALLED, "sent nothing for 0.5 s"),
+        (drop_midway(HELLO, after=4), "the stream broke off"),
         (raw_reply(b"\x00\xff" * 500), "unreadable stream"),
-        (raw_reply(b"data: " + b"[" * 100_000 + b"\n\n"), "a stream event is not JSON"),
-        (raw_reply(b"<html>Please log in</html>", content_type="text/html"), "answered with text/html"),
     ],
-    ids=["stalls", "closes", "resets", "half-event", "no-json", "bytes", "nested", "html"],
+    ids=["stalls", "closes", "bytes"],
 )
 def test_a_faulty_reply_ends_its_prompt_with_an_error_and_the_next_one_works(rpc, server, faulty, said):
     server.add(faulty, text_reply("Fine."))
@@ -84,16 +60,6 @@ def test_a_faulty_reply_ends_its_prompt_with_an_error_and_the_next_one_works(rpc
     assert (first[-2]["status"], first[-2]["exit_code"]) == ("error", 1)
     assert second[-2]["text"] == "Fine."
     assert outcome.status == 0
-
-
-def test_a_provider_that_is_silent_before_its_reply_is_asked_again(rpc, server):
-    server.add(hold_first_byte(HELLO), text_reply("Fine."))
-    with rpc(env={"ZOT_MODEL_IDLE_TIMEOUT": "0.5"}) as running:
-        records = running.client.prompt("go")
-        end(running)
-    (retry,) = [line for line in records if line["type"] == "retry"]
-    assert (retry["attempt"], retry["reason"], retry["prompt"]) == (2, "no answer in time", "p1")
-    assert records[-2]["text"] == "Fine."
 
 
 def test_a_killed_model_worker_ends_its_prompt_with_an_error_and_the_next_one_gets_another(rpc, server):
@@ -340,10 +306,3 @@ def test_a_signal_while_extensions_start_ends_the_prompts_that_wait(rpc, zot):
     assert [line["prompt"] for line in lines if line["type"] == "done"] == ["p1", "p2"]
     assert {line["status"] for line in lines if line["type"] == "result"} == {"interrupted"}
     assert (outcome.status, outcome.leftovers) == (130, [])
-
-
-def end(running):
-    running.process.stdin.close()
-    outcome = running.finish()
-    assert outcome.leftovers == []
-    return outcome

@@ -4,37 +4,13 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
-from contextlib import contextmanager
-
-import pytest
 
 from tests.support.extension_folder import extension
 from tests.support.late_imports import PROGRAM, late_imports
 from tests.support.messages_server import text_reply, tool_reply
 from tests.support.program_extension import ProgramExtension
-from tests.support.rpc_client import RpcClient
-from wire.manifest import Timeouts
-
-
-@pytest.fixture
-def rpc(zot, server):
-    @contextmanager
-    def start(*flags):
-        model = ("--base-url", server.base_url, "--api-key", "k")
-        with zot.start("rpc", *model, *flags, stdin=subprocess.PIPE) as running:
-            running.client = RpcClient.of(running)
-            yield running
-
-    return start
-
-
-def end(running):
-    running.process.stdin.close()
-    outcome = running.finish()
-    assert (outcome.status, outcome.leftovers) == (0, [])
-    return outcome
+from tests.support.rpc_client import end
 
 
 def told(server):
@@ -70,28 +46,6 @@ def test_tool_guard_command_and_observer_from_the_first_prompt_on(rpc, server, z
     seen = [json.loads(line) for line in (zot.folder / "stats").read_text().splitlines()]
     last = [line for line in seen if line.get("type") == "stats"][-1]["extensions"]
     assert (last["policy"]["in_client"], last["recorder"]["in_client"]) == (True, False)
-
-
-def test_a_client_that_ends_before_it_answers_ends_its_call(rpc, server):
-    server.add(tool_reply([("add", {})]), text_reply("Done."))
-    with rpc() as running:
-        tool = ProgramExtension(running.client).with_tool().ready()
-        running.client.send("prompt", message="go")
-        tool.next("tool_call")
-        running.process.stdin.close()
-        assert running.client.until("result")["status"] == "ok"
-        assert running.finish().status == 0
-    assert "the client program has closed the connection" in told(server)
-
-
-def test_a_client_that_never_answers_is_waited_for_until_the_deadline(rpc, server):
-    server.add(tool_reply([("add", {})]), text_reply("Done."))
-    with rpc() as running:
-        ProgramExtension(running.client, timeouts={"tool_call": 0.1}).with_tool().ready()
-        running.client.prompt("go")
-        end(running)
-    assert "no answer within 0.1 s" in told(server)
-    assert Timeouts().tool_call == 60.0
 
 
 def test_other_programs_see_it_and_cannot_restart_it(rpc, zot):

@@ -7,12 +7,10 @@ stdin at `done`, and leave. Some talk over sockets: Node gives its children no p
 from __future__ import annotations
 
 import socket
-import subprocess
-from contextlib import contextmanager
 
 import pytest
 
-from tests.support.messages_server import drop_midway, http_error, stall_midway, text_reply, tool_reply
+from tests.support.messages_server import stall_midway, text_reply, tool_reply
 from tests.support.patience import PATIENCE_S
 from tests.support.rpc_client import RpcClient
 from tests.support.zot_process import wait_until
@@ -23,18 +21,6 @@ KNOWN = {
     *("done", "error"),
 }
 """The records of zot."""
-
-
-@pytest.fixture
-def rpc(zot, server):
-    @contextmanager
-    def start(*flags, **popen):
-        given = ("rpc", "--base-url", server.base_url, "--api-key", "k", *flags)
-        with zot.start(*given, stdin=subprocess.PIPE, **popen) as running:
-            running.client = RpcClient.of(running)
-            yield running
-
-    return start
 
 
 def leave(running):
@@ -54,25 +40,6 @@ def until_the_end(client):
 
 def known(client):
     return [line for line in client.lines if line["type"] in KNOWN]
-
-
-def test_a_prompt_right_behind_the_token(rpc, server):
-    server.add(text_reply("Hello there."))
-    with rpc(env={"ZOTCORE_RPC_TOKEN": "s3cret"}) as running:
-        client = running.client
-        client.send_bytes(
-            b'{"id": "0", "type": "hello", "token": "s3cret"}\n{"id": "1", "type": "prompt", "message": "go"}\n'
-        )
-        assert until_the_end(client)["type"] == "done"
-        leave(running)
-    answers = [line for line in client.lines if line["type"] == "response"]
-    assert [(line["id"], line["command"], line["success"]) for line in answers] == [
-        ("0", "hello", True),
-        ("1", "prompt", True),
-    ]
-    assert set(answers[0]["data"]) >= {"protocol_version", "version", "provider", "model"}
-    assert answers[1]["data"]["started"] is True
-    assert "".join(line["delta"] for line in client.lines if line["type"] == "text_delta") == "Hello there."
 
 
 def test_a_client_that_knows_only_zot_s_records_sees_zot_s_order(rpc, server):
@@ -114,28 +81,6 @@ def test_a_client_that_prints_what_was_used(rpc, server, model, dollars):
     assert (result["cost_usd"] is not None) == dollars
 
 
-@pytest.mark.parametrize("fails", [http_error(400, "no such thing"), drop_midway(text_reply("Once upon"), after=4)])
-def test_a_client_that_leaves_at_the_error(rpc, server, fails):
-    server.add(fails)
-    with rpc() as running:
-        client = running.client
-        client.send("prompt", id="1", message="go")
-        assert until_the_end(client)["message"].startswith("anthropic: ")
-        leave(running)
-
-
-def test_a_client_that_goes_on_after_the_error(rpc, server):
-    server.add(http_error(400, "no such thing"), text_reply("Now."))
-    with rpc() as running:
-        client = running.client
-        client.send("prompt", id="1", message="go")
-        client.until("error")
-        client.until("done")
-        client.send("prompt", id="2", message="go")
-        assert until_the_end(client)["type"] == "done"
-        leave(running)
-
-
 def test_a_client_that_leaves_after_done_but_not_its_stdin(rpc, server):
     """A loop in a shell that ends at `done`, and before it a `cat` that holds the pipe."""
     server.add(text_reply("Hello."))
@@ -144,38 +89,6 @@ def test_a_client_that_leaves_after_done_but_not_its_stdin(rpc, server):
         until_the_end(running.client)
         running.process.stdout.close()
         assert running.process.wait(PATIENCE_S) == 0
-
-
-@contextmanager
-def over_sockets(zot, server):
-    """Yields the server with a client on two sockets, and how the client leaves."""
-    requests, stdin = socket.socketpair()
-    lines, stdout = socket.socketpair()
-    flags = ("rpc", "--base-url", server.base_url, "--api-key", "k")
-    with requests, lines, zot.start(*flags, cold=True, stdin=stdin, stdout=stdout) as running:
-        stdin.close()
-        stdout.close()
-        running.client = RpcClient(lines.fileno(), requests.fileno())
-        yield running, requests, lines
-
-
-def test_a_client_on_sockets(zot, server):
-    server.add(text_reply("Hello."))
-    with over_sockets(zot, server) as (running, requests, _lines):
-        running.client.send("prompt", id="1", message="go")
-        assert until_the_end(running.client)["type"] == "done"
-        requests.close()
-        assert running.process.wait(PATIENCE_S) == 0
-
-
-def test_a_client_on_sockets_that_dies_in_mid_prompt(zot, server):
-    server.add(stall_midway(text_reply("Once upon a time"), after=4))
-    with over_sockets(zot, server) as (running, requests, lines):
-        running.client.send("prompt", id="1", message="go")
-        running.client.until("text_delta")
-        requests.close()
-        lines.close()
-        assert running.process.wait(PATIENCE_S) == 130
 
 
 def test_a_client_on_one_socket(zot, server):

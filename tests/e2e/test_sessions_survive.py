@@ -3,7 +3,6 @@ written is lost, and the next run goes on."""
 
 from __future__ import annotations
 
-import fcntl
 import itertools
 import json
 import os
@@ -173,21 +172,6 @@ def test_a_call_at_the_end_without_its_result_is_told_once(zot, strict):
     check_transcript(zot.session_rows())
 
 
-def test_one_of_two_runs_on_a_session_is_refused(zot, strict):
-    script = text_reply("first")
-    strict.add(script)
-    flags = ("--json", "--no-ext", "--base-url", strict.base_url)
-    zot.run(*flags, "one", env=KEY).check(Status.OK)
-    (path,) = zot.session_files()
-    strict.add(Reply((Send(sse(message_events([text_block("x")])[0])), *text_reply("held").steps)))
-    with path.open("rb") as holder:
-        fcntl.flock(holder, fcntl.LOCK_EX)
-        refusal = zot.run(*flags, "-c", "two", env=KEY).refusal()
-    assert f"{path}: another run goes on with this session" in refusal
-    assert "--fork" in refusal
-    assert load(path).message_rows == 2
-
-
 def shell(script: Script, command: str, output: str = "") -> Script:
     """The script with a call of bash, and what it prints."""
     printed = f"{output}\n\n" if output else ""
@@ -245,15 +229,6 @@ def test_a_file_that_is_touched_in_mid_run(zot, command, is_told):
     assert len(told) == is_told, outcome.warnings
     if not is_told:
         check_transcript(zot.session_rows())
-
-
-def test_a_folder_that_cannot_be_written_costs_the_session_only(zot):
-    zot.home.mkdir()
-    (zot.home / "sessions").write_text("no folder")
-    outcome = zot.replay(Script(zot.cwd).answer("Hi")).check(Status.OK)
-    (told,) = outcome.warnings
-    assert "the session is not recorded any further" in told
-    assert "Not a directory" in told
 
 
 def test_lines_that_cannot_be_read_are_named_and_left(zot, strict):

@@ -28,8 +28,7 @@ while True:
 """
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("place", "number"), [*((place, signal.SIGINT) for place in PLACES), ("bash", signal.SIGTERM)])
 def test_an_interrupted_run_ends_whole(zot, place, number):
     with hanging(zot, place) as running:
         running.signal(number)

@@ -141,60 +141,6 @@ def test_a_blocked_turn(zot):
     assert outcome.warnings == ["zot: blocker refused the turn: closed for today"]
 
 
-def test_an_unknown_tool(zot):
-    script = Script(zot.cwd).call(("fly", {"to": "moon"}), results=[error('unknown tool "fly"')])
-    outcome = zot.replay(script.answer("I cannot fly.")).check(Status.OK)
-    assert "tool_result t1 error 'unknown tool \"fly\"'\nturn_start 2" in golden(outcome)
-
-
-def test_arguments_that_are_not_json(zot):
-    reason = "invalid args: not valid JSON: unexpected end of data: line 1 column 10 (char 9)"
-    script = Script(zot.cwd).call(("read", '{"path": '), results=[error(reason)])
-    outcome = zot.replay(script.answer("Again.", chunks=1)).check(Status.OK)
-    text = golden(outcome)
-    assert "tool_use_args t1 '{\"path\": '\n" in text
-    assert f"tool_call t1 read null\nturn_end tool_use\ntool_result t1 error {reason!r}\nturn_start 2" in text
-    assert zot.session_rows()[3]["message"]["content"] == [{"id": "t1", "name": "read", "arguments": '{"path": '}]
-    check_transcript(zot.session_rows())
-
-
-def test_the_steps_are_used_up(zot):
-    script = Script(zot.cwd)
-    for _ in range(3):
-        script.call(("bash", {"command": "true"}), results=[ok("$ true\n\n[exit 0]  Took 0.0s")], text="More.")
-    outcome = zot.replay(script, "--max-steps", "2").check(Status.MAX_STEPS)
-    assert golden(outcome).endswith(
-        lines("""
-        assistant_message 'More.' | t2 bash {"command": "true"}
-        tool_call t2 bash {"command": "true"}
-        turn_end tool_use
-        tool_result t2 ok '$ true\\n\\n[exit 0]  Took <time>'
-        error max steps (2) exceeded
-        result max_steps 4 'More.' steps=2: max steps (2) exceeded
-        done
-    """)
-    )
-    assert outcome.warnings == ["zot: max steps (2) exceeded"]
-    check_transcript(zot.session_rows())
-
-
-def test_a_reply_that_is_cut_off_by_its_length(zot):
-    outcome = zot.replay(Script(zot.cwd).answer("half a sen", stop="max_tokens", chunks=1)).check(Status.ERROR)
-    assert golden(outcome) == lines("""
-        session
-        user_message 'go'
-        turn_start 1
-        assistant_start
-        text_delta 'half a sen'
-        usage 10+5 so far 10+5
-        assistant_message 'half a sen'
-        turn_end length
-        error the reply was cut off: max_tokens
-        result error 1 'half a sen' steps=1: the reply was cut off: max_tokens
-        done
-    """)
-
-
 @pytest.mark.parametrize(
     ("stop", "reason"),
     [

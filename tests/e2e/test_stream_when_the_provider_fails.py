@@ -54,22 +54,6 @@ def test_an_http_error(zot, server, http, status):
     assert server.unused == (0 if http == 529 else 2), "only what may pass is tried again"
 
 
-@pytest.mark.parametrize(
-    ("kind", "http", "status"),
-    [
-        ("authentication", 403, Status.AUTHENTICATION),
-        ("rate_limit", 429, Status.RATE_LIMIT),
-        ("server", 500, Status.ERROR),
-        ("invalid_request", 400, Status.ERROR),
-        ("connection", None, Status.ERROR),
-    ],
-)
-def test_each_kind_of_error(zot, kind, http, status):
-    """The tests of the model worker say when it reports each kind."""
-    outcome = zot.replay(Script(zot.cwd).fail(kind, "anthropic: no", status=http))
-    check_refusal(zot, outcome, "anthropic: no", status)
-
-
 def check_refusal(zot, outcome, reason, status, retries=()):
     outcome.check(status)
     shown = re.sub(r"127\.0\.0\.1:\d+", "<server>", reason)
@@ -138,12 +122,6 @@ def test_an_interrupt_ends_a_pause(zot, server):
     assert len(server.requests) == 1
 
 
-def test_the_timeout_of_a_run_ends_a_pause(zot, server):
-    server.add(http_error(429, retry_after=55))
-    outcome = zot.run("--json", "--base-url", server.base_url, "--timeout", "2", "go").check(Status.TIMEOUT)
-    assert outcome.result.duration_ms < 50_000
-
-
 def test_an_error_event_in_mid_stream(zot, server):
     events = message_events([text_block("Hello there")])
     server.add(events_reply([*events[:UP_TO_A_DELTA], error_event("overloaded_error", "too busy")]))
@@ -174,11 +152,6 @@ def test_a_stream_that_breaks_off_is_an_error(zot, server):
     server.add(events_reply(message_events([text_block("Hello there")])[:UP_TO_A_DELTA]))
     check_broken_off(zot, ask(zot, server))
     assert server.unused == 0
-
-
-def test_a_connection_that_breaks_off_is_an_error(zot):
-    script = Script(zot.cwd).fail("dropped", "anthropic: the stream broke off: reset", text="Hello ", status=None)
-    check_broken_off(zot, zot.replay(script))
 
 
 def check_broken_off(zot, outcome):

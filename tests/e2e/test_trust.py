@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import py_compile
-import re
 import select
 import stat
 import sys
 import time
-from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -62,28 +59,6 @@ def test_a_trusted_extension_runs_until_a_file_changes(zot, blocker):
     assert said(run(zot, status=Status.BLOCKED)) == []
 
 
-def test_committed_bytecode_is_not_run(zot, blocker):
-    """Python would run the bytecode without comparing it with the source beside it."""
-    (blocker / "rules.py").write_text("")
-    zot.run("ext", "trust", "guard")
-    evil = zot.folder / "evil.py"
-    evil.write_text("raise SystemExit('evil')")
-    unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
-    py_compile.compile(str(evil), cache_from_source(str(blocker / "rules.py")), invalidation_mode=unchecked)
-    assert "not trusted (its files have changed)" in said(run(zot))[0]
-
-
-def test_a_run_leaves_no_bytecode_that_changes_the_content_hash(zot, blocker):
-    said_before = manifest_in(blocker)
-    program, *words = said_before["args"][2:]
-    (blocker / "rules.py").write_text("")
-    (blocker / "main.py").write_text(f"import rules, runpy\nrunpy.run_path({program!r})\n")
-    (blocker / "extension.json").write_text(json.dumps({**said_before, "args": ["main.py", *words]}))
-    zot.run("ext", "trust", "guard")
-    for _ in range(2):
-        assert said(run(zot, status=Status.BLOCKED)) == []
-
-
 WRITES_ITS_STATE = """
 import pathlib, runpy, sys
 pathlib.Path("run.log").open("a").write("started\\n")
@@ -114,21 +89,6 @@ def test_an_extension_may_write_what_its_manifest_calls_data(zot, blocker):
     assert "not trusted (its files have changed)" in said(run(zot))[0]
 
 
-def test_a_file_that_is_written_during_the_start_is_a_change_at_the_next_one(zot, blocker):
-    keeping_state(blocker)
-    zot.run("ext", "trust", "guard")
-    assert said(run(zot, status=Status.BLOCKED)) == []
-    assert "not trusted (its files have changed)" in said(run(zot))[0]
-    assert "run.log (new), todos.json (new)" in zot.run("ext", "trust", "guard").stdout.decode()
-
-
-def test_data_that_leads_out_of_the_folder_is_a_fault_of_the_manifest(zot, blocker):
-    keeping_state(blocker, data=["../../../notes.txt"])
-    assert any(
-        "data[0]: '../../../notes.txt' leads out of the extension's folder" in line for line in run(zot).warnings
-    )
-
-
 def test_trust_project_is_for_one_run(zot, blocker):
     run(zot, "--trust-project", status=Status.BLOCKED)
     assert not (zot.home / "trust.json").exists()
@@ -138,23 +98,6 @@ def test_trust_project_is_for_one_run(zot, blocker):
 def test_with_strict_guards_an_untrusted_extension_blocks_the_run(zot, blocker):
     outcome = run(zot, "--strict-guards", status=Status.BLOCKED)
     assert outcome.result.reason.startswith("with strict guards every extension must load; guard: not trusted")
-
-
-def test_an_extension_named_with_ext_needs_no_trust(zot, blocker):
-    assert said(run(zot, "-e", str(blocker), status=Status.BLOCKED)) == []
-
-
-def test_global_extensions_need_no_trust(zot):
-    put(zot, "blocker", "turn_start", "no", name="guard", parent=zot.home / "extensions")
-    assert said(run(zot, status=Status.BLOCKED)) == []
-
-
-def test_an_untrusted_extension_does_not_hide_a_global_one_of_its_name(zot):
-    put(zot, "blocker", "turn_start", "the user's own", name="guard", parent=zot.home / "extensions")
-    put(zot, "echo", name="guard")
-    outcome = run(zot, status=Status.BLOCKED)
-    assert "the user's own" in outcome.result.reason
-    assert len(said(outcome)) == 1
 
 
 def test_a_damaged_record_trusts_nothing_and_says_so(zot, blocker):
@@ -188,84 +131,12 @@ def test_a_host_starts_trusted_extensions_and_names_the_others(zot):
         assert set(host.stats()) == {"echo", "env_dump"}
 
 
-def test_a_reload_leaves_the_old_version_running_until_the_new_one_is_trusted(zot):
-    folder = put(zot, "echo")
-    zot.run("ext", "trust", "echo")
-    with hosting(zot) as host:
-        (folder / "more").write_text("")
-        refused = zot.run("ext", "reload", "echo")
-        assert refused.status == 1
-        assert "not trusted (its files have changed); zot ext trust echo, then zot ext reload echo" in refused.text
-        assert host.call("echo", "still here") == "still here"
-        zot.run("ext", "trust", "echo")
-        assert zot.run("ext", "reload", "echo").status == 0
-
-
-# --- where it keeps its data --------------------------------------------------------------------------------------
-
-
-RECORDER = """
-import json, sys
-def send(**frame):
-    print(json.dumps(frame), flush=True)
-send(type="hello", name="keeper")
-send(type="register_tool", name="data_dir", schema={"type": "object"})
-send(type="ready")
-for line in sys.stdin:
-    frame = json.loads(line)
-    if frame["type"] == "hello_ack":
-        greeting = frame
-    elif frame["type"] == "tool_call":
-        send(type="tool_result", id=frame["id"], content=[{"type": "text", "text": greeting["data_dir"]}])
-    elif frame["type"] == "shutdown":
-        send(type="shutdown_ack")
-        break
-"""
-
-
-def keeper(parent: Path) -> Path:
-    """An extension that tells where it may keep data."""
-    folder = parent / "keeper"
-    folder.mkdir(parents=True)
-    (folder / "keeper.py").write_text(RECORDER)
-    manifest = {"name": "keeper", "exec": sys.executable, "args": ["-I", "-S", "keeper.py"]}
-    (folder / "extension.json").write_text(json.dumps(manifest))
-    return folder
-
-
-def data_dir_of(zot, *extensions: Path) -> Path:
-    with hosting(zot, *extensions, flags=("--trust-project",)) as host:
-        return Path(host.call("data_dir"))
-
-
-def test_each_extension_has_a_private_data_folder(zot):
-    keeper(zot.home / "extensions")
-    told = data_dir_of(zot)
-    assert told == zot.home / "data" / "keeper"
+def test_the_data_folder_of_an_extension_is_private(zot):
+    put(zot, "recorder", str(zot.folder / "seen"), parent=zot.home / "extensions")
+    run(zot)
+    told = Path(json.loads((zot.folder / "seen").read_text().splitlines()[0])["data_dir"])
+    assert told == zot.home / "data" / "recorder"
     assert stat.S_IMODE(told.stat().st_mode) == 0o700
-
-
-def test_data_stays_where_it_is_already(zot):
-    folder = keeper(zot.home / "extensions")
-    (folder / "todo.json").write_text("[]")
-    assert data_dir_of(zot) == folder
-    assert not (zot.home / "data").exists()
-
-
-def test_two_projects_do_not_share_data(zot):
-    folder = keeper(zot.cwd / ".zot" / "extensions")
-    told = data_dir_of(zot)
-    assert re.fullmatch(r"keeper-[0-9a-f]{8}", told.name)
-    assert data_dir_of(zot, folder) == told, "named with --ext it is the same extension"
-
-
-def test_without_a_data_folder_an_extension_starts_with_a_warning(zot):
-    folder = keeper(zot.folder)
-    zot.home.mkdir()
-    (zot.home / "data").write_text("not a folder")
-    with hosting(zot, folder) as host:
-        assert host.call("data_dir") == str(folder)
-        assert "its data folder" in host.running.errors()
 
 
 # --- the question -------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ NAMES = sorted(folder.name for folder in EXAMPLES.iterdir() if (folder / "extens
 pytestmark = pytest.mark.parametrize("name", NAMES)
 
 
-def test_manifest_is_valid_and_complete(name):
+def test_its_folder_is_complete(name):
     manifest = parse_manifest((EXAMPLES / name / "extension.json").read_bytes())
     assert manifest.name == name
     assert manifest.version
@@ -28,14 +28,8 @@ def test_manifest_is_valid_and_complete(name):
     assert manifest.is_enabled
     if manifest.exec.startswith("./") and manifest.language != "go":
         assert os.access(EXAMPLES / name / manifest.exec, os.X_OK)
-
-
-def test_has_a_readme_with_its_name(name):
     assert (EXAMPLES / name / "README.md").read_text().startswith(f"# {name}\n")
-
-
-def test_nothing_in_its_folder_is_taken_for_state(name):
-    assert state_in(EXAMPLES / name) == []
+    assert state_in(EXAMPLES / name) == [], "nothing in its folder is taken for state"
 
 
 SKIPPED = re.compile("ignored a line|skipped a line")
@@ -62,6 +56,8 @@ def test_a_whole_conversation_with_lines_that_it_does_not_know(name, start):
     assert all(isinstance(frame, FromExtension) for frame in frames), frames
     assert frames[0] == Hello(name, "1.0.0", frames[0].capabilities)
     assert name in NEVER_READY or isinstance(frames[-1], Ready)
+    tools = [judge_tool(frame) for frame in frames if isinstance(frame, RegisterTool)]
+    assert [tool.name for tool in tools if not tool.plain_parts] == [], "they are checked without a checker process"
     extension.send("hello_ack", protocol_version=1, zot_version="1", provider="p", model="m", cwd="/nowhere")
     for line in UNKNOWN:
         extension.send_bytes(line + b"\n")
@@ -71,12 +67,6 @@ def test_a_whole_conversation_with_lines_that_it_does_not_know(name, start):
     assert extension.exit_code() == 0
     lines = [line for line in extension.stderr().splitlines() if SKIPPED.search(line)]
     assert len(lines) >= 2, "bad JSON leaves a line in the log"
-
-
-def test_its_tools_are_checked_without_a_checker_process(name, start):
-    frames = [decode_from_extension(json.dumps(frame).encode()) for frame in greeting(start(name), name)]
-    tools = [judge_tool(frame) for frame in frames if isinstance(frame, RegisterTool)]
-    assert [tool.name for tool in tools if not tool.plain_parts] == []
 
 
 def test_exits_with_0_when_stdin_ends(name, greet):

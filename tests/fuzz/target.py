@@ -27,7 +27,7 @@ class Target(NamedTuple):
     seeds: Callable[[], list[bytes]]
     open: Callable[[Path], AbstractContextManager[Callable[[bytes], None]]]
     in_suite: int
-    """Inputs in the suite: about half a second of processor time."""
+    """Inputs in the suite: about a tenth of a second of processor time, and some more than the seeds."""
     share: float = 1.0
     """The part of the inputs of `make fuzz` that this target gets: less for those that are slow."""
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.support.zot_process import Running
+    from tests.support.zot_process import Outcome, Running
 
 Json = dict[str, Any]
 
@@ -105,6 +105,15 @@ class RpcClient:
             self.close_stdin()
         if self._read_fd >= 0:
             self.close_stdout()
+
+
+def end(running: Running) -> Outcome:
+    """Ends the stdin of a server that is a process, and waits for its end."""
+    assert running.process.stdin is not None
+    running.process.stdin.close()
+    outcome = running.finish()
+    assert outcome.leftovers == []
+    return outcome
 
 
 @dataclass

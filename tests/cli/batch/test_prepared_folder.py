@@ -70,10 +70,13 @@ def everything_below(path):
 
 CASES = [(words, name) for words, names in READS.items() for name in names]
 CASES += [(("start",), name) for name in BEGINS]
+CASES = [(*case, "a link") for case in CASES] + [
+    (words, name, "a named pipe") for name, words in {name: words for words, name in CASES}.items()
+]
+"""A link for each name that a command opens, and a pipe for each name once."""
 
 
-@pytest.mark.parametrize("kind", ["a link", "a named pipe"])
-@pytest.mark.parametrize(("words", "name"), CASES)
+@pytest.mark.parametrize(("words", "name", "kind"), CASES)
 def test_a_name_that_is_not_its_own_is_refused(zot, prepared, words, name, kind):
     put(prepared, name, kind)
     before = everything_below(zot.cwd / "elsewhere")
@@ -86,16 +89,23 @@ def test_a_name_that_is_not_its_own_is_refused(zot, prepared, words, name, kind)
     assert everything_below(zot.cwd / "elsewhere") == before
 
 
-@pytest.mark.parametrize("kind", ["a link", "a named pipe"])
-@pytest.mark.parametrize("name", [*ROOT[:1], *ROOT[2:], "journal.lock"])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [*((name, "a link") for name in (*ROOT[:1], *ROOT[2:], "journal.lock")), (ROOT[2], "a named pipe")],
+)
 def test_no_report_is_made_of_it(zot, prepared, name, kind):
     put(prepared, name, kind)
     found = run(zot, "report", "runs")
     assert (found.status, f"{name}: is {kind}, and the batch has a file of its own there" in found.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("kind", ["a link", "a named pipe"])
-@pytest.mark.parametrize("name", ["tasks.jsonl", EVENTS, STDERR, DIFF, "runs/one", "runs", "diffs"])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *((name, "a link") for name in ("tasks.jsonl", EVENTS, STDERR, DIFF, "runs/one", "runs", "diffs")),
+        *((name, "a named pipe") for name in ("tasks.jsonl", EVENTS)),
+    ],
+)
 def test_a_report_names_it_and_shows_nothing_of_it(zot, prepared, name, kind):
     put(prepared, name, kind)
     assert run(zot, "report", "runs").status == 0

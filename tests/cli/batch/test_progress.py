@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -114,7 +114,6 @@ views = st.builds(
 )
 
 
-@settings(max_examples=60)
 @given(views, st.integers(1, 200), st.integers(1, 40))
 def test_no_line_is_wider_than_the_terminal_or_controls_it(shown, width, height):
     lines = drawn(shown, width, height)

@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 import typer
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cli.app import app
@@ -102,7 +102,6 @@ part = st.one_of(
 lines = st.lists(part, max_size=6).map(lambda parts: [word for words in parts for word in words])
 
 
-@settings(max_examples=100)
 @given(
     lines.filter(lambda line: not line or line[0] not in COMMANDS), st.sampled_from([[], ["-p"], ["--json"], ["--rpc"]])
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
@@ -39,7 +39,6 @@ def drawn(stats: Stats | None, view: View, width: int, height: int, histories: H
     return [line.plain.rstrip() for line in lines]
 
 
-@settings(max_examples=40)
 @given(st.dictionaries(names, figures_of_one, max_size=4), st.integers(1, 250), st.integers(1, 60))
 def test_no_line_is_wider_than_the_screen_or_has_an_escape(extensions, width, height):
     for view in (View(), View(mode=Mode.HELP), View(mode=Mode.FILTER, filter="a" * 100)):
@@ -160,7 +159,6 @@ def test_all_of_the_help_fits_a_terminal_with_24_lines():
     assert lines[-1] == "any key: back; q quits"
 
 
-@settings(max_examples=30)
 @given(st.integers(1, 120), st.integers(1, 40), st.sampled_from(Mode), st.sampled_from(Mode))
 def test_every_mode_fits_every_terminal(width, height, mode, back):
     about(View(mode=mode, back=back, selected="guard"), width, height, said="x" * 200)

@@ -80,6 +80,6 @@ def answers(folder: Path) -> Iterator[Callable[[bytes], None]]:
 
 
 TARGETS = (
-    Target("answer_schemas", lambda: [seeds.as_line(SCHEMA), seeds.as_line(OLD)], schemas, 2_000, share=0.3),
-    Target("answers", lambda: [text.encode() for text in ANSWERS], answers, 5_000),
+    Target("answer_schemas", lambda: [seeds.as_line(SCHEMA), seeds.as_line(OLD)], schemas, 500, share=0.3),
+    Target("answers", lambda: [text.encode() for text in ANSWERS], answers, 1250),
 )

@@ -81,6 +81,6 @@ def conversations(folder: Path) -> Iterator[Callable[[bytes], None]]:
 
 
 TARGETS = (
-    Target("batch_reports", some_journals, reports, in_suite=100, share=0.1),
-    Target("batch_events", some_streams, conversations, in_suite=400, share=0.3),
+    Target("batch_reports", some_journals, reports, in_suite=30, share=0.1),
+    Target("batch_events", some_streams, conversations, in_suite=100, share=0.3),
 )

@@ -70,6 +70,6 @@ def flags(folder: Path) -> Iterator[Callable[[bytes], None]]:
 
 
 TARGETS = (
-    Target("batch_tasks", lambda: [*LINES, *TABLES], tasks, 1500),
-    Target("batch_flags", lambda: list(FLAGS), flags, 4000),
+    Target("batch_tasks", lambda: [*LINES, *TABLES], tasks, 380),
+    Target("batch_flags", lambda: list(FLAGS), flags, 1000),
 )

@@ -93,4 +93,4 @@ def _open(folder: Path) -> Iterator[Callable[[bytes], None]]:
         loop.close()
 
 
-TARGETS = (Target("batch_journals", some_journals, _open, in_suite=100, share=0.1),)
+TARGETS = (Target("batch_journals", some_journals, _open, in_suite=30, share=0.1),)

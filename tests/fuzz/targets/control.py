@@ -155,6 +155,6 @@ def replies(_folder: Path) -> Iterator[Callable[[bytes], None]]:
 
 
 TARGETS = (
-    Target("control_requests", some_requests, requests, 600),
-    Target("control_replies", lambda: [msgspec.json.encode(reply) for reply in REPLIES], replies, 4000),
+    Target("control_requests", some_requests, requests, 150),
+    Target("control_replies", lambda: [msgspec.json.encode(reply) for reply in REPLIES], replies, 1000),
 )

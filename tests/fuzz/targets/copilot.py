@@ -102,4 +102,4 @@ def some_output() -> list[bytes]:
     return [join + b"\0" + each for join in joins for each in said]
 
 
-TARGETS = (Target("copilot_output", some_output, output, 400),)
+TARGETS = (Target("copilot_output", some_output, output, 100),)

@@ -146,7 +146,7 @@ def from_hosts(_folder: Path) -> Iterator[Callable[[bytes], None]]:
 
 
 TARGETS = (
-    Target("lines", of_extensions, as_lines, 4000),
-    Target("frames", of_extensions, from_extensions, 700),
-    Target("host_frames", lambda: list(seeds.frames_of("host")), from_hosts, 4000),
+    Target("lines", of_extensions, as_lines, 1000),
+    Target("frames", of_extensions, from_extensions, 260),
+    Target("host_frames", lambda: list(seeds.frames_of("host")), from_hosts, 1000),
 )

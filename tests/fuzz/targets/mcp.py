@@ -126,7 +126,7 @@ def some_commands() -> list[bytes]:
 
 
 TARGETS = (
-    Target("mcp_tools", some_lists, lists, 1000),
-    Target("mcp_results", some_answers, answers, 3000),
-    Target("mcp_prompts", some_commands, commands, 3000),
+    Target("mcp_tools", some_lists, lists, 250),
+    Target("mcp_results", some_answers, answers, 750),
+    Target("mcp_prompts", some_commands, commands, 750),
 )

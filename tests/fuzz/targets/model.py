@@ -247,8 +247,8 @@ def _messages(data: bytes) -> list[Message]:
 
 
 TARGETS = (
-    Target("model_replies", worker_replies, replies, 700),
-    Target("model_streams", server_streams, streams, 1500),
-    Target("cassettes", lambda: list(seeds.cassettes()), cassettes, 500),
-    Target("sessions", lambda: [seeds.as_line(list(BLOCKS)), CALL["args"].encode()], sessions, 1000),
+    Target("model_replies", worker_replies, replies, 180),
+    Target("model_streams", server_streams, streams, 380),
+    Target("cassettes", lambda: list(seeds.cassettes()), cassettes, 130),
+    Target("sessions", lambda: [seeds.as_line(list(BLOCKS)), CALL["args"].encode()], sessions, 250),
 )

@@ -85,6 +85,6 @@ def prompts(folder: Path) -> Iterator[Callable[[bytes], None]]:
 
 
 TARGETS = (
-    Target("reports", some_recordings, reports, 250, 0.2),
-    Target("prompts", lambda: ["Fix the näme.\n\n{}\n".encode(), b"/help\n"], prompts, 2000),
+    Target("reports", some_recordings, reports, 70, 0.2),
+    Target("prompts", lambda: ["Fix the näme.\n\n{}\n".encode(), b"/help\n"], prompts, 500),
 )

@@ -397,4 +397,4 @@ def sequences_of_requests(folder: Path) -> Iterator[Callable[[bytes], None]]:
             os.close(err)
 
 
-TARGETS = (Target("rpc_requests", sequences, sequences_of_requests, 150, share=0.02),)
+TARGETS = (Target("rpc_requests", sequences, sequences_of_requests, 100, share=0.02),)

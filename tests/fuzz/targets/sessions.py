@@ -113,4 +113,4 @@ def _open(folder: Path) -> Iterator[Callable[[bytes], None]]:
         yield take
 
 
-TARGETS = (Target("session-files", _seeds, _open, in_suite=300, share=0.1),)
+TARGETS = (Target("session-files", _seeds, _open, in_suite=80, share=0.1),)

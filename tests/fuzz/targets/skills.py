@@ -59,6 +59,6 @@ def context_files(folder: Path) -> Iterator[Callable[[bytes], None]]:
 
 
 TARGETS = (
-    Target("skills", lambda: [*WRITTEN, (FOLDER / "write-zot-extension" / FILE).read_bytes()], skills, 500),
-    Target("context_files", lambda: [*WRITTEN], context_files, 500),
+    Target("skills", lambda: [*WRITTEN, (FOLDER / "write-zot-extension" / FILE).read_bytes()], skills, 130),
+    Target("context_files", lambda: [*WRITTEN], context_files, 130),
 )

@@ -248,14 +248,14 @@ def durations(_folder: Path) -> Iterator[Callable[[bytes], None]]:
 
 
 TARGETS = (
-    Target("manifests", lambda: list(seeds.manifests()), manifests, 2000),
-    Target("mcp_files", lambda: list(MCP_FILES), mcp_files, 1500),
-    Target("settings", lambda: [seeds.as_line(CONFIG), b"{}"], settings, 1500),
-    Target("trust_files", trust_files, trust, 700, 0.2),
-    Target("withheld_files", lambda: [seeds.as_line({"told": {"x": ["GITHUB_TOKEN"], "y": []}})], withheld, 1500),
-    Target("definition_files", lambda: [seeds.as_line(A_SIZE)], definitions, 1500),
-    Target("install_records", some_records, records, 1500),
-    Target("host_records", lambda: [msgspec.json.encode(HostRecord.of_this_process("t", "1"))], host_records, 2000),
-    Target("scripts", some_scripts, scripts, 2000),
-    Target("durations", lambda: list(DURATIONS), durations, 4000),
+    Target("manifests", lambda: list(seeds.manifests()), manifests, 500),
+    Target("mcp_files", lambda: list(MCP_FILES), mcp_files, 380),
+    Target("settings", lambda: [seeds.as_line(CONFIG), b"{}"], settings, 380),
+    Target("trust_files", trust_files, trust, 180, 0.2),
+    Target("withheld_files", lambda: [seeds.as_line({"told": {"x": ["GITHUB_TOKEN"], "y": []}})], withheld, 380),
+    Target("definition_files", lambda: [seeds.as_line(A_SIZE)], definitions, 380),
+    Target("install_records", some_records, records, 380),
+    Target("host_records", lambda: [msgspec.json.encode(HostRecord.of_this_process("t", "1"))], host_records, 500),
+    Target("scripts", some_scripts, scripts, 500),
+    Target("durations", lambda: list(DURATIONS), durations, 1000),
 )

@@ -128,6 +128,6 @@ def some_schemas() -> list[bytes]:
 
 
 TARGETS = (
-    Target("tool_arguments", lambda: [*map(seeds.as_line, ARGUMENTS), b"{}"], call_arguments, 2000),
-    Target("tool_schemas", some_schemas, schemas, 1500),
+    Target("tool_arguments", lambda: [*map(seeds.as_line, ARGUMENTS), b"{}"], call_arguments, 500),
+    Target("tool_schemas", some_schemas, schemas, 380),
 )

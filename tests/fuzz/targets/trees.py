@@ -164,4 +164,4 @@ def _commands(source: Path, project: Path, home: Path) -> None:
             pass
 
 
-TARGETS = (Target("install_trees", lambda: [seeds.as_line(recipe) for recipe in RECIPES], trees, 60, 0.02),)
+TARGETS = (Target("install_trees", lambda: [seeds.as_line(recipe) for recipe in RECIPES], trees, 30, 0.02),)

@@ -40,6 +40,7 @@ class FakeBatch:
         self.signals = []
         self.ended = 0
         self.done = {}
+        self.again = []
         if self.kept.exists():
             found = [json.loads(line) for line in self.kept.read_text().splitlines()]
             self.done = {one["id"]: one for one in found}
@@ -51,14 +52,12 @@ class FakeBatch:
         for number, task in enumerate(tasks, 1):
             task.setdefault("id", str(number))
         if "--redo=failed" in sys.argv:
-            again = [task["id"] for task in tasks if self.done.get(task["id"], {}).get("status") == "error"]
-            self.done = {name: one for name, one in self.done.items() if name not in again}
-        else:
-            again = []
+            self.again = [task["id"] for task in tasks if self.done.get(task["id"], {}).get("status") == "error"]
+            self.done = {name: one for name, one in self.done.items() if name not in self.again}
         done = [task for task in tasks if task["id"] in self.done]
         say("a word before the start")
         send(type="batch_start", schema_version=1, zot_version="0", folder=str(self.folder.absolute()),
-             tasks=len(tasks), done=len(done), again=again, jobs=1, time="")  # fmt: skip
+             tasks=len(tasks), done=len(done), again=self.again, jobs=1, time="")  # fmt: skip
         say("a word after the start")
         left = [task for task in tasks if task["id"] not in self.done]
         while left and not self.signals:
@@ -66,6 +65,13 @@ class FakeBatch:
         why = "stopped" if signal.SIGTERM in self.signals else "drained" if self.signals else "done"
         say(f"signals: {len(self.signals)}")
         self.end(why, len(tasks))
+
+    def drop(self, id_):
+        """Takes a result out of the file, which `zot batch results` may read at the same time: it sees a whole one."""
+        lines = self.kept.read_text().splitlines(keepends=True)
+        fresh = self.folder / "results.new"
+        fresh.write_text("".join(line for line in lines if json.loads(line)["id"] != id_))
+        fresh.replace(self.kept)
 
     def end(self, why, tasks):
         statuses = {"ok": tasks}
@@ -76,9 +82,8 @@ class FakeBatch:
     def work(self, task):
         id_, (word, *words) = task["id"], task["prompt"].split()
         send(type="task_start", task=id_, attempt=1, time="")
-        if self.kept.exists():
-            lines = self.kept.read_text().splitlines(keepends=True)
-            self.kept.write_text("".join(line for line in lines if json.loads(line)["id"] != id_))
+        if id_ in self.again:
+            self.drop(id_)
         if word == "hang":  # until a signal comes
             while not self.signals:
                 time.sleep(0.01)  # a signal ends it

@@ -102,7 +102,7 @@ class Played:
             self.carry_out(self.session.invoked(action.key, frames.CommandResponse("x", "noop")))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(deadline=None)
 @given(events)
 def test_each_request_is_answered_at_most_once_and_all_at_the_end(history: list[Any]):
     played = Played()
