@@ -11,23 +11,23 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     """The values of flags, each described as in the help."""
 
     output_schema: str | None = None
-    """The final answer must be JSON that fits this JSON Schema: a file, or {…} itself."""
+    """Require a final answer that is JSON and fits this JSON Schema: a file, or {…} itself."""
     provider: str | None = None
-    """anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings."""
+    """Use anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings."""
     model: str | None = None
-    """Model id; an unknown one is passed on, its cost is then unknown."""
+    """Use the model with this id; an unknown id is passed on, its cost is then unknown."""
     api_key: str | None = None
-    """Default: the provider's variable, such as $ANTHROPIC_API_KEY, else what zot login has stored."""
+    """Use this key. Default: the provider's variable, such as $ANTHROPIC_API_KEY, else zot login's."""
     api_key_file: str | None = None
     """Read the key from this file, - is stdin; unlike --api-key it does not show in ps."""
     base_url: str | None = None
-    """Any server that speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's."""
+    """Use this server of the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's."""
     system_prompt: str | None = None
-    """Instead of $ZOT_HOME/SYSTEM.md or the built-in one."""
+    """Use this system prompt, not $ZOT_HOME/SYSTEM.md or the built-in one."""
     append_system_prompt: tuple[str, ...] = ()
-    """Added to the system prompt; repeatable."""
+    """Add this to the system prompt; repeatable."""
     reasoning: Literal["low", "medium", "high"] | None = None
-    """How much the model may think."""
+    """Let the model think this much."""
     record: str | None = None
     """Write the exchanges with the model to a cassette."""
     replay: str | None = None
@@ -35,12 +35,12 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     extensions: tuple[str, ...] = ()
     """Start the extension in this folder; repeatable."""
     mcp_configs: tuple[str, ...] = ()
-    """Start the MCP servers of this file, too, which has the form of .mcp.json; repeatable."""
+    """Start the MCP servers of this file too; it has the form of .mcp.json; repeatable."""
     discover: bool = True
     """False with `--no-ext`: Start only those named with --ext and --mcp-config."""
     extension_wait: float | None = None
-    """Let the first request wait so long for extensions that are still starting. Default: as long as the model takes
-    to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up to 10s."""
+    """Let the first request wait for extensions that are still starting, at most DURATION. Default: as long as the
+    model takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up to 10s."""
     trust_project: bool = False
     """Start the project's extensions and MCP servers in this run although they are not trusted."""
     copilot: bool = False
@@ -48,13 +48,13 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     watch: bool = False
     """Reload an extension when its files change."""
     strict_guards: bool = False
-    """A guard that gives no verdict (crash, timeout) denies."""
+    """Deny if a guard gives no verdict (crash, timeout)."""
     allow_asked: bool = False
-    """Allow what guards want a person to decide. Default: it is refused, since nobody is asked."""
+    """Allow what guards leave to a person. Default: refuse it, since no person is asked."""
     stream_before_guards: bool = False
     """Print text before guards of messages have seen it, as zot does."""
     user_skills: bool = False
-    """Offer the user's and the project's skills, too."""
+    """Offer the user's and the project's skills too."""
     skills: bool = True
     """False with `--no-skill`: Offer no skills."""
     context_files: bool = True
@@ -70,17 +70,17 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     images: tuple[str, ...] = ()
     """Send this image with the prompt; repeatable."""
     cwd: str | None = None
-    """The project's folder."""
+    """Use DIR as the project's folder."""
     max_steps: int | None = None
-    """At most so many turns."""
+    """Allow at most N turns."""
     max_cost_usd: float | None = None
-    """Make no request any more once the model has cost so many dollars."""
+    """Make no more requests once the model has cost USD."""
     max_tokens: int | None = None
-    """Make no request any more after so many tokens, input plus output."""
+    """Make no more requests after N tokens, input plus output."""
     timeout: float | None = None
-    """End the run after so long: 90, 500ms, 5m, 1h30m. With --rpc each prompt."""
+    """End the run after DURATION: 90, 500ms, 5m, 1h30m. With --rpc: each prompt."""
     stats: str | None = None
-    """Write what each extension uses, and a timeline, for zot report."""
+    """Write the use of each extension, and a timeline, for zot report."""
     metrics: str | None = None
     """Keep a file of metrics up to date, for node_exporter's textfile collector."""
     openmetrics: bool = False

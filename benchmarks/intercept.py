@@ -188,7 +188,7 @@ class Bench:
     def _flood(self) -> list[str]:
         if self._shop.has_compiler:
             return [self._shop.compiled(CHILDREN / "flood_notify.c")]
-        return self._shop.python(CHILDREN / "flood_notify.py")
+        return self._shop.python(CHILDREN / "child.py", "flood_notify")
 
     def _measure(
         self, hosts: dict[str, Host], placement: Placement, *, count: int, gap_s: float = 0.0

@@ -57,7 +57,7 @@ class Bench:
         many = f"{self._many} extensions"
         bare, sdk = "python -c pass", "python -c 'import anthropic'"
         none, normal = self._home("none"), self._home("normal", self._normal(self._many))
-        silent = self._home("silent", [[sys.executable, "-I", "-S", str(CHILDREN / "silent.py")]])
+        silent = self._home("silent", [[sys.executable, "-I", "-S", str(CHILDREN / "child.py"), "silent"]])
         burner = self._home("burner", [[sys.executable, "-I", "-S", str(PROGRAMS / "burner.py")]])
         contenders: dict[str, Callable[[], float]] = {
             bare: lambda: self._to_exit([*python, "pass"], none),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 
-def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+def align_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
     """One line of text for each row. Columns are two spaces apart; columns in `right` are right-aligned. Rows may be
     short: the last cell of a row takes the rest of the line."""
     columns = range(max(len(row) for row in rows) - 1)
@@ -27,19 +27,19 @@ def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[
     return lines
 
 
-def fitted(
+def fit_columns(
     rows: Sequence[Sequence[str]], width: int | None, gives_way: Sequence[int], right: Collection[int] = ()
 ) -> list[str]:
-    """A line of text for each row, as `aligned` makes them. While a line is longer than `width`, the next column of
-    `gives_way` is left out. Lines may stay longer when all of those are gone. Each row has all columns. None means any
-    width."""
+    """One line of text for each row, as `align_columns` makes it. While a line is longer than `width`, the next
+    column in `gives_way` is left out. With all of these left out, lines may still be longer. Each row has all columns.
+    None means any width."""
     left_out: set[int] = set()
     for column in (None, *gives_way):
         if column is not None:
             left_out.add(column)
         kept = [index for index in range(len(rows[0])) if index not in left_out]
-        end = [""] if kept[-1] in right else []  # `aligned` pads no last cell
-        lines = aligned(
+        end = [""] if kept[-1] in right else []  # `align_columns` pads no last cell
+        lines = align_columns(
             [[*(row[index] for index in kept), *end] for row in rows],
             {place for place, index in enumerate(kept) if index in right},
         )
@@ -49,7 +49,7 @@ def fitted(
     return lines
 
 
-def cut(line: str, width: int | None) -> str:
+def cut_line(line: str, width: int | None) -> str:
     """The line in at most `width` columns of a terminal; wide characters count two. None means any width."""
     from rich.cells import cell_len, set_cell_size
 
@@ -58,11 +58,11 @@ def cut(line: str, width: int | None) -> str:
     return set_cell_size(line, width - 1).rstrip() + "…"
 
 
-def fitting(text: str, width: int) -> str:
+def pad_or_cut(text: str, width: int) -> str:
     """The text, exactly `width` columns wide; an ellipsis marks a cut."""
     from rich.cells import set_cell_size
 
-    return set_cell_size(cut(text, width), width)
+    return set_cell_size(cut_line(text, width), width)
 
 
 def print_table(lines: Sequence[str]) -> None:

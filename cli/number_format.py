@@ -39,12 +39,12 @@ def count_text(value: int) -> str:
     """A count: `99,999`, above that `123 k`, `12.3 M`."""
     if abs(value) < _WHOLE_UNTIL:
         return f"{value:,}"
-    scaled, unit = _scaled(value, _COUNTS, 1000)
+    scaled, unit = _scale(value, _COUNTS, 1000)
     return f"{short(scaled)} {unit}"
 
 
 def bytes_text(value: float) -> str:
-    scaled, unit = _scaled(value, _BYTES, 1024)
+    scaled, unit = _scale(value, _BYTES, 1024)
     return f"{short(scaled)} {unit}"
 
 
@@ -76,7 +76,7 @@ def elapsed(seconds: float) -> str:
     units = _units(round(seconds))
     while units[-1][0] == 0:
         units.pop()
-    return _joined(units)
+    return _join_unit(units)
 
 
 def dollars(value: float | None) -> str:
@@ -114,7 +114,7 @@ def clock_text(epoch: float | None) -> str:
 
 def size(count: float) -> str:
     """Bytes in five characters: `812B`, `9.9M`, `120M`, `1023K`."""
-    scaled, unit = _scaled(count, _BYTES, 1024)
+    scaled, unit = _scale(count, _BYTES, 1024)
     return f"{scaled:.0f}B" if unit == "B" else f"{_narrow(scaled)}{unit[0]}"
 
 
@@ -122,7 +122,7 @@ def number(count: float) -> str:
     """A count in five characters: `99999`, `123k`, `1.2M`."""
     if count < _WHOLE_UNTIL:
         return f"{count:.0f}"
-    scaled, unit = _scaled(count, _COUNTS, 1000)
+    scaled, unit = _scale(count, _COUNTS, 1000)
     return f"{_narrow(scaled)}{unit}"
 
 
@@ -150,7 +150,7 @@ def duration(seconds: float | None) -> str:
     if seconds is None:
         return "-"
     units = _units(max(0, int(seconds)))
-    return _joined(units[:2] if units[0][0] < 100 else units[:1])
+    return _join_unit(units[:2] if units[0][0] < 100 else units[:1])
 
 
 def sparkline(values: list[float], width: int, *, floor: float = 0.0, ascii_only: bool = False) -> str:
@@ -179,7 +179,7 @@ def _narrow(value: float) -> str:
     return f"{value:.{min(1, _decimals(value))}f}"
 
 
-def _scaled(value: float, units: tuple[str, ...], base: int) -> tuple[float, str]:
+def _scale(value: float, units: tuple[str, ...], base: int) -> tuple[float, str]:
     """The value in the first unit in which it is below `base` when it is written down."""
     scaled = float(value)
     for unit in units[:-1]:
@@ -200,6 +200,6 @@ def _units(seconds: int) -> list[tuple[int, str]]:
     return units
 
 
-def _joined(units: list[tuple[int, str]]) -> str:
+def _join_unit(units: list[tuple[int, str]]) -> str:
     (first, unit), *rest = units
     return f"{first}{unit}" + "".join(f"{value:02}{unit}" for value, unit in rest)

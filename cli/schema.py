@@ -10,7 +10,7 @@ from cli.json_line import print_json
 from cli.os_errors import UnableError
 from wire.exit_codes import Status
 from wire.schema import definitions, render
-from wire.suggest import not_one_of
+from wire.suggestions import not_one_of
 
 FRAME = "frame."
 

@@ -79,7 +79,7 @@ def ask(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def shown(text: object, limit: int = 2000) -> str:
+def terminal_text(text: object, limit: int = 2000) -> str:
     """Untrusted text on one line for a terminal; `-` for None."""
     from wire.text import one_line
 

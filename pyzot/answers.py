@@ -1,4 +1,4 @@
-"""What the methods of a runtime return.
+"""Classes that the methods of a runtime return.
 
 Generated from the definitions of the wire by `python -m wire.rpc.python_classes`; not to be edited.
 """
@@ -19,7 +19,7 @@ class SessionFile(Part):
 
     id: str
     path: str
-    """Absolute. The file is there from the first message on."""
+    """Absolute path. The file exists from the first message on."""
 
 
 class State(Part):
@@ -27,18 +27,18 @@ class State(Part):
 
     _parts: ClassVar[dict[str, str]] = {"usage": "Totals", "session": "SessionFile"}
     provider: str
-    """`none` without a credential: then each prompt fails."""
+    """Name of the provider; `none` without a credential: then each prompt fails."""
     model: str
     cwd: str
     message_count: int
     busy: bool
     """Whether a prompt or a compaction runs or waits."""
     usage: Totals
-    """Of all prompts and compactions together."""
+    """The use of all prompts and compactions together."""
     starting: bool
-    """Whether extensions are still starting; prompts wait until they have."""
+    """Whether extensions are still starting; prompts wait for them."""
     session: SessionFile | None = None
-    """Null if the conversation is kept in no file."""
+    """The file of the conversation; null without one."""
 
 
 class CommandOutcome(Part):
@@ -46,9 +46,9 @@ class CommandOutcome(Part):
 
     extension: str
     action: Literal["noop", "prompt", "insert", "display", "open_panel"]
-    """What the extension wants to be done with `text`: nothing, send it as a prompt, offer it for the next prompt, or
-    show it. With `insert` and `display` a record `ext_insert` or `ext_display` with the same text follows, with
-    `open_panel` those of a panel. With `prompt` the client sends it, if it likes."""
+    """The use of `text` that the extension asks for: none, send it as a prompt, offer it for the next prompt, show it,
+    or show a panel. For `insert` and `display`, a record `ext_insert` or `ext_display` with the same text follows, for
+    `open_panel` the records of the panel. For `prompt`, the client decides whether to send it."""
     text: str
 
 
@@ -59,25 +59,25 @@ class SkillInfo(Part):
     source: str
     """The path of its SKILL.md; `builtin` for one that comes with zot."""
     allowed_tools: tuple[str, ...] | None
-    """The entries of `allowed-tools`: what may be called while it is active. null: it restricts nothing."""
+    """The entries of `allowed-tools`: the tools that may be called while it is active; null without a restriction."""
 
 
 class Resumed(Part):
     """Data of `resume`."""
 
     session: str
-    """Its id."""
+    """Id of the session."""
     path: str
-    """Of its file."""
+    """Path of its file."""
     message_count: int
-    """Of the conversation, as in `get_state`: from the last compaction on."""
+    """Number of messages of the conversation, as in `get_state`: from the last compaction on."""
     model: str
-    """That the session was with; the server asks its own."""
+    """The session's last model; the server uses its own model."""
     title: str
-    """As the user has named it, else how the first prompt begins; empty without a prompt."""
+    """The name that the user gave it, else the beginning of the first prompt; empty without a prompt."""
     repairs: int
-    """Messages that were changed, added or left out, so that the model's API takes the rest: a call without a result
-    gets one that says so."""
+    """Number of messages that were changed, added or left out so that the model's API accepts the rest: a call without
+    a result gets one that says so."""
 
 
 class Forked(Part):
@@ -86,11 +86,11 @@ class Forked(Part):
     session: str
     """The id of the new session."""
     path: str
-    """Of its file."""
+    """Path of its file."""
     parent: str
-    """The id of the session that it is a copy of; empty if that has none."""
+    """The id of the copied session; empty if it has none."""
     message_count: int
-    """How many messages were copied."""
+    """Number of copied messages."""
 
 
 class SessionInfo(Part):
@@ -98,28 +98,28 @@ class SessionInfo(Part):
 
     _parts: ClassVar[dict[str, str]] = {"usage": "Totals"}
     id: str
-    """A UUID; the file's name without its suffix where the file has none."""
+    """A UUID; if the file has none, its name without the suffix."""
     title: str
-    """As the user has named it, else how the first prompt begins; empty without a prompt."""
+    """The name that the user gave it, else the beginning of the first prompt; empty without a prompt."""
     cwd: str
-    """The working folder; empty where the file does not say."""
+    """The working folder; empty if the file does not name it."""
     provider: str
     model: str
-    """That is asked next."""
+    """The model of the next request."""
     started: str
-    """RFC 3339, as the file says; empty where it does not."""
+    """Time of its start in RFC 3339, as in the file; empty if the file has none."""
     modified: str
-    """When the file was last written to: RFC 3339, UTC."""
+    """Time of the last write to the file, RFC 3339 in UTC."""
     usage: Totals
-    """Of the whole session."""
+    """The use of the whole session."""
     parent: str
-    """The id of the session that this one is a fork of; empty if it is none."""
+    """The id of the session that it was forked from; empty if it is not a fork."""
     fork_point: int
-    """How many messages of the parent were copied."""
+    """Number of messages that were copied from the parent."""
     path: str
-    """Of the session file."""
+    """Path of the session file."""
     message_count: int
-    """Messages in the file, those before a compaction included."""
+    """Number of messages in the file, those before a compaction included."""
     size_bytes: int
     in_use: bool
     """Whether a run writes to it."""
@@ -146,21 +146,21 @@ class ToolInfo(Part):
 
 class CommandInfo(Part):
     name: str
-    """Without the slash."""
+    """Name without the slash."""
     description: str
     extension: str
 
 
 class Alarm(Part):
-    """Something about an extension that a person should look at."""
+    """A problem of an extension that a person should look at."""
 
     kind: Literal["failed", "over_limit", "restarting", "memory_grows", "near_limit"]
     """failed: it is not started again; over_limit: ended for its limits; restarting: ended again and again for another
-    reason; memory_grows: its memory only grows; near_limit: it uses 90 % of what a limit allows, or more."""
+    reason; memory_grows: its memory only grows; near_limit: it uses at least 90 % of a limit."""
     text: str
     """One line, with the figures."""
     since: float | None
-    """In seconds since the epoch, whole; null if that is not known."""
+    """Time of its start in whole seconds since the epoch; null if unknown."""
 
 
 class ExtensionStats(Part):
@@ -170,30 +170,31 @@ class ExtensionStats(Part):
     state: str
     """spawned, greeted, ready, backoff, stopping, exited or failed; the best of its workers."""
     failure: str
-    """Why it cannot be used now; empty while it can."""
+    """Why it cannot be used now; empty while it can be."""
     pids: tuple[int, ...]
-    """Of its running workers."""
+    """Pids of its running workers."""
     workers: int
     """The number of workers that it should have."""
     uptime_s: float | None
-    """Of the worker that has been up longest; null if none is up."""
+    """Seconds since the start of its oldest running worker; null if none runs."""
     restarts: int
     exits: int
-    """Processes of it that have ended, for whatever reason: crashes, and stops in good order."""
+    """Number of its processes that ended for any reason: crashes, and stops in good order."""
     exit_status: str | None
-    """Of the worker that ended last: `exit 1`, `signal SIGKILL`; null if none has ended."""
+    """How its last worker ended: `exit 1`, `signal SIGKILL`; null if none has ended."""
     cpu_percent: float
-    """Of one core, between the last two samples. What was used between two lines is the difference of their `cpu_s`."""
+    """CPU time between the last two samples, in percent of one core. The difference of two lines' `cpu_s` is the use
+    between them."""
     cpu_s: float
-    """CPU seconds of all its processes so far, those that have ended included."""
+    """CPU seconds of all its processes so far, ended ones included."""
     rss_bytes: int
     rss_peak_bytes: int
     processes: int
     threads: int
     open_files: int | None
-    """Descriptors of all its processes; null if they were not counted."""
+    """Number of open descriptors of all its processes; null if they were not counted."""
     pending: int
-    """Requests that wait for an answer."""
+    """Number of requests that wait for an answer."""
     frames_in: int
     frames_out: int
     frames_in_per_s: float
@@ -205,7 +206,7 @@ class ExtensionStats(Part):
     timeouts: int
     blocks: int
     limit_breaches: int
-    """How many times `action` was taken because it was over a limit."""
+    """Number of times that `action` was taken because it was over a limit."""
     events_dropped: int
     notes_dropped: int
     junk_lines: int
@@ -217,18 +218,15 @@ class ExtensionStats(Part):
     latency_sum_ms: float | None = None
     """Milliseconds of all answers together; null in files of older versions."""
     unexpected_exits: int | None = None
-    """Of `exits`, those that nobody had asked for: crashes, ends by itself, hangs and limits; null in files of older
-    versions."""
+    """Unexpected `exits`: crashes, ends by itself, hangs and limits; null in files of older versions."""
     in_client: bool = False
-    """It lives in the client program of `zot rpc`: it has no processes, and its CPU time and memory are the program's
-    own."""
+    """Whether it lives in the client program of `zot rpc`: then it has no processes, and its CPU time and memory are
+    the program's own."""
     tools: int | None = None
     """The number of tools that it has registered; null in files of older versions."""
     definition_tokens: int | None = None
-    """About so many tokens of each request to the model are the definitions of its tools; null in files of older
-    versions."""
+    """Estimated tokens of its tools' definitions in each request to the model; null in files of older versions."""
     exits_by_host: int | None = None
-    """Of `unexpected_exits`, those that the host decided on: it was over a limit, hung, or broke its protocol; null in
-    files of older versions."""
+    """`unexpected_exits` caused by the host for a limit, a hang or a broken protocol; null in older files."""
     alarms: tuple[Alarm, ...] = ()
-    """The worst first; empty while all is well."""
+    """The worst first; empty without problems."""

@@ -11,7 +11,7 @@ from .client import Client
 from .connection import requests
 from .connection.async_waits import come, gone, next_item, over, running_loop
 from .connection.images import all_data
-from .connection.pending import ANSWER_S
+from .connection.pending_answer import ANSWER_S
 from .connection.prompt_stream import Summary
 from .errors import PromptFailed, ProtocolError, RefusedError
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     )
     from .connection.command_line import Options
     from .connection.images import Image
-    from .connection.pending import Pending
+    from .connection.pending_answer import PendingAnswer
     from .connection.prompt_stream import PromptStream
     from .connection.requests import ExportFormat, Message, Request
     from .events import AnyEvent, Result
@@ -313,10 +313,10 @@ class AsyncRuntime:
 class AsyncEventStream:
     """The events of a prompt, an async iterator. `result` is there at the end."""
 
-    def __init__(self, client: Client, stream: PromptStream, answer: Pending) -> None:
+    def __init__(self, client: Client, stream: PromptStream, answer: PendingAnswer) -> None:
         self._client = client
         self._stream = stream
-        self._answer: Pending | None = answer
+        self._answer: PendingAnswer | None = answer
         # blocking: self._taken()
 
     def __aiter__(self) -> AsyncIterator[AnyEvent]:

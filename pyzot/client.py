@@ -11,9 +11,9 @@ from itertools import count
 
 from .connection.channel import tell
 from .connection.command_line import command, environment
-from .connection.decode import event, members_of
+from .connection.decoder import event, members_of
 from .connection.engine_process import EngineProcess
-from .connection.pending import ANSWER_S, Pending
+from .connection.pending_answer import ANSWER_S, PendingAnswer
 from .connection.prompt_stream import PromptStream
 from .connection.requests import AFTER_CANCELLED
 from .errors import BusyError, ClosedError, ProtocolError, RefusedError, SessionBusyError
@@ -66,7 +66,7 @@ class Client:
         self._on_event = on_event or (lambda _event: None)
         self._on_stderr = on_stderr or (lambda _line: None)
         self._numbers = count(1)
-        self._pending: dict[str, Pending] = {}
+        self._pending: dict[str, PendingAnswer] = {}
         self._begun: dict[str, PromptStream] = {}
         """The prompts that were not answered yet, by the id of the request."""
         self._streams: dict[str, PromptStream] = {}
@@ -79,7 +79,7 @@ class Client:
         """As the engine has last said it."""
         self.on_frame: dict[str, OnFrame] = {}
         """What gets the `ext` lines of each extension of this program, in the reading thread."""
-        self.greeting = Pending("hello")
+        self.greeting = PendingAnswer("hello")
         self._pending["hello"] = self.greeting
         self.process = EngineProcess(
             command(options, program),
@@ -93,11 +93,11 @@ class Client:
 
     # --- requests -------------------------------------------------------------------------------------------
 
-    def send(self, kind: str, **members: Any) -> Pending:
+    def send(self, kind: str, **members: Any) -> PendingAnswer:
         """Sends a request. Members that are None are left out. Raises `ClosedError`, or how the engine has ended."""
         return self._send(f"r{next(self._numbers)}", kind, members)
 
-    def request(self, request: Request[T]) -> Pending:
+    def request(self, request: Request[T]) -> PendingAnswer:
         """Sends one of `connection.requests`, to be waited for. Raises `BusyError` in the reading thread."""
         kind, members, _, _ = request
         self._check_caller(kind)
@@ -120,7 +120,7 @@ class Client:
         self._check_caller(kind)
         return self.send(kind, **members).wait(timeout_s)
 
-    def begin(self, kind: str, **members: Any) -> tuple[PromptStream, Pending]:
+    def begin(self, kind: str, **members: Any) -> tuple[PromptStream, PendingAnswer]:
         """Sends a `prompt` or a `compact`. Raises `BusyError` while another one runs that was not cancelled, in the
         reading thread, and in a handler of an extension of this program."""
         self._check_caller(kind)
@@ -180,10 +180,10 @@ class Client:
         if self.process.is_own_thread:
             raise BusyError(f"{kind} would wait for ever in a callback of the runtime: call it from another thread")
 
-    def _send(self, id_: str, kind: str, members: Mapping[str, Any]) -> Pending:
+    def _send(self, id_: str, kind: str, members: Mapping[str, Any]) -> PendingAnswer:
         self.check_owner()
         line = _line({"type": kind, "id": id_, **members})
-        self._pending[id_] = pending = Pending(kind)
+        self._pending[id_] = pending = PendingAnswer(kind)
         if self._end is not None:  # after the line above: `_finish` sets it before it looks for those who wait
             self._pending.pop(id_, None)
             raise self._end.with_traceback(None)

@@ -21,7 +21,7 @@ class UserMessage(Event):
     content: tuple[Content, ...]
     time: str
     extension: str | None = None
-    """The extension that has sent the prompt. Absent if the user or a client has."""
+    """The extension that sent the prompt; absent if the user or a client did."""
 
 
 class TurnStart(Event):
@@ -58,7 +58,7 @@ class ToolUseEnd(Event):
 
 
 class Usage(Event):
-    """Once per request to the model, also when it failed."""
+    """The use of one request to the model, sent after failed requests too."""
 
     _parts: ClassVar[dict[str, str]] = {"cumulative": "Totals"}
     type: ClassVar[str] = "usage"
@@ -67,11 +67,11 @@ class Usage(Event):
     cache_read: int
     cache_write: int
     cumulative: Totals
-    """Of this request and all before it; one of unknown cost makes the sum unknown."""
+    """Sums over this request and all before it; one request of unknown cost makes the cost unknown."""
     cost_usd: float | None = None
-    """None as in `Totals`."""
+    """None if the model's prices are unknown: unknown is not zero."""
     is_partial: bool = False
-    """As in `Totals`. `output` is then at least about as much as has arrived."""
+    """As in `Totals`. `output` is then estimated from the text that arrived, and may be too low."""
 
 
 class AssistantMessage(Event):
@@ -87,7 +87,7 @@ class ToolCall(Event):
     name: str
     args: Any
     extension: str | None = None
-    """The extension that has the tool; absent for a built-in tool and for one that does not exist."""
+    """The extension of the tool; absent for a built-in tool and for a tool that does not exist."""
 
 
 class TurnEnd(Event):
@@ -97,8 +97,8 @@ class TurnEnd(Event):
 
 
 class ToolProgress(Event):
-    """A piece of what a running call says, for whoever watches: about twenty a second at most. Of `bash` it is output;
-    one that begins with `... [N characters are not shown]` follows a gap."""
+    """A piece of the output of a running call, for display: about twenty a second at most. For `bash` it is the
+    command's output; a piece that begins with `... [N characters are not shown]` follows a gap."""
 
     type: ClassVar[str] = "tool_progress"
     id: str
@@ -116,18 +116,18 @@ class ToolResult(Event):
 
 
 class CompactDone(Event):
-    """A summary has taken the place of the older messages. In a prompt this lies between two turns. After `compact` of
-    rpc `done` follows, without a `result`."""
+    """A summary has replaced the older messages. In a prompt this happens between two turns. After `compact` of rpc,
+    `done` follows without a `result`."""
 
     type: ClassVar[str] = "compact_done"
     summary: str
     messages_before: int
-    """The messages of the conversation until now."""
+    """Number of messages in the conversation before."""
     messages_after: int
-    """Those that it has now, the summary included."""
+    """Number of messages in it now, the summary included."""
     trigger: Literal["request", "window", "too_long"] = "request"
-    """Why. request: `compact` of rpc; window: the next request would have filled the model's window too far;
-    too_long: a request was too long, and is made again."""
+    """The reason. request: `compact` of rpc; window: the next request would have filled too much of the model's
+    window; too_long: a request was too long and is repeated."""
 
 
 class Error(Event):
@@ -142,7 +142,7 @@ class Done(Event):
 
 
 class Session(Event):
-    """Always the first record."""
+    """The session; always the first record."""
 
     _parts: ClassVar[dict[str, str]] = {"extensions": "plain[]"}
     type: ClassVar[str] = "session"
@@ -153,14 +153,14 @@ class Session(Event):
     model: str
     cwd: str
     extensions: tuple[str, ...]
-    """Names of the extensions that were started, in the order in which guards are asked."""
+    """Names of the started extensions, in the order in which guards are asked."""
     time: str
     resumed: int | None = None
-    """The messages that the conversation began with. Only if the run goes on with a session."""
+    """Number of messages that the conversation began with. Present only if the run continues a session."""
 
 
 class ExtensionNotice(Event):
-    """A notice: something happened to an extension that the user should know."""
+    """A notice to the user: something happened to an extension."""
 
     type: ClassVar[str] = "extension"
     extension: str
@@ -181,52 +181,52 @@ class ExtensionNotice(Event):
         "error_handling",
         "summary",
     ]
-    """exited: it ended, the message says whether it is started again; failed: it is given up; blocked: a guard refused
-    or withheld something; no_verdict: a guard gave no readable answer; remark: a guard gave a reason without a block;
-    asked: a guard wants a person to decide, the message says whether it was refused; context: a guard adds a text for
-    the model; error_handling: a guard decides about an error; summary: a guard sums up the session."""
+    """exited: it ended, and the message says whether it is started again; failed: it is given up; blocked: a guard
+    refused or withheld something; no_verdict: a guard gave no readable answer; remark: a guard gave a reason without a
+    block; asked: a guard leaves the decision to a person, and the message says whether it was refused; context: a guard
+    adds a text for the model; error_handling: a guard decides about an error; summary: a guard sums up the session."""
     message: str
-    """One line that a person can act on; for `blocked` and `asked` the whole reason, at most 10,000 characters. A cut
+    """One line that a person can act on; for `blocked` and `asked`, the whole reason, at most 10,000 characters. A cut
     message ends in ` …`."""
 
 
 class Retry(Event):
-    """A request to the model has failed and is sent once more after a pause. Comes at the start of the pause, before
-    `assistant_start`; a failed request of which readers have seen anything is not sent again."""
+    """A request to the model failed and is repeated after a pause. Comes at the start of the pause, before
+    `assistant_start`; a request is not repeated once readers have seen a part of its reply."""
 
     type: ClassVar[str] = "retry"
     attempt: int
-    """Of the request that follows the pause: 2 for the second time that it is sent."""
+    """Number of the attempt that follows the pause; 2 is the first repetition."""
     of: int
-    """How often it is sent at most."""
+    """Maximum number of attempts."""
     wait_s: float
-    """Seconds of the pause: those that the server asks for, else longer from attempt to attempt."""
+    """Length of the pause in seconds: as the server asks, else longer with each attempt."""
     reason: str
-    """In a few words: `rate limited`, `overloaded`, `server error`, `no connection`, `no answer in time`."""
+    """The failure, such as `rate limited`, `overloaded`, `server error`, `no connection`, `no answer in time`."""
     status: int | None
     """The HTTP status; null if there was no answer."""
 
 
 class CompactStart(Event):
-    """The conversation is too long, and the model is asked for a summary of its older messages. `usage` and
-    `compact_done` follow; a `turn_start` or the end of the prompt instead means that the messages stay as they were."""
+    """The conversation is too long, and the model is asked to summarise its older messages. `usage` and `compact_done`
+    follow; if a `turn_start` or the end of the prompt follows instead, the messages stay as they were."""
 
     type: ClassVar[str] = "compact_start"
     trigger: Literal["window", "too_long"]
-    """As in `compact_done`, which has no such record before it if it was asked for."""
+    """As in `compact_done`. A compaction on request has no `compact_start`."""
     tokens: int
-    """About how many the next request would have, or the one had that was too long."""
+    """Estimated tokens of the next request, or of the request that was too long."""
     window: int | None
-    """Tokens that the model can read; null if that is not known."""
+    """Tokens that the model can read; null if unknown."""
 
 
 class Command(Event):
-    """The prompt is a slash command, which runs now. The records of its answer follow."""
+    """The prompt is a slash command, and the command starts. The records of its answer follow."""
 
     type: ClassVar[str] = "command"
     extension: str
     name: str
-    """Without the slash."""
+    """Name without the slash."""
     args: str
 
 
@@ -247,7 +247,7 @@ class ClearNotes(Event):
 
 
 class ExtDisplay(Event):
-    """A text that a command shows once. The model does not see it, and no transcript has it."""
+    """A text that a command shows once. Neither the model nor a transcript gets it."""
 
     type: ClassVar[str] = "ext_display"
     extension: str
@@ -255,7 +255,7 @@ class ExtDisplay(Event):
 
 
 class ExtInsert(Event):
-    """Text that a command offers for the user's next prompt, to be edited before it is sent."""
+    """A text that a command offers for the user's next prompt, to be edited before it is sent."""
 
     type: ClassVar[str] = "ext_insert"
     extension: str
@@ -295,31 +295,32 @@ class PanelClose(Event):
 
 
 class Result(Event):
-    """How the run ended; the record before `done`."""
+    """How the prompt ended; the record before `done`."""
 
     _parts: ClassVar[dict[str, str]] = {"usage": "Totals", "extensions": "Cost{}", "sent": "SentPrompt[]"}
     type: ClassVar[str] = "result"
     status: str
     exit_code: int
     reason: str
-    """Empty when the status is `ok`."""
+    """Why it ended in this way; empty when the status is `ok`."""
     text: str
-    """The last assistant message that a reader may see. With `answer` its JSON alone, without a fence around it."""
+    """The last assistant message that a reader may see. With `answer`, only its JSON, without a fence around it."""
     steps: int
     usage: Totals
     cost_usd: float | None
-    """As in `usage`; null when it is not known."""
+    """US dollars, as in `usage`; null if unknown."""
     duration_ms: int
     session: str
     extensions: dict[str, Cost]
     answer: Any = None
-    """None without `--output-schema`, and when the final text does not fit it. The JSON of that text."""
+    """None without `--output-schema`, and if the final text does not fit it. Otherwise the JSON of that text."""
     sent: tuple[SentPrompt, ...] | None = None
-    """The prompts of extensions that ran after the user's, in their order; absent if none did. Only `steps`, `usage`
-    and `cost_usd` of the result count them. In rpc each has a `result` of its own."""
+    """The prompts of extensions that ran after the user's, in order; absent without any. They count in `steps`, `usage`
+    and `cost_usd` of the result, and in no other field. In rpc, each has its own `result`."""
     error_kind: str | None = None
-    """Of the failed request that ended the prompt, else absent: `authentication`, `rate_limit`, `overloaded`, `server`,
-    `invalid_request`, `too_long`, `too_large`, `connection`, `dropped`, `timeout`, `protocol`, `worker`, `cassette`."""
+    """The kind of failure of the request that ended the prompt; absent if none did: `authentication`, `rate_limit`,
+    `overloaded`, `server`, `invalid_request`, `too_long`, `too_large`, `connection`, `dropped`, `timeout`, `protocol`,
+    `worker`, `cassette`."""
 
 
 AnyEvent = (
@@ -354,7 +355,7 @@ AnyEvent = (
     | Result
     | UnknownEvent
 )
-"""What an event is, for a `match` that a type checker finds complete."""
+"""Every event, for a `match` that a type checker accepts as complete."""
 EVENTS: dict[str, type[Event]] = {
     "user_message": UserMessage,
     "turn_start": TurnStart,

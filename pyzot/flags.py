@@ -14,38 +14,39 @@ if TYPE_CHECKING:
         """The flags of a run. Times are seconds."""
 
         output_schema: Place | Mapping[str, Any]
-        """Of the answer to each prompt: a file, or the JSON Schema itself."""
+        """JSON Schema of the answer to each prompt: a file, or the schema itself."""
         provider: str
-        """anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings."""
+        """Use anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings."""
         model: str
-        """Model id; an unknown one is passed on, its cost is then unknown."""
+        """Use the model with this id; an unknown id is passed on, its cost is then unknown."""
         api_key_file: Place
         """Read the key from this file, - is stdin; unlike --api-key it does not show in ps."""
         base_url: str
-        """Any server that speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's."""
+        """Use this server of the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's."""
         system_prompt: str
-        """Instead of $ZOT_HOME/SYSTEM.md or the built-in one."""
+        """Use this system prompt, not $ZOT_HOME/SYSTEM.md or the built-in one."""
         append_system_prompt: str | Sequence[str]
-        """Added to the system prompt; repeatable."""
+        """Add this to the system prompt; repeatable."""
         reasoning: Literal["low", "medium", "high"]
-        """How much the model may think."""
+        """Let the model think this much."""
         record: Place
         """Write the exchanges with the model to a cassette."""
         replay: Place
         """Answer from a cassette; a request that differs is an error."""
         tools: str | Sequence[str]
-        """Only these built-in tools: read,write,edit,bash."""
+        """Offer only these of the tools read,write,edit,bash."""
         no_tools: bool
-        """No built-in tools; those of extensions stay."""
+        """Offer no built-in tools; those of extensions stay."""
         ext: Place | Sequence[Place]
         """Start the extension in this folder; repeatable."""
         mcp_config: Place | Sequence[Place]
-        """Start the MCP servers of this file, too, which has the form of .mcp.json; repeatable."""
+        """Start the MCP servers of this file too; it has the form of .mcp.json; repeatable."""
         no_ext: bool
         """Start only those named with --ext and --mcp-config."""
         ext_wait: float
-        """Let the first request wait so long for extensions that are still starting. Default: as long as the model
-        takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up to 10s."""
+        """Let the first request wait for extensions that are still starting, at most DURATION. Default: as long as
+        the model takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up
+        to 10s."""
         trust_project: bool
         """Start the project's extensions and MCP servers in this run although they are not trusted."""
         copilot: bool
@@ -53,13 +54,13 @@ if TYPE_CHECKING:
         watch: bool
         """Reload an extension when its files change."""
         strict_guards: bool
-        """A guard that gives no verdict (crash, timeout) denies."""
+        """Deny if a guard gives no verdict (crash, timeout)."""
         allow_asked: bool
-        """Allow what guards want a person to decide. Default: it is refused, since nobody is asked."""
+        """Allow what guards leave to a person. Default: refuse it, since no person is asked."""
         stream_before_guards: bool
         """Print text before guards of messages have seen it, as zot does."""
         with_skills: bool
-        """Offer the user's and the project's skills, too."""
+        """Offer the user's and the project's skills too."""
         no_skill: bool
         """Offer no skills."""
         no_context_files: bool
@@ -81,17 +82,17 @@ if TYPE_CHECKING:
         cwd: Place
         """Default: the working directory of this process when the runtime starts."""
         max_steps: int
-        """At most so many turns."""
+        """Allow at most N turns."""
         max_cost_usd: float
-        """Of all prompts together, as `max_tokens`."""
+        """US dollars of all prompts together; `max_tokens` counts in the same way."""
         max_tokens: int
-        """Make no request any more after so many tokens, input plus output."""
+        """Make no more requests after N tokens, input plus output."""
         timeout: float
-        """Of each prompt."""
+        """Seconds for each prompt."""
         drain_timeout: float
         """Default here: 0. When this process ends, so does its engine."""
         stats: Place
-        """Write what each extension uses, and a timeline, for zot report."""
+        """Write the use of each extension, and a timeline, for zot report."""
         metrics: Place
         """Keep a file of metrics up to date, for node_exporter's textfile collector."""
         openmetrics: bool
@@ -101,76 +102,77 @@ if TYPE_CHECKING:
         """The flags of `zot batch`. Times are seconds."""
 
         redo: str | Sequence[str]
-        """Of what an earlier batch in this folder has done: `failed`, `changed`, `all`, or ids."""
+        """Tasks of an earlier batch in this folder to run again: `failed`, `changed`, `all`, or ids."""
         provider: str
-        """anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings."""
+        """Use anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings."""
         model: str
-        """Model id; an unknown one is passed on, its cost is then unknown."""
+        """Use the model with this id; an unknown id is passed on, its cost is then unknown."""
         api_key_file: Place
         """Read the key from this file, - is stdin; unlike --api-key it does not show in ps."""
         base_url: str
-        """Any server that speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's."""
+        """Use this server of the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's."""
         system_prompt: str
-        """Instead of $ZOT_HOME/SYSTEM.md or the built-in one."""
+        """Use this system prompt, not $ZOT_HOME/SYSTEM.md or the built-in one."""
         append_system_prompt: str | Sequence[str]
-        """Added to the system prompt; repeatable."""
+        """Add this to the system prompt; repeatable."""
         reasoning: Literal["low", "medium", "high"]
-        """How much the model may think."""
+        """Let the model think this much."""
         replay: Place
         """Answer from a cassette; a request that differs is an error."""
         tools: str | Sequence[str]
-        """Only these built-in tools: read,write,edit,bash."""
+        """Offer only these of the tools read,write,edit,bash."""
         no_tools: bool
-        """No built-in tools; those of extensions stay."""
+        """Offer no built-in tools; those of extensions stay."""
         ext: Place | Sequence[Place]
         """Start the extension in this folder; repeatable."""
         mcp_config: Place | Sequence[Place]
-        """Start the MCP servers of this file, too, which has the form of .mcp.json; repeatable."""
+        """Start the MCP servers of this file too; it has the form of .mcp.json; repeatable."""
         no_ext: bool
         """Start only those named with --ext and --mcp-config."""
         ext_wait: float
-        """Let the first request wait so long for extensions that are still starting. Default: as long as the model
-        takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up to 10s."""
+        """Let the first request wait for extensions that are still starting, at most DURATION. Default: as long as
+        the model takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up
+        to 10s."""
         trust_project: bool
         """Start the project's extensions and MCP servers in this run although they are not trusted."""
         copilot: bool
         """Offer the model tools to write and reload Copilot extensions; none runs before you trust it."""
         strict_guards: bool
-        """A guard that gives no verdict (crash, timeout) denies."""
+        """Deny if a guard gives no verdict (crash, timeout)."""
         allow_asked: bool
-        """Allow what guards want a person to decide. Default: it is refused, since nobody is asked."""
+        """Allow what guards leave to a person. Default: refuse it, since no person is asked."""
         with_skills: bool
-        """Offer the user's and the project's skills, too."""
+        """Offer the user's and the project's skills too."""
         no_skill: bool
         """Offer no skills."""
         no_context_files: bool
         """Leave AGENTS.md and CLAUDE.md out of the system prompt."""
         max_steps: int
-        """At most so many turns in each run."""
+        """Allow each run at most N turns."""
         output_schema: Place | Mapping[str, Any]
-        """Of the answer to each prompt: a file, or the JSON Schema itself."""
+        """JSON Schema of the answer to each prompt: a file, or the schema itself."""
         task_timeout: float
-        """End a run after so long: 90, 5m, 1h30m. Its waits for a rate limit do not count."""
+        """End a run after DURATION: 90, 5m, 1h30m. Its waits for a rate limit do not count."""
         task_max_cost: float
-        """A run makes no request any more once it has cost so many dollars."""
+        """Let a run make no more requests once it has cost USD."""
         run_memory: int
-        """End a run whose processes have more bytes of memory for themselves."""
+        """End a run whose processes use more than this many bytes of their own memory."""
         jobs: int
-        """Runs at the same time. Default: as many as there are cores, and memory for."""
+        """Carry out N runs at the same time. Default: as many as cores and memory allow."""
         retries: int
-        """Further attempts of a task that has crashed or has met an error that may pass."""
+        """Try a task up to N times more after a crash or an error that may pass."""
         workspace: Literal["shared", "copy"]
-        """shared: each task works in its folder. copy: in a copy of it, and its changes are kept as a diff."""
+        """shared: each task works in its folder. copy: it works in a copy, and its changes are kept as a diff."""
         max_cost_usd: float
-        """Start no task any more once all have cost so many dollars, earlier starts included."""
+        """Stop starting tasks once the batch has cost USD, earlier starts included."""
         reserve: Literal["none", "seen", "worst"]
-        """How much requests of unknown cost count for `max_cost_usd`."""
+        """How requests of unknown cost count towards `max_cost_usd`: `none`, `seen` (default) or `worst`."""
         max_tokens: int
-        """Start no task any more after so many tokens, those from the cache and of earlier starts included."""
+        """Stop starting tasks after N tokens, cached ones and those of earlier starts included."""
         max_failures: int
-        """Start no task any more after so many are not ok."""
+        """Stop starting tasks after N failures."""
         deadline: float
-        """Start no task any more after so long: 2h, 90m."""
+        """Stop starting tasks after DURATION: 2h, 90m."""
 
 
 TEXT, PLACE, SWITCH, SECONDS, COUNT, TEXTS, PLACES, CSV, DOLLARS, SCHEMA = range(10)

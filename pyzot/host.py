@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .answers import CommandInfo, ToolInfo
     from .connection.host_client import HostClient, WatchStream
-    from .connection.pending import Pending
+    from .connection.pending_answer import PendingAnswer
     from .connection.requests import Request
     from .events import AnyEvent
     from .host_answers import CommandAnswer, ExtensionStatus, ReloadOutcome, Stats, ToolAnswer, Verdict
@@ -196,10 +196,10 @@ class Host:
 class Watch:
     """What happens at a host, an iterator."""
 
-    def __init__(self, client: HostClient, stream: WatchStream, answer: Pending) -> None:
+    def __init__(self, client: HostClient, stream: WatchStream, answer: PendingAnswer) -> None:
         self._client = client
         self._stream = stream
-        self._answer: Pending | None = answer
+        self._answer: PendingAnswer | None = answer
         self._taken()
 
     @property

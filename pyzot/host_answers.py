@@ -1,4 +1,4 @@
-"""What the methods of a host return.
+"""Classes that the methods of a host return.
 
 Generated from the definitions of the wire by `python -m wire.rpc.python_classes`; not to be edited.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class HostStats(Part):
     pid: int
     kind: str
-    """An agent's run, or `zot host`."""
+    """The kind of host: an agent's run, `zot host` or `zot mcp serve`."""
     version: str
     cwd: str
     started: float
@@ -28,14 +28,14 @@ class HostStats(Part):
     rss_bytes: int
     open_files: int | None
     wakeups: int
-    """Passes of the loop so far."""
+    """Number of passes of the loop so far."""
     samples: int
     sampling_cpu_s: float
-    """The part of `cpu_s` that sampling the processes has used."""
+    """CPU seconds of `cpu_s` that sampling the processes used."""
     sampling_interval_s: float
-    """The planned time between the last sample and the next."""
+    """The planned seconds between the last sample and the next."""
     task: str = ""
-    """The id of the task of a batch that the run carries out; empty outside of batches."""
+    """The id of the batch task of the run; empty outside of batches."""
 
 
 class Stats(Part):
@@ -47,14 +47,14 @@ class Stats(Part):
 
 
 class SkippedExtension(Part):
-    """An extension that the host has found and has not started, though its user may count on it."""
+    """An extension that the host found and did not start, although its user may count on it."""
 
     name: str
     place: str
-    """Its folder; of an MCP server its file, with the server's name behind it."""
+    """Its folder; for an MCP server, its file followed by the server's name."""
     reason: str
     is_waiting: bool
-    """Whether the reason is only that the user has not trusted it."""
+    """Whether the only reason is that the user has not trusted it."""
 
 
 class HostInfo(Part):
@@ -66,9 +66,9 @@ class HostInfo(Part):
     started: float
     """Seconds since the epoch."""
     extensions: tuple[str, ...]
-    """Their names, in the order in which guards are asked."""
+    """Names of the extensions, in the order in which guards are asked."""
     skipped: tuple[SkippedExtension, ...] = ()
-    """At its start, or at the last reload of all extensions."""
+    """Extensions that were skipped at the start, or at the last reload of all extensions."""
 
 
 class LimitUse(Part):
@@ -78,7 +78,7 @@ class LimitUse(Part):
     """A name from `limits` in the manifest."""
     allowed: float
     used: float | None
-    """In the unit of the limit, at the last sample; null if it was not measured."""
+    """The use at the last sample, in the unit of the limit; null if it was not measured."""
 
 
 class PendingRequest(Part):
@@ -86,14 +86,14 @@ class PendingRequest(Part):
 
     kind: Literal["tool", "command", "verdict"]
     name: str
-    """Of the tool or the command; empty for a verdict."""
+    """Name of the tool or the command; empty for a verdict."""
     pid: int | None
-    """Of the worker that was asked."""
+    """Pid of the worker that was asked."""
     age_s: float
 
 
 class ExtensionStatus(Part):
-    """All that one screen tells of an extension."""
+    """The state of one extension: the figures of `zot ext status`."""
 
     _parts: ClassVar[dict[str, str]] = {
         "stats": "ExtensionStats",
@@ -109,45 +109,46 @@ class ExtensionStatus(Part):
     state: str
     """As in the stats: spawned, greeted, ready, reloading, backoff, stopping, exited or failed."""
     why: str
-    """Why it cannot be used now; empty while it can."""
+    """Why it cannot be used now; empty while it can be."""
     since: float
-    """When it came into this state, in seconds since the epoch."""
+    """When it entered this state, in seconds since the epoch."""
     restart_policy: str
     on_failure: Literal["allow", "deny"]
-    """What a missing verdict of its guards means."""
+    """The meaning of a missing verdict of its guards."""
     required: bool
     stats: ExtensionStats
     limits: tuple[LimitUse, ...]
-    """Those that are set, in the manifest or in the config."""
+    """The limits that are set, in the manifest or in the config."""
     limit_action: Literal["restart", "stop"]
     pending_requests: tuple[PendingRequest, ...]
-    """The oldest first, a hundred at most; `stats.pending` counts all."""
+    """Oldest first, a hundred at most; `stats.pending` counts all."""
     tools: tuple[str, ...]
     commands: tuple[str, ...]
     guards: tuple[str, ...]
-    """The events that it judges."""
+    """The events that it guards."""
     observes: tuple[str, ...]
-    """The events that it is told of."""
+    """The events that it observes."""
     folder: str
-    """Of an MCP server the path of its file, with the server's name behind it, where no file is."""
+    """Its folder; for an MCP server, the path of its file followed by the server's name, which no file has."""
     log: str
     """The path of its log file."""
     log_trouble: str
-    """Why the log is not written; empty if it is."""
+    """Why the log cannot be written; empty if it can."""
     mcp_file: str | None = None
-    """The file that an MCP server is written in; null for others."""
+    """The file that configures the MCP server; null for other extensions."""
     mcp_entry: str | None = None
-    """The key of its entry there."""
+    """The key of its entry in that file."""
 
 
 class ReloadOutcome(Part):
     name: str
     outcome: Literal["reloaded", "started", "stopped", "kept", "skipped"]
-    """reloaded: its new version has taken over; started: it did not run before; stopped: it is disabled or gone; kept:
-    the old version runs on, since the new one did not start or may not; skipped: a folder that is not started."""
+    """reloaded: its new version has taken over; started: it did not run before; stopped: it is disabled or removed;
+    kept: the old version runs on, since the new one did not start or must not; skipped: a folder that is not
+    started."""
     reason: str = ""
     folder: str = ""
-    """From which the extension runs; empty if it does not run."""
+    """The folder from which the extension runs; empty if it does not run."""
 
 
 class ContentBlock(Part):
@@ -184,20 +185,20 @@ class CommandAnswer(Part):
 
 
 class ModifiedResult(Part):
-    """A result that the model gets in place of the tool's."""
+    """A result that the model gets instead of the tool's."""
 
     _parts: ClassVar[dict[str, str]] = {"content": "ContentBlock[]"}
     content: tuple[ContentBlock, ...]
     is_error: bool | None = None
-    """null: as in the tool's result."""
+    """None or null: as in the tool's result."""
 
 
 class Verdict(Part):
-    """A guard's verdict. Without any other field: allow, unchanged."""
+    """A guard's verdict. Without any other field, the event is allowed unchanged."""
 
     _parts: ClassVar[dict[str, str]] = {"modified_result": "ModifiedResult"}
     block: bool | None = None
-    """Not for `session_start`, `session_end` and `error`, which have happened."""
+    """Has no effect on `session_start`, `session_end` and `error`, which have already happened."""
     reason: str | None = None
     modified_args: Any = None
     """For `tool_call`: a JSON object; null means unchanged."""
@@ -206,16 +207,16 @@ class Verdict(Part):
     modified_result: ModifiedResult | None = None
     """For `tool_result`."""
     ask: bool | None = None
-    """A person has to decide, wherever `block` could stand. Where none can be asked it is refused, unless the user lets
-    all of these pass."""
+    """A person has to decide; allowed wherever `block` is. If no person can be asked, the event is refused, unless the
+    user lets all such events pass."""
     additional_context: str | None = None
     """A text for the model. For `session_start` and `user_prompt` it follows the prompt, for `tool_call` and
     `tool_result` it follows the result."""
     error_handling: Literal["retry", "skip", "abort"] | None = None
-    """For `error`. retry: the same once more; skip: go on without it; abort: the prompt ends."""
+    """For `error`. retry: repeat the step; skip: go on without it; abort: end the prompt."""
     retry_count: int | None = None
-    """With `retry`: how often at most; default 1, the most is 3."""
+    """With `retry`: maximum number of repetitions; default 1, at most 3."""
     notification: str | None = None
     """For `error`: a note for the user."""
     session_summary: str | None = None
-    """For `session_end`: it is kept with the session."""
+    """For `session_end`: a text that is kept with the session."""

@@ -29,7 +29,7 @@ class ToolCallContent(Part):
     id: str
     name: str
     args: Any
-    """Any JSON; null when what the model wrote was not JSON."""
+    """Any JSON; null if the model did not write JSON."""
 
 
 class ToolResultContent(Part):
@@ -41,33 +41,33 @@ class ToolResultContent(Part):
 
 
 class Totals(Part):
-    """Tokens, and dollars where the model's prices are known."""
+    """Tokens, and US dollars if the model's prices are known."""
 
     input: int
     output: int
     cache_read: int
     cache_write: int
     cost_usd: float | None = None
-    """None when the model's prices are not known: unknown is not zero."""
+    """None if the model's prices are unknown: unknown is not zero."""
     is_partial: bool = False
-    """Whether a reply broke off or was aborted. All figures are then at least as high as here. Absent if not."""
+    """Whether a reply broke off or was aborted. The true figures may then be higher. Absent if false."""
 
 
 class Cost(Part):
-    """What one extension cost: its whole process tree, and its frames."""
+    """The cost of one extension: its whole process tree, and its frames."""
 
     state: str
     """spawned, greeted, ready, backoff, stopping, exited or failed."""
     cpu_ms: int
     rss_peak_bytes: int
-    """The highest resident size of the tree in any sample, or of a single process as the kernel counted it."""
+    """The highest resident size of the tree in any sample, or of one process by the kernel's count."""
     processes_peak: int
     frames_in: int
     frames_out: int
     bytes_in: int
     bytes_out: int
     calls: int
-    """Requests that waited for an answer: tool calls and verdicts."""
+    """Number of requests that waited for an answer: tool calls and verdicts."""
     errors: int
     """Tool calls answered with `is_error`, and requests that failed because the extension died or was refused."""
     timeouts: int
@@ -75,30 +75,30 @@ class Cost(Part):
     events_dropped: int
     notes_dropped: int
     junk_lines: int
-    """Lines on its stdout that were not frames; kept in its log."""
+    """Number of lines on its stdout that were not frames; they are in its log."""
     p50_ms: float | None
-    """Time to answer, accurate to 7 % (log buckets); null before the first answer."""
+    """Median time to answer in milliseconds, accurate to 7 % (log buckets); null before the first answer."""
     p99_ms: float | None
     exits: int
-    """Processes of it that have ended, for whatever reason: crashes, and stops in good order."""
+    """Number of its processes that ended for any reason: crashes, and stops in good order."""
     exit_status: str | None
-    """Of the worker that ended last: `exit 1`, `signal SIGKILL`; null if none has ended."""
+    """How its last worker ended: `exit 1`, `signal SIGKILL`; null if none has ended."""
     restarts: int = 0
     unexpected_exits: int | None = None
-    """Of `exits`, crashes, ends by itself, hangs and limits; null in streams of older versions."""
+    """Unexpected `exits`: crashes, ends by itself, hangs and limits; null in streams of older versions."""
     exits_by_host: int | None = None
-    """Of `unexpected_exits`, those for a limit, a hang or a broken protocol; null in streams of older versions."""
+    """`unexpected_exits` caused by the host for a limit, a hang or a broken protocol; null in older streams."""
 
 
 class SentPrompt(Part):
-    """How a prompt ended that an extension has sent."""
+    """How a prompt of an extension ended."""
 
     _parts: ClassVar[dict[str, str]] = {"usage": "Totals"}
     extension: str
     status: str
-    """As in `result`."""
+    """The status, as in `result`."""
     reason: str
-    """Empty when the status is `ok`."""
+    """Why it ended in this way; empty when the status is `ok`."""
     text: str
     """The last assistant message that a reader may see."""
     steps: int

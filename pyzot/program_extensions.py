@@ -8,7 +8,7 @@ import sys
 import threading
 from contextvars import ContextVar
 
-from .connection.pending import Pending
+from .connection.pending_answer import PendingAnswer
 from .errors import RefusedError, ZotError
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         on_frame: dict[str, Callable[[dict[str, Any]], None]]
         process: EngineProcess
 
-        def send(self, kind: str, **members: Any) -> Pending: ...
+        def send(self, kind: str, **members: Any) -> PendingAnswer: ...
         def frame(self, extension: str, **members: Any) -> None: ...
 
 
@@ -123,7 +123,7 @@ class ProgramExtensions:
         self._client: Connection | None = None
         """From `begin` on."""
 
-    def begin(self, client: Connection, loop: asyncio.AbstractEventLoop | None = None) -> Pending:
+    def begin(self, client: Connection, loop: asyncio.AbstractEventLoop | None = None) -> PendingAnswer:
         """Says hello, the registrations and ready of all. Returns what `check` needs, which comes when the engine has
         taken or refused them. Coroutines run on `loop`, which runs in a thread of this program; by default on a
         loop that zotext has. A second call begins nothing. Raises `RuntimeError` for an extension that serves another
@@ -154,7 +154,7 @@ class ProgramExtensions:
         """Whether the caller runs in a handler of this runtime."""
         return self._client is not None and _serving.get() is self._client
 
-    def begin_close(self) -> list[Pending]:
+    def begin_close(self) -> list[PendingAnswer]:
         """Cancels the handlers that run, gives all of them together up to 2 s, and ends the extensions. Returns what is
         to be waited for: the end of each, and in a handler nothing."""
         closing = [served.begin_close() for served in self._served]
@@ -171,7 +171,7 @@ class _Served:
         self._manifest = given.manifest
         self._lock = threading.RLock()
         self._is_closing = False
-        self._closed = Pending(f"the end of {self._name}")
+        self._closed = PendingAnswer(f"the end of {self._name}")
         self._attachment = given.extension.attach(self._send, loop=loop, on_thread=self._begin_thread)
 
     def _begin_thread(self) -> None:
@@ -190,7 +190,7 @@ class _Served:
         else:
             self._client.frame(self._name, frame=frame)
 
-    def _on_answer(self, answer: Pending) -> None:
+    def _on_answer(self, answer: PendingAnswer) -> None:
         """A hello that is taken has no answer: either it is refused, or the engine has ended."""
         try:
             answer.read()
@@ -215,7 +215,7 @@ class _Served:
 
     # --- the end ----------------------------------------------------------------------------------------------
 
-    def begin_close(self) -> Pending:
+    def begin_close(self) -> PendingAnswer:
         """Ends it in a thread. Returns what comes when it has ended, at once if this program ends and has no more
         threads."""
         with self._lock:

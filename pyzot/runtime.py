@@ -8,7 +8,7 @@ import warnings
 from .client import Client
 from .connection import requests
 from .connection.images import all_data
-from .connection.pending import ANSWER_S
+from .connection.pending_answer import ANSWER_S
 from .connection.prompt_stream import Summary
 from .connection.waits import come, gone, next_item, over, running_loop
 from .errors import PromptFailed, ProtocolError, RefusedError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     )
     from .connection.command_line import Options
     from .connection.images import Image
-    from .connection.pending import Pending
+    from .connection.pending_answer import PendingAnswer
     from .connection.prompt_stream import PromptStream
     from .connection.requests import ExportFormat, Message, Request
     from .events import AnyEvent, Result
@@ -291,10 +291,10 @@ class Runtime:
 class EventStream:
     """The events of a prompt, an iterator. `result` is there at the end."""
 
-    def __init__(self, client: Client, stream: PromptStream, answer: Pending) -> None:
+    def __init__(self, client: Client, stream: PromptStream, answer: PendingAnswer) -> None:
         self._client = client
         self._stream = stream
-        self._answer: Pending | None = answer
+        self._answer: PendingAnswer | None = answer
         self._taken()
 
     def __iter__(self) -> Iterator[AnyEvent]:

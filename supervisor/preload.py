@@ -20,7 +20,7 @@ def preload_dialects() -> None:
     of a run, a reload that finds the first one imports it, or says why it cannot."""
     from supervisor.discovery.copilot import manifest  # noqa: F401
     from supervisor.discovery.mcp import entry_hash, servers  # noqa: F401
-    from wire.dialects.table import MODULES, dialect_named
+    from wire.dialects.table import MODULES, find_dialect
 
     for name in MODULES:
-        dialect_named(name)
+        find_dialect(name)

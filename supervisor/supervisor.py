@@ -25,7 +25,7 @@ from supervisor.preload import preload
 from supervisor.registry.checkers import Checkers
 from wire import frames
 from wire.stats import Stats
-from wire.suggest import UnknownNameError
+from wire.suggestions import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

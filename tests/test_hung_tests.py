@@ -44,16 +44,21 @@ def endless():
 
 def test_in_a_fixture(endless): ...
 
+class Told(Exception):
+    def __str__(self):
+        return f"the alarm is {'on' if signal.getitimer(signal.ITIMER_REAL)[0] else 'off'}"
+
+def test_while_a_report_is_written():
+    raise Told
+
+def test_with_half_a_surrogate():
+    assert "\\ud800" == "x"
+
 def test_next(): ...
 """
 
 
 FAILED = ".pytest_cache/v/cache/lastfailed"
-SURROGATE = """
-def test_fails():
-    assert "\\ud800" == "x"
-def test_next(): ...
-"""
 BREAKS = """
 def pytest_runtest_logfinish(nodeid):
     if "next" in nodeid:
@@ -78,23 +83,6 @@ def failed(folder: Path) -> dict[str, bool]:
     return found
 
 
-REPORTED = """
-import signal
-
-class Told(Exception):
-    def __str__(self):
-        return f"the alarm is {'on' if signal.getitimer(signal.ITIMER_REAL)[0] else 'off'}"
-
-def test_fails():
-    raise Told
-"""
-
-
-def test_no_alarm_comes_while_a_report_is_written(tmp_path: Path):
-    ran = run_pytest(tmp_path, REPORTED, ini="timeout = 100\ntimeout_method = signal\n")
-    assert "FAILED test_x.py::test_fails - test_x.Told: the alarm is off" in ran.stdout, ran.stdout + ran.stderr
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", [(), ("-n", "1")], ids=["alone", "xdist"])
 def test_one_that_hangs_fails_and_the_others_run(tmp_path: Path, flags: tuple[str, ...]):
@@ -108,14 +96,11 @@ def test_one_that_hangs_fails_and_the_others_run(tmp_path: Path, flags: tuple[st
         "FAILED test_x.py::test_in_the_kernel - Failed: Timeout",
         "FAILED test_x.py::test_in_its_cleanup_too - Failed: Timeout",
         "ERROR test_x.py::test_in_a_fixture - Failed: Timeout",
+        "FAILED test_x.py::test_while_a_report_is_written - test_x.Told: the alarm is off",
+        "FAILED test_x.py::test_with_half_a_surrogate - AssertionError",
     ):
         assert line in said, said
     assert "loop.run_until(lambda: False)" in said
     assert (tmp_path / "cleaned").exists()
     # the child of the third outlives it, which is an error of its own
-    assert ran.stdout.splitlines()[-1].startswith("3 failed, 2 passed, 2 errors in "), said
-
-
-def test_a_failure_with_half_a_surrogate_is_reported_by_a_worker(tmp_path: Path):
-    ran = run_pytest(tmp_path, SURROGATE, "-n", "1")
-    assert "1 failed, 1 passed" in ran.stdout, ran.stdout + ran.stderr
+    assert ran.stdout.splitlines()[-1].startswith("5 failed, 2 passed, 2 errors in "), said

@@ -24,7 +24,7 @@ class Message(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True)
 
 
 class Info(Message, frozen=True, tag="info"):
-    """Who is this host? Answered by `host_info`."""
+    """Asks who the host is. Answered by `host_info`."""
 
     id: str
 
@@ -36,7 +36,7 @@ class GetStats(Message, frozen=True, tag="get_stats"):
 
 
 class GetStatus(Message, frozen=True, tag="get_status"):
-    """How is this extension, and why? Answered by `status_reply`."""
+    """Asks for the state of an extension and its reason. Answered by `status_reply`."""
 
     id: str
     name: str
@@ -47,24 +47,24 @@ class Watch(Message, frozen=True, tag="watch"):
 
     id: str
     stats_s: float | None = None
-    """Seconds between two `stats` lines, at least 0.1; without it none are sent."""
+    """Seconds between two `stats` lines, at least 0.1; absent or null: none are sent."""
     notices: bool = False
     """Whether `extension` records are sent."""
     shown: bool = False
-    """Whether records of what extensions show are sent: `ext_notify`, `clear_notes`, `panel_open`, `panel_render` and
-    `panel_close`, and the `tool_progress` of the client's own calls."""
+    """Whether records of the output of extensions are sent: `ext_notify`, `clear_notes`, `panel_open`, `panel_render`
+    and `panel_close`, and the `tool_progress` of the client's own calls."""
     registrations: bool = False
     """Whether `registrations_changed` is sent."""
 
 
 class Registered(Message, frozen=True, tag="registered"):
-    """What can be called? Answered by `registrations`."""
+    """Asks for the tools and commands. Answered by `registrations`."""
 
     id: str
 
 
 class RestartExtension(Message, frozen=True, tag="restart"):
-    """Ends the extension's processes and starts it again, also if it was given up. Answered by `ok` at once."""
+    """Ends the extension's processes and starts it again, even if it was given up. Answered by `ok` at once."""
 
     id: str
     name: str
@@ -72,8 +72,8 @@ class RestartExtension(Message, frozen=True, tag="restart"):
 
 class Reload(Message, frozen=True, tag="reload"):
     """Starts a new version of an extension from its folder, which takes over when it is ready. Without a name, does so
-    for all extensions, starts those that are new, and stops those that are gone or disabled. Answered by `reloaded` at
-    the end of all this, which takes as long as a start."""
+    for all extensions, starts new ones, and stops removed or disabled ones. Answered by `reloaded` when all of this is
+    done, which takes as long as a start."""
 
     id: str
     name: str | None = None
@@ -86,12 +86,12 @@ class PanelKey(Message, frozen=True, tag="panel_key"):
     extension: str
     panel_id: str
     key: str
-    """As in the extension protocol: up, down, enter, rune …"""
+    """The key, as in the extension protocol: up, down, enter, rune …"""
     text: str | None = None
 
 
 class PanelResize(Message, frozen=True, tag="panel_resize"):
-    """How much room an open panel has, in characters. Answered by `ok`."""
+    """Tells the size of an open panel, in characters. Answered by `ok`."""
 
     id: str
     extension: str
@@ -137,14 +137,14 @@ Request = (
 
 
 class SkippedExtension(msgspec.Struct, frozen=True):
-    """An extension that the host has found and has not started, though its user may count on it."""
+    """An extension that the host found and did not start, although its user may count on it."""
 
     name: str
     place: str
-    """Its folder; of an MCP server its file, with the server's name behind it."""
+    """Its folder; for an MCP server, its file followed by the server's name."""
     reason: str
     is_waiting: bool
-    """Whether the reason is only that the user has not trusted it."""
+    """Whether the only reason is that the user has not trusted it."""
 
 
 class HostInfoReply(Message, frozen=True, tag="host_info", omit_defaults=False):
@@ -156,9 +156,9 @@ class HostInfoReply(Message, frozen=True, tag="host_info", omit_defaults=False):
     started: float
     """Seconds since the epoch."""
     extensions: tuple[str, ...]
-    """Their names, in the order in which guards are asked."""
+    """Names of the extensions, in the order in which guards are asked."""
     skipped: tuple[SkippedExtension, ...] = ()
-    """At its start, or at the last reload of all extensions."""
+    """Extensions that were skipped at the start, or at the last reload of all extensions."""
 
 
 class StatsReply(Message, frozen=True, tag="stats_reply"):
@@ -173,7 +173,7 @@ class LimitUse(msgspec.Struct, frozen=True):
     """A name from `limits` in the manifest."""
     allowed: float
     used: float | None
-    """In the unit of the limit, at the last sample; null if it was not measured."""
+    """The use at the last sample, in the unit of the limit; null if it was not measured."""
 
 
 class PendingRequest(msgspec.Struct, frozen=True):
@@ -181,55 +181,55 @@ class PendingRequest(msgspec.Struct, frozen=True):
 
     kind: Literal["tool", "command", "verdict"]
     name: str
-    """Of the tool or the command; empty for a verdict."""
+    """Name of the tool or the command; empty for a verdict."""
     pid: int | None
-    """Of the worker that was asked."""
+    """Pid of the worker that was asked."""
     age_s: float
 
 
 class ExtensionStatus(msgspec.Struct, frozen=True):
-    """All that one screen tells of an extension."""
+    """The state of one extension: the figures of `zot ext status`."""
 
     name: str
     version: str | None
     state: str
     """As in the stats: spawned, greeted, ready, reloading, backoff, stopping, exited or failed."""
     why: str
-    """Why it cannot be used now; empty while it can."""
+    """Why it cannot be used now; empty while it can be."""
     since: float
-    """When it came into this state, in seconds since the epoch."""
+    """When it entered this state, in seconds since the epoch."""
     restart_policy: str
     on_failure: Literal["allow", "deny"]
-    """What a missing verdict of its guards means."""
+    """The meaning of a missing verdict of its guards."""
     required: bool
     stats: ExtensionStats
     limits: tuple[LimitUse, ...]
-    """Those that are set, in the manifest or in the config."""
+    """The limits that are set, in the manifest or in the config."""
     limit_action: Literal["restart", "stop"]
     pending_requests: tuple[PendingRequest, ...]
-    """The oldest first, a hundred at most; `stats.pending` counts all."""
+    """Oldest first, a hundred at most; `stats.pending` counts all."""
     tools: tuple[str, ...]
     commands: tuple[str, ...]
     guards: tuple[str, ...]
-    """The events that it judges."""
+    """The events that it guards."""
     observes: tuple[str, ...]
-    """The events that it is told of."""
+    """The events that it observes."""
     folder: str
-    """Of an MCP server the path of its file, with the server's name behind it, where no file is."""
+    """Its folder; for an MCP server, the path of its file followed by the server's name, which no file has."""
     log: str
     """The path of its log file."""
     log_trouble: str
-    """Why the log is not written; empty if it is."""
+    """Why the log cannot be written; empty if it can."""
     mcp_file: str | None = None
-    """The file that an MCP server is written in; null for others."""
+    """The file that configures the MCP server; null for other extensions."""
     mcp_entry: str | None = None
-    """The key of its entry there."""
+    """The key of its entry in that file."""
 
 
 class StatusReply(Message, frozen=True, tag="status_reply", omit_defaults=False):
     id: str
     pid: int
-    """Of the host."""
+    """Pid of the host."""
     kind: HostKind
     status: ExtensionStatus
 
@@ -240,14 +240,14 @@ class ToolInfo(msgspec.Struct, frozen=True):
     schema: dict[str, Any]
     extension: str
     read_only: bool = False
-    """The tool changes nothing."""
+    """Whether the tool changes nothing."""
     idempotent: bool = False
-    """A call may be made again."""
+    """Whether a call may be repeated."""
 
 
 class CommandInfo(msgspec.Struct, frozen=True):
     name: str
-    """Without the slash."""
+    """Name without the slash."""
     description: str
     extension: str
 
@@ -257,17 +257,18 @@ class Registrations(Message, frozen=True, tag="registrations", omit_defaults=Fal
     tools: tuple[ToolInfo, ...]
     commands: tuple[CommandInfo, ...]
     is_complete: bool = True
-    """Every extension is ready or has failed: nobody is still starting."""
+    """Whether every extension is ready or has failed; false while one is still starting."""
     instructions: str = ""
-    """What the extensions want the model to know of their tools, each under a line with its name."""
+    """Texts of the extensions that tell the model about their tools, each under a line with the extension's name."""
 
 
 class RegistrationsChanged(Message, frozen=True, tag="registrations_changed"):
-    """Tools, commands or `is_complete` may have changed since the last `registrations`; many changes are one line."""
+    """Tools, commands or `is_complete` may have changed since the last `registrations`; one line may stand for many
+    changes."""
 
 
 class Verdict(frames.InterceptResponse, frozen=True, tag="event_intercept_response"):
-    """The sum of all verdicts, as a guard would say it, and who has blocked the event."""
+    """All verdicts folded into one, and who blocked the event."""
 
     blocked_by: str | None = None
     """The name of the guard, or `host`."""
@@ -276,11 +277,12 @@ class Verdict(frames.InterceptResponse, frozen=True, tag="event_intercept_respon
 class ReloadOutcome(msgspec.Struct, frozen=True):
     name: str
     outcome: Literal["reloaded", "started", "stopped", "kept", "skipped"]
-    """reloaded: its new version has taken over; started: it did not run before; stopped: it is disabled or gone; kept:
-    the old version runs on, since the new one did not start or may not; skipped: a folder that is not started."""
+    """reloaded: its new version has taken over; started: it did not run before; stopped: it is disabled or removed;
+    kept: the old version runs on, since the new one did not start or must not; skipped: a folder that is not
+    started."""
     reason: str = ""
     folder: str = ""
-    """From which the extension runs; empty if it does not run."""
+    """The folder from which the extension runs; empty if it does not run."""
 
 
 class Reloaded(Message, frozen=True, tag="reloaded", omit_defaults=False):
@@ -293,7 +295,7 @@ class Ok(Message, frozen=True, tag="ok"):
 
 
 class ErrorReply(Message, frozen=True, tag="error"):
-    """The request with this id failed; without an id, the line was no request."""
+    """The request with this id failed; without an id, the line was not a request."""
 
     message: str
     id: str | None = None

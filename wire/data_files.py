@@ -1,4 +1,4 @@
-"""Decides which files of an extension's folder `data` in its manifest names, and whether that list is right. Pure."""
+"""Checks the list `data` of a manifest, and decides which files of the extension's folder it covers. Pure."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ NEVER_DATA = (
     "extension.json", "package.json", "tsconfig*.json", ".mcp.json", ".zot-install.json", "jsconfig*.json", "deno.json",
     "nodemon.json", "composer.json", "*.deps.json", "*.runtimeconfig.json", "entry_points.txt", "cmakelists.txt",
 )  # fmt: skip
-"""Names, in small letters, of files that say what runs, or where an update comes from: runtimes and build tools read
-them without being told to. No pattern of `data` covers them."""
+"""Lower-case names of files that decide which program runs, or where an update comes from: runtimes and build tools
+read them unasked. No pattern of `data` covers them."""
 LIMIT = 100
 """Maximum number of entries in `data`."""
 _NOT_PLAIN = re.compile(r"[\x00-\x1f\x7f\\?\[\]{}]")
@@ -46,7 +46,7 @@ def _covers(pattern: str, path: str) -> bool:
 
 
 def _fits(pattern: str, name: str) -> bool:
-    """Whether a name has this pattern, which has one `*` at most."""
+    """Whether a name matches this pattern, which has one `*` at most."""
     before, star, after = pattern.partition("*")
     if not star:
         return name == pattern
@@ -60,7 +60,7 @@ def _is_never_data(path: str) -> bool:
 
 
 def data_faults(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yields the place and the message of each fault of `data` in a manifest, which is any JSON object."""
+    """Yields the place and the message of each fault of `data` in a manifest; `fields` is any JSON object."""
     entries = fields.get("data")
     if not isinstance(entries, list):
         return  # the decoder says so, or it is absent

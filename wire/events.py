@@ -1,8 +1,8 @@
-"""The agent's event stream: what `--json` prints and what rpc clients receive, one JSON object per line.
+"""The agent's event stream, which `--json` prints and rpc clients receive: one JSON object per line.
 
 Fields and order are zot's, so its readers work unchanged. They can ignore the types that are ours: `session` (always
 first), `extension`, `retry`, `compact_start`, commands, notes and panels of extensions, and `result` (`done` follows).
-Every field of zot is present, but for `turn_end.error`, and `cost_usd` where a price is not known.
+Every field of zot is present, except `turn_end.error`, and `cost_usd` if a price is unknown.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ToolCallContent(msgspec.Struct, frozen=True, tag_field="type", tag="tool_c
     id: str
     name: str
     args: Raw
-    """Any JSON; null when what the model wrote was not JSON."""
+    """Any JSON; null if the model did not write JSON."""
 
 
 class ToolResultContent(msgspec.Struct, frozen=True, tag_field="type", tag="tool_result"):
@@ -55,7 +55,7 @@ class UserMessage(Record, frozen=True, tag="user_message"):
     content: tuple[Content, ...]
     time: str
     extension: str | msgspec.UnsetType = msgspec.UNSET
-    """The extension that has sent the prompt. Absent if the user or a client has."""
+    """The extension that sent the prompt; absent if the user or a client did."""
 
 
 class TurnStart(Record, frozen=True, tag="turn_start"):
@@ -87,31 +87,31 @@ class ToolUseEnd(Record, frozen=True, tag="tool_use_end"):
 
 
 class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Tokens, and dollars where the model's prices are known."""
+    """Tokens, and US dollars if the model's prices are known."""
 
     input: int
     output: int
     cache_read: int
     cache_write: int
     cost_usd: float | None = None
-    """Absent when the model's prices are not known: unknown is not zero."""
+    """Absent if the model's prices are unknown: unknown is not zero."""
     is_partial: bool = False
-    """Ours: whether a reply broke off or was aborted. All figures are then at least as high as here. Absent if not."""
+    """Ours: whether a reply broke off or was aborted. The true figures may then be higher. Absent if false."""
 
 
 class Usage(Record, frozen=True, tag="usage", kw_only=True, omit_defaults=True):
-    """Once per request to the model, also when it failed."""
+    """The use of one request to the model, sent after failed requests too."""
 
     input: int
     output: int
     cache_read: int
     cache_write: int
     cost_usd: float | None = None
-    """Absent as in `Totals`."""
+    """Absent if the model's prices are unknown: unknown is not zero."""
     cumulative: Totals
-    """Of this request and all before it; one of unknown cost makes the sum unknown."""
+    """Sums over this request and all before it; one request of unknown cost makes the cost unknown."""
     is_partial: bool = False
-    """Ours: as in `Totals`. `output` is then at least about as much as has arrived."""
+    """Ours: as in `Totals`. `output` is then estimated from the text that arrived, and may be too low."""
 
 
 class AssistantMessage(Record, frozen=True, tag="assistant_message"):
@@ -124,7 +124,7 @@ class ToolCall(Record, frozen=True, tag="tool_call"):
     name: str
     args: Raw
     extension: str | msgspec.UnsetType = msgspec.UNSET
-    """Ours: the extension that has the tool; absent for a built-in tool and for one that does not exist."""
+    """Ours: the extension of the tool; absent for a built-in tool and for a tool that does not exist."""
 
 
 class TurnEnd(Record, frozen=True, tag="turn_end"):
@@ -133,8 +133,8 @@ class TurnEnd(Record, frozen=True, tag="turn_end"):
 
 
 class ToolProgress(Record, frozen=True, tag="tool_progress"):
-    """A piece of what a running call says, for whoever watches: about twenty a second at most. Of `bash` it is output;
-    one that begins with `... [N characters are not shown]` follows a gap."""
+    """A piece of the output of a running call, for display: about twenty a second at most. For `bash` it is the
+    command's output; a piece that begins with `... [N characters are not shown]` follows a gap."""
 
     id: str
     text: str
@@ -149,17 +149,17 @@ class ToolResult(Record, frozen=True, tag="tool_result"):
 
 
 class CompactDone(Record, frozen=True, tag="compact_done"):
-    """A summary has taken the place of the older messages. In a prompt this lies between two turns. After `compact` of
-    rpc `done` follows, without a `result`."""
+    """A summary has replaced the older messages. In a prompt this happens between two turns. After `compact` of rpc,
+    `done` follows without a `result`."""
 
     summary: str
     messages_before: int
-    """Ours: the messages of the conversation until now."""
+    """Ours: number of messages in the conversation before."""
     messages_after: int
-    """Ours: those that it has now, the summary included."""
+    """Ours: number of messages in it now, the summary included."""
     trigger: Literal["request", "window", "too_long"] = "request"
-    """Ours: why. request: `compact` of rpc; window: the next request would have filled the model's window too far;
-    too_long: a request was too long, and is made again."""
+    """Ours: the reason. request: `compact` of rpc; window: the next request would have filled too much of the model's
+    window; too_long: a request was too long and is repeated."""
 
 
 class Error(Record, frozen=True, tag="error"):
@@ -174,7 +174,7 @@ class Done(Record, frozen=True, tag="done"):
 
 
 class Session(Record, frozen=True, tag="session"):
-    """Always the first record."""
+    """The session; always the first record."""
 
     schema_version: int
     zot_version: str
@@ -183,63 +183,63 @@ class Session(Record, frozen=True, tag="session"):
     model: str
     cwd: str
     extensions: tuple[str, ...]
-    """Names of the extensions that were started, in the order in which guards are asked."""
+    """Names of the started extensions, in the order in which guards are asked."""
     time: str
     resumed: int | msgspec.UnsetType = msgspec.UNSET
-    """The messages that the conversation began with. Only if the run goes on with a session."""
+    """Number of messages that the conversation began with. Present only if the run continues a session."""
 
 
 class Extension(Record, frozen=True, tag="extension"):
-    """A notice: something happened to an extension that the user should know."""
+    """A notice to the user: something happened to an extension."""
 
     extension: str
     event: Literal[
         "started", "exited", "restarted", "reloaded", "failed", "blocked", "no_verdict", "limit", "late", "warning",
         "remark", "asked", "context", "error_handling", "summary",
     ]  # fmt: skip
-    """exited: it ended, the message says whether it is started again; failed: it is given up; blocked: a guard refused
-    or withheld something; no_verdict: a guard gave no readable answer; remark: a guard gave a reason without a block;
-    asked: a guard wants a person to decide, the message says whether it was refused; context: a guard adds a text for
-    the model; error_handling: a guard decides about an error; summary: a guard sums up the session."""
+    """exited: it ended, and the message says whether it is started again; failed: it is given up; blocked: a guard
+    refused or withheld something; no_verdict: a guard gave no readable answer; remark: a guard gave a reason without a
+    block; asked: a guard leaves the decision to a person, and the message says whether it was refused; context: a guard
+    adds a text for the model; error_handling: a guard decides about an error; summary: a guard sums up the session."""
     message: str
-    """One line that a person can act on; for `blocked` and `asked` the whole reason, at most 10,000 characters. A cut
+    """One line that a person can act on; for `blocked` and `asked`, the whole reason, at most 10,000 characters. A cut
     message ends in ` …`."""
 
 
 class Retry(Record, frozen=True, tag="retry"):
-    """A request to the model has failed and is sent once more after a pause. Comes at the start of the pause, before
-    `assistant_start`; a failed request of which readers have seen anything is not sent again."""
+    """A request to the model failed and is repeated after a pause. Comes at the start of the pause, before
+    `assistant_start`; a request is not repeated once readers have seen a part of its reply."""
 
     attempt: int
-    """Of the request that follows the pause: 2 for the second time that it is sent."""
+    """Number of the attempt that follows the pause; 2 is the first repetition."""
     of: int
-    """How often it is sent at most."""
+    """Maximum number of attempts."""
     wait_s: float
-    """Seconds of the pause: those that the server asks for, else longer from attempt to attempt."""
+    """Length of the pause in seconds: as the server asks, else longer with each attempt."""
     reason: str
-    """In a few words: `rate limited`, `overloaded`, `server error`, `no connection`, `no answer in time`."""
+    """The failure, such as `rate limited`, `overloaded`, `server error`, `no connection`, `no answer in time`."""
     status: int | None
     """The HTTP status; null if there was no answer."""
 
 
 class CompactStart(Record, frozen=True, tag="compact_start"):
-    """The conversation is too long, and the model is asked for a summary of its older messages. `usage` and
-    `compact_done` follow; a `turn_start` or the end of the prompt instead means that the messages stay as they were."""
+    """The conversation is too long, and the model is asked to summarise its older messages. `usage` and `compact_done`
+    follow; if a `turn_start` or the end of the prompt follows instead, the messages stay as they were."""
 
     trigger: Literal["window", "too_long"]
-    """As in `compact_done`, which has no such record before it if it was asked for."""
+    """As in `compact_done`. A compaction on request has no `compact_start`."""
     tokens: int
-    """About how many the next request would have, or the one had that was too long."""
+    """Estimated tokens of the next request, or of the request that was too long."""
     window: int | None
-    """Tokens that the model can read; null if that is not known."""
+    """Tokens that the model can read; null if unknown."""
 
 
 class Command(Record, frozen=True, tag="command"):
-    """The prompt is a slash command, which runs now. The records of its answer follow."""
+    """The prompt is a slash command, and the command starts. The records of its answer follow."""
 
     extension: str
     name: str
-    """Without the slash."""
+    """Name without the slash."""
     args: str
 
 
@@ -258,14 +258,14 @@ class ClearNotes(Record, frozen=True, tag="clear_notes"):
 
 
 class ExtDisplay(Record, frozen=True, tag="ext_display"):
-    """A text that a command shows once. The model does not see it, and no transcript has it."""
+    """A text that a command shows once. Neither the model nor a transcript gets it."""
 
     extension: str
     text: str
 
 
 class ExtInsert(Record, frozen=True, tag="ext_insert"):
-    """Text that a command offers for the user's next prompt, to be edited before it is sent."""
+    """A text that a command offers for the user's next prompt, to be edited before it is sent."""
 
     extension: str
     text: str
@@ -299,20 +299,20 @@ class PanelClose(Record, frozen=True, tag="panel_close"):
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """What one extension cost: its whole process tree, and its frames."""
+    """The cost of one extension: its whole process tree, and its frames."""
 
     state: str
     """spawned, greeted, ready, backoff, stopping, exited or failed."""
     cpu_ms: int
     rss_peak_bytes: int
-    """The highest resident size of the tree in any sample, or of a single process as the kernel counted it."""
+    """The highest resident size of the tree in any sample, or of one process by the kernel's count."""
     processes_peak: int
     frames_in: int
     frames_out: int
     bytes_in: int
     bytes_out: int
     calls: int
-    """Requests that waited for an answer: tool calls and verdicts."""
+    """Number of requests that waited for an answer: tool calls and verdicts."""
     errors: int
     """Tool calls answered with `is_error`, and requests that failed because the extension died or was refused."""
     timeouts: int
@@ -320,29 +320,29 @@ class Cost(msgspec.Struct, frozen=True):
     events_dropped: int
     notes_dropped: int
     junk_lines: int
-    """Lines on its stdout that were not frames; kept in its log."""
+    """Number of lines on its stdout that were not frames; they are in its log."""
     p50_ms: float | None
-    """Time to answer, accurate to 7 % (log buckets); null before the first answer."""
+    """Median time to answer in milliseconds, accurate to 7 % (log buckets); null before the first answer."""
     p99_ms: float | None
     exits: int
-    """Processes of it that have ended, for whatever reason: crashes, and stops in good order."""
+    """Number of its processes that ended for any reason: crashes, and stops in good order."""
     exit_status: str | None
-    """Of the worker that ended last: `exit 1`, `signal SIGKILL`; null if none has ended."""
+    """How its last worker ended: `exit 1`, `signal SIGKILL`; null if none has ended."""
     restarts: int = 0
     unexpected_exits: int | None = None
-    """Of `exits`, crashes, ends by itself, hangs and limits; null in streams of older versions."""
+    """Unexpected `exits`: crashes, ends by itself, hangs and limits; null in streams of older versions."""
     exits_by_host: int | None = None
-    """Of `unexpected_exits`, those for a limit, a hang or a broken protocol; null in streams of older versions."""
+    """`unexpected_exits` caused by the host for a limit, a hang or a broken protocol; null in older streams."""
 
 
 class SentPrompt(msgspec.Struct, frozen=True):
-    """How a prompt ended that an extension has sent."""
+    """How a prompt of an extension ended."""
 
     extension: str
     status: str
-    """As in `result`."""
+    """The status, as in `result`."""
     reason: str
-    """Empty when the status is `ok`."""
+    """Why it ended in this way; empty when the status is `ok`."""
     text: str
     """The last assistant message that a reader may see."""
     steps: int
@@ -351,29 +351,30 @@ class SentPrompt(msgspec.Struct, frozen=True):
 
 
 class Result(Record, frozen=True, tag="result"):
-    """How the run ended; the record before `done`."""
+    """How the prompt ended; the record before `done`."""
 
     status: str
     exit_code: int
     reason: str
-    """Empty when the status is `ok`."""
+    """Why it ended in this way; empty when the status is `ok`."""
     text: str
-    """The last assistant message that a reader may see. With `answer` its JSON alone, without a fence around it."""
+    """The last assistant message that a reader may see. With `answer`, only its JSON, without a fence around it."""
     steps: int
     usage: Totals
     cost_usd: float | None
-    """As in `usage`; null when it is not known."""
+    """US dollars, as in `usage`; null if unknown."""
     duration_ms: int
     session: str
     extensions: dict[str, Cost]
     answer: Raw | msgspec.UnsetType = msgspec.UNSET
-    """Absent without `--output-schema`, and when the final text does not fit it. The JSON of that text."""
+    """Absent without `--output-schema`, and if the final text does not fit it. Otherwise the JSON of that text."""
     sent: tuple[SentPrompt, ...] | msgspec.UnsetType = msgspec.UNSET
-    """The prompts of extensions that ran after the user's, in their order; absent if none did. Only `steps`, `usage`
-    and `cost_usd` of the result count them. In rpc each has a `result` of its own."""
+    """The prompts of extensions that ran after the user's, in order; absent without any. They count in `steps`, `usage`
+    and `cost_usd` of the result, and in no other field. In rpc, each has its own `result`."""
     error_kind: str | msgspec.UnsetType = msgspec.UNSET
-    """Of the failed request that ended the prompt, else absent: `authentication`, `rate_limit`, `overloaded`, `server`,
-    `invalid_request`, `too_long`, `too_large`, `connection`, `dropped`, `timeout`, `protocol`, `worker`, `cassette`."""
+    """The kind of failure of the request that ended the prompt; absent if none did: `authentication`, `rate_limit`,
+    `overloaded`, `server`, `invalid_request`, `too_long`, `too_large`, `connection`, `dropped`, `timeout`, `protocol`,
+    `worker`, `cassette`."""
 
 
 AnyRecord = (

@@ -1,4 +1,4 @@
-"""How a run can end, and the exit status of the process for each way."""
+"""The ways in which a run can end, and the exit status for each."""
 
 from __future__ import annotations
 
@@ -46,4 +46,4 @@ EXIT_CODES: dict[Status, tuple[int, str]] = {
     Status.INVALID_ANSWER: (11, "the final text is not JSON that fits --output-schema, also after one more turn"),
     Status.INTERRUPTED: (130, "SIGINT, SIGTERM, or the reader of stdout went away"),
 }
-"""Exit status and meaning of each `Status`. Code 10 is of `zot batch` only: no single run ends so."""
+"""Exit status and meaning of each `Status`. Only `zot batch` ends with 10; no single run does."""

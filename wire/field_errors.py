@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from wire.suggest import did_you_mean
+from wire.suggestions import did_you_mean
 
 _PLACE = re.compile(r"(?P<what>.*) - at `\$\.?(?P<path>[^`]*)`", re.DOTALL)
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
@@ -18,8 +18,7 @@ _MISSING = re.compile(r"Object missing required field `(?P<name>.*)`", re.DOTALL
 
 
 def explain(struct: type[msgspec.Struct], fault: str) -> str:
-    """msgspec's error about a `struct` in our words, on one line: `limits.rss: no such field; did you mean
-    'rss_mb'?`."""
+    """Explains msgspec's error about a `struct` on one line: `limits.rss: no such field; did you mean 'rss_mb'?`."""
     said = _explained(struct, fault)
     return said if said.isprintable() else "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in said)
 
@@ -41,14 +40,15 @@ def _explained(struct: type[msgspec.Struct], fault: str) -> str:
 
 
 def fault_path(fault: str) -> str:
-    """The path in msgspec's error, as in `limits.cpu_percent` and `args[0]`; of a missing or unknown field its own."""
+    """Returns the path in msgspec's error, such as `limits.cpu_percent` or `args[0]`; for a missing or unknown field,
+    the path of that field."""
     what, path = _what_and_path(fault)
     name = _UNKNOWN.fullmatch(what) or _MISSING.fullmatch(what)
     return path if name is None else f"{path}.{name['name']}" if path else name["name"]
 
 
 def fault_steps(fault: str) -> tuple[str | int, ...]:
-    """The path in msgspec's error as the keys and indices that lead there. A field may have any name, also `a.b[0]`."""
+    """Returns the path in msgspec's error as keys and indices: a field may have any name, even `a.b[0]`."""
     what, path = _what_and_path(fault)
     steps = tuple(int(found[1]) if found[1] else found[2] for found in _STEP.finditer(path))
     name = _UNKNOWN.fullmatch(what) or _MISSING.fullmatch(what)
@@ -71,7 +71,7 @@ def _options(struct: type[msgspec.Struct], path: str) -> tuple[Any, ...]:
 
 
 def _at(struct: type[msgspec.Struct], path: str) -> inspect.Type | None:
-    """The type of a field; None below lists and dicts."""
+    """Returns the type of a field; None below lists and dicts."""
     kind: inspect.Type = inspect.type_info(struct)
     for name in path.split(".") if path else ():
         if not isinstance(kind, inspect.StructType):

@@ -1,4 +1,4 @@
-"""The types of images that models and clients take, told by their first bytes. Pure.
+"""The types of images that models and clients take, recognised by their first bytes. Pure.
 
 The standard library only: the file worker imports it.
 """
@@ -7,12 +7,12 @@ from __future__ import annotations
 
 TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 HEAD_BYTES = 12
-"""Bytes at the start of an image that tell its type."""
+"""Number of bytes at the start of an image that determine its type."""
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def image_type(data: bytes) -> str:
-    """The media type of an image by its first `HEAD_BYTES`, one of `TYPES`; "" if models take no such image."""
+    """Returns the media type of an image by its first `HEAD_BYTES`, one of `TYPES`; "" for any other type."""
     if data.startswith(PNG_SIGNATURE):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):

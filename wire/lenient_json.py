@@ -1,8 +1,8 @@
-"""Reads JSON of other programs as leniently as zot's decoder: invalid Unicode becomes U+FFFD.
+"""Reads the JSON of other programs as leniently as zot's decoder: invalid Unicode becomes U+FFFD.
 
 JavaScript cuts strings between surrogates and then writes `"\\ud83d"`; shell tools pass on bytes of any encoding. If
-the whole frame were refused for one character, its call would have no answer. For files that people write it says where
-they are faulty: line and column.
+one character made the whole frame invalid, its call would have no answer. For files that people write, this module
+gives the line and column of a fault.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """The errors that decoding can raise. RecursionError: the text is nested about a thousand levels deep."""
 
 ARGUMENTS_DEPTH = 100
-"""Levels of nesting of the arguments of a call. Many readers and encoders of JSON give up at 250 levels or 1,000."""
+"""Maximum nesting of the arguments of a call. Many readers and encoders of JSON give up at 250 levels or 1,000."""
 REPAIR_LIMIT = 1024 * 1024
-"""Bytes; a longer text is not repaired. Repairing takes 20 times as long as reading, and several times the memory."""
+"""Maximum size in bytes of a text that is repaired. Repairing takes 20 times as long as reading, and several times the
+memory."""
 
 _BREAKS_TO_SPACES = bytes.maketrans(b"\n\r", b"  ")
 _LONE = re.compile(
@@ -33,9 +34,9 @@ _BACKSLASH, _HIDDEN = rb"\\", b"\xff\xff"
 """An escaped backslash, which must not count as the start of an escape, and bytes that UTF-8 never has."""
 
 
-def repaired(text: bytes) -> bytes | None:
-    """The text with U+FFFD for every byte that is not UTF-8 and every lone surrogate; None if it has neither, or is
-    larger than `REPAIR_LIMIT`."""
+def repair(text: bytes) -> bytes | None:
+    """Returns the text with U+FFFD for every byte that is not UTF-8 and every lone surrogate; None if it has neither,
+    or is larger than `REPAIR_LIMIT`."""
     if len(text) > REPAIR_LIMIT:
         return None
     valid = text.decode("utf-8", "replace").encode().replace(_BACKSLASH, _HIDDEN)
@@ -44,25 +45,25 @@ def repaired(text: bytes) -> bytes | None:
 
 
 def read(text: bytes) -> tuple[Any, bytes]:
-    """The value, and the text that was read, after a repair if it needed one. Raises one of `UNREADABLE`."""
+    """Returns the value, and the text that was decoded, repaired if necessary. Raises one of `UNREADABLE`."""
     text = bytes(text)
     try:
         return msgspec.json.decode(text), text
     except UNREADABLE:
-        mended = repaired(text)
+        mended = repair(text)
         if mended is None:
             raise
     return msgspec.json.decode(mended), mended
 
 
 def json_on_one_line(json_text: bytes) -> msgspec.Raw:
-    """JSON text with spaces in place of line breaks, so that it fits a frame or a record. JSON has line breaks only
-    between tokens; in strings they are escaped."""
+    """Returns the JSON text with spaces in place of line breaks, so that it fits a frame or a record. JSON has line
+    breaks only between tokens; in strings they are escaped."""
     return msgspec.Raw(json_text.translate(_BREAKS_TO_SPACES))
 
 
 def reason(error: Exception) -> str:
-    """Why a text could not be read, in a few words."""
+    """Returns in a few words why a text could not be read."""
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
@@ -82,9 +83,10 @@ def is_deeper(value: Any, levels: int) -> bool:
 _BYTE = re.compile(r"^JSON is malformed: (?P<what>.*) \(byte (?P<at>\d+)\)$", re.DOTALL)
 _TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[][{},:]|[^][{},:"\s]+)')
 PLACES_LIMIT = 256 * 1024
-"""Bytes. A file that people write is smaller; a second for each megabyte would be too long."""
+"""Maximum size in bytes of a text in which fields are located: files that people write are smaller, and the search
+takes a second per megabyte."""
 LINE_SHOWN = 100
-"""Characters of a quoted line."""
+"""Maximum length of a quoted line in characters."""
 MARK = b"\xef\xbb\xbf"
 
 Steps = tuple[str | int, ...]
@@ -97,13 +99,13 @@ class Place(NamedTuple):
     line: int
     column: int
     quoted: str
-    """The line; of a long one the part around the place."""
+    """The line; for a long line, the part around the place."""
     caret: int
     """The position of the place in `quoted`, from 0."""
 
 
 def fault_of(text: bytes, error: Exception) -> tuple[str, Place | None]:
-    """Why a text is no JSON, in words for its author, and where; None if no place is known."""
+    """Says why a text is not JSON, in words for its author, and where; None instead of an unknown place."""
     if isinstance(error, RecursionError):
         return reason(error), None
     if isinstance(error, UnicodeDecodeError):
@@ -131,7 +133,7 @@ def fault_of(text: bytes, error: Exception) -> tuple[str, Place | None]:
 
 
 def place_at(text: bytes, at: int) -> Place:
-    """The place of a byte. A place behind the end is that of the end."""
+    """Returns the place of the byte at `at`, at most the end of the text."""
     before = text[:at].decode("utf-8", "replace")
     line = before.count("\n") + 1
     lead = before.rpartition("\n")[2]
@@ -143,19 +145,19 @@ def place_at(text: bytes, at: int) -> Place:
 
 
 def places(text: bytes) -> dict[str, int]:
-    """Where the name of each field starts, and each item of a list, in bytes, by paths such as `limits.rss` and
+    """Returns the position in bytes of each field's name and each item of a list, by paths such as `limits.rss` and
     `args[0]`; empty if the text is larger than `PLACES_LIMIT`. The text must be JSON."""
     return dict(_fields(text)) if len(text) <= PLACES_LIMIT else {}
 
 
 def places_by_steps(text: bytes) -> dict[Steps, int]:
-    """As `places`, by the names and indices that lead there: a name with dots in it is no other field's path."""
+    """Like `places`, by tuples of names and indices: a name with dots cannot be confused with a path."""
     return dict(_steps(text)) if len(text) <= PLACES_LIMIT else {}
 
 
-def repeated(text: bytes, names: Collection[str]) -> str:
-    """The first of these names that the outermost object has more than once; empty if there is none. Readers of JSON
-    differ in which one counts. The text must be JSON."""
+def find_repeated(text: bytes, names: Collection[str]) -> str:
+    """Returns the first of `names` that the outermost object has more than once; "" without any. Readers of JSON differ
+    in which value they take. The text must be JSON."""
     if all(text.count(b'"%s"' % name.encode()) < 2 for name in names):
         return ""
     seen: set[str] = set()
@@ -172,7 +174,7 @@ def _fields(text: bytes) -> Iterator[tuple[str, int]]:
 
 
 def path_of(steps: Steps) -> str:
-    """The steps as people read them: `limits.rss`, `args[0]`."""
+    """Returns the steps as a path for people: `limits.rss`, `args[0]`."""
     path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
     return path[1:] if steps and isinstance(steps[0], str) else path
 
@@ -207,7 +209,7 @@ def _steps(text: bytes) -> Iterator[tuple[Steps, int]]:
 
 
 def raw_json(text: bytes) -> msgspec.Raw:
-    """JSON text as a value for a record, on one line; null when it is not JSON, or nested deeper than
+    """Returns JSON text on one line as a value for a record; null if it is not JSON, or nested deeper than
     `ARGUMENTS_DEPTH`."""
     try:
         value = msgspec.json.decode(text)

@@ -1,15 +1,15 @@
-"""The file beside a log that says when each of its lines was written, and at which level. Pure.
+"""The file beside a log with the time and the level of each of its lines. Pure.
 
-The log itself holds no times. `ext-NAME.times` belongs to `ext-NAME.log`, `ext-NAME.times.1` to
-`ext-NAME.log.1`, and so on. It is text, one entry per line, and only grows:
+The log itself holds no times. `ext-NAME.times` belongs to `ext-NAME.log`, `ext-NAME.times.1` to `ext-NAME.log.1`, and
+so on. The file is text, one entry per line, and only grows:
 
     log 4194313
     0 1763789267123 z
     31 1763789267410 s
 
-`log INODE` says which file the entries after it are about. An entry is a position in the log in bytes, a time in
-milliseconds since the epoch, and a letter for the level: what stands in the log from this position on, up to the
-position of the next entry, was written at this time. Lines that are neither (the torn end after a crash) are skipped.
+`log INODE` names the file that the entries after it are about. An entry is a position in the log in bytes, a time in
+milliseconds since the epoch, and a letter for the level: the bytes of the log from this position up to the position of
+the next entry were written at this time. Other lines (the torn end after a crash) are skipped.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ import msgspec
 STDERR, HOST, UNKNOWN = "stderr", "zot", "unknown"
 LEVELS = {"s": STDERR, "z": HOST, "u": UNKNOWN, "d": "debug", "i": "info", "w": "warn", "e": "error"}
 """The level of each letter: `stderr` for the extension's stderr, `zot` for lines of the host, else the level of a `log`
-frame. After `unknown` follows what was written while entries could not be."""
+frame. `unknown` begins a part that was written while no entries could be written."""
 LETTERS = {level: letter for letter, level in LEVELS.items()}
 _LINE = re.compile(rb"^(?:log (\d{1,20})|(\d{1,18}) (-?\d{1,16}) ([szudiwe]))$", re.MULTILINE)
 
 
-class Written(msgspec.Struct, frozen=True):
-    """When, and at which level, something was written."""
+class WriteMoment(msgspec.Struct, frozen=True):
+    """The time and the level at which a part of a log was written."""
 
     time_ms: int
     """Milliseconds since the epoch."""
@@ -37,23 +37,24 @@ class Written(msgspec.Struct, frozen=True):
 
     @property
     def stream(self) -> str:
-        """stderr, log (a `log` frame) or zot (the host)."""
+        """The source: stderr, log (a `log` frame) or zot (the host)."""
         return self.level if self.level in (STDERR, HOST) else "log"
 
 
 def times_name(log: str) -> str:
-    """The name of the file with the times of a log: `ext-a.log.2` → `ext-a.times.2`."""
+    """Returns the name of the file with the times of a log: `ext-a.log.2` → `ext-a.times.2`."""
     stem, _, number = log.rpartition(".log")
     return f"{stem}.times{number}"
 
 
 def header(inode: int) -> bytes:
-    """Begins the entries about a log file. It starts with a line feed, which ends a torn entry."""
+    """Returns the line that begins the entries about a log file. It starts with a line feed, which ends a torn
+    entry."""
     return b"\nlog %d\n" % inode
 
 
 def entry(position: int, time_ms: int, letter: str) -> bytes:
-    """The entry for what is written from this position on."""
+    """Returns the entry for the part of the log that begins at this position."""
     return b"%d %d %s\n" % (position, time_ms, letter.encode())
 
 
@@ -62,7 +63,7 @@ class LogTimes:
 
     def __init__(self, data: bytes, inode: int) -> None:
         """`data` is the whole times file. Entries about another log file than `inode` are left out."""
-        entries: dict[int, Written] = {}
+        entries: dict[int, WriteMoment] = {}
         is_ours = False
         for line in _LINE.finditer(data):
             about, position, time_ms, letter = line.groups()
@@ -73,21 +74,21 @@ class LogTimes:
                 continue
             start = int(position)
             if start == 0:
-                entries.clear()  # the log was emptied; what was known is about bytes that are gone
-            entries[start] = Written(int(time_ms), LEVELS[letter.decode()])
+                entries.clear()  # the log was emptied; the earlier entries are about bytes that are gone
+            entries[start] = WriteMoment(int(time_ms), LEVELS[letter.decode()])
         self._positions = sorted(entries)
         self._entries = entries
 
     def __len__(self) -> int:
         return len(self._positions)
 
-    def at(self, position: int) -> Written | None:
-        """When the byte at this position was written; None if that is not known."""
+    def at(self, position: int) -> WriteMoment | None:
+        """Returns the time and level of the byte at this position; None if unknown."""
         index = bisect_right(self._positions, position)
         found = self._entries[self._positions[index - 1]] if index else None
         return None if found is None or found.level == UNKNOWN else found
 
     def first_since(self, time_ms: int) -> int | None:
-        """The first position of which something was written at this time or later; None if nothing was. A clock that
-        went back does not hide lines: each entry counts by itself."""
+        """Returns the first position that was written at this time or later; None if there is none. A clock that was
+        set back hides no lines: each entry is compared by itself."""
         return next((start for start in self._positions if self._entries[start].time_ms >= time_ms), None)

@@ -16,9 +16,9 @@ import msgspec
 from wire.data_files import covers, data_faults
 from wire.dialects.table import MODULES, ZOT, with_defaults
 from wire.field_errors import explain, fault_path
-from wire.lenient_json import UNREADABLE, fault_of, repeated
-from wire.suggest import letters
-from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, words
+from wire.lenient_json import UNREADABLE, fault_of, find_repeated
+from wire.suggestions import letters
+from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FILE = "extension.json"
 _UNFIT = r"\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069/\\"
 NAME_PATTERN = rf"^[^{_UNFIT}.][^{_UNFIT}]{{0,63}}$(?!\n)"
-"""A name becomes the file name of a log, a key in records, and a word on a terminal. zot takes any text, even
+"""A name becomes the file name of a log, a key in records, and a word on a terminal. zot accepts any text, even
 `/../../evil`. The last part of the pattern is for Python, where `$` also matches before a final line feed."""
 
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
@@ -39,12 +39,13 @@ class Timeouts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """From the start of the process to its hello. Absent: 10; 60 if `exec` is npx, uvx, bunx, pipx or pnpx, which may
     download first. Dialect mcp: 30; 60 with a launcher. Dialect copilot: 30."""
     ready: Seconds = 3.0
-    """From the hello to `ready`. Then it counts as ready, as it does after 0.25 s without a frame.
+    """From the hello to `ready`. After that time, or after 0.25 s without a frame, the extension counts as ready.
     Dialects mcp and copilot: 10."""
     tool_call: Seconds = 60.0
-    """For the result of a tool call. The model is then told that the tool did not answer. Dialect copilot: 300."""
+    """For the result of a tool call. After that time the model is told that the tool did not answer. Dialect copilot:
+    300."""
     intercept: Seconds = 5.0
-    """For the verdict of a guard. Without it `on_failure` decides. Dialect copilot: 30."""
+    """For the verdict of a guard. After that time `on_failure` decides. Dialect copilot: 30."""
     command: Seconds = 30.0
     """For the response to a slash command. Dialect copilot: 300."""
 
@@ -61,12 +62,12 @@ class Restart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """When a worker of this extension is started again after it has ended."""
 
     policy: Literal["transient", "permanent", "temporary"] = "transient"
-    """transient: after an exit that is not 0, a signal, a stall or a limit; permanent: after every exit; temporary:
-    never."""
+    """transient: after an exit status other than 0, a signal, a stall or a limit; permanent: after every exit;
+    temporary: never."""
     max: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 5
     """The number of exits within `window_s` after which the extension is given up."""
     window_s: Seconds = 60.0
-    """Seconds in which the exits are counted for `max`."""
+    """Seconds of the window in which `max` counts exits."""
     backoff_s: tuple[Seconds, Seconds] = (0.5, 30.0)
     """Seconds: the first wait before a restart, which doubles each time, and the longest wait. Each varies by up to a
     quarter."""
@@ -75,46 +76,47 @@ class Restart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What an extension may use, over its whole process tree. What is left out comes from `limits` in
-    `$ZOT_HOME/config.json`, and is not limited if it is not there either."""
+    """Limits of an extension, over its whole process tree. A missing limit comes from `limits` in
+    `$ZOT_HOME/config.json`; if it is missing there, too, there is no limit."""
 
     rss_mb: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Megabytes (2^20 bytes) of memory of all its processes together. Absent: no limit."""
+    """Maximum memory of all its processes together, in megabytes (2^20 bytes). Absent: no limit."""
     cpu_percent: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Processor time between two samples, in percent of one core: 200 means two cores. Absent: no limit."""
+    """Maximum processor time between two samples, in percent of one core: 200 means two cores. Absent: no limit."""
     cpu_seconds: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Seconds of processor time since its start; a restart begins anew. Absent: no limit."""
+    """Maximum seconds of processor time since its start; a restart begins at 0. Absent: no limit."""
     processes: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """Number of its processes. More than twice as many count as a breach that is acted on at once, whatever `breaches`
+    """Maximum number of its processes. At more than twice the number, `action` is taken at once, whatever `breaches`
     says. Absent: no limit."""
     open_files: Annotated[int, msgspec.Meta(ge=8)] | None = None
-    """Open files of all its processes together. The kernel also enforces it for each process alone. Absent: no
-    limit."""
+    """Maximum number of open files of all its processes together. The kernel also enforces it for each process alone.
+    Absent: no limit."""
     frames_per_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Frames that it sends in a second, between two samples. Absent: no limit."""
+    """Maximum number of frames that it sends in a second, between two samples. Absent: no limit."""
     output_bytes: Annotated[int, msgspec.Meta(ge=1024)] | None = None
-    """Bytes of one frame. A longer answer is dropped and its call fails. Absent: as its kind allows, at most 6 MiB."""
+    """Maximum size of one frame in bytes. A longer answer is dropped and its call fails. Absent: as its kind allows, at
+    most 6 MiB."""
     log_mb: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Megabytes of all its log files together. Absent: 5."""
+    """Maximum size of all its log files together, in megabytes. Absent: 5."""
     file_mb: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Megabytes of each file that it writes; the kernel enforces it. Absent: no limit."""
+    """Maximum size of each file that it writes, in megabytes; the kernel enforces it. Absent: no limit."""
     breaches: Annotated[int, msgspec.Meta(ge=1, le=100)] | None = None
-    """How many samples in a row must be over a limit before `action` is taken. Absent: 3."""
+    """Number of samples in a row over a limit after which `action` is taken. Absent: 3."""
     action: Literal["restart", "stop"] | None = None
-    """What is done then. Absent: restart."""
+    """restart: the extension is ended and started again; stop: it is ended. Absent: restart."""
 
     def over(self, defaults: Limits) -> Limits:
-        """These limits, with those of `defaults` where a field is null."""
+        """Returns these limits, with those of `defaults` where a field is null."""
         theirs, ours = msgspec.structs.asdict(defaults), msgspec.structs.asdict(self)
         return Limits(**{name: theirs[name] if value is None else value for name, value in ours.items()})
 
 
 class Manifest(msgspec.Struct, frozen=True, dict=True):
-    """What `extension.json` says of an extension. `name` and `exec` are required."""
+    """The description of an extension in `extension.json`. `name` and `exec` are required."""
 
     name: Annotated[str, msgspec.Meta(pattern=NAME_PATTERN)]
-    """Names it in messages, records and commands, and names its log and its data folder: 1 to 64 characters, without
-    slashes and control characters, not starting with a dot."""
+    """The extension's name in messages, records and commands, and of its log and its data folder: 1 to 64 characters,
+    without slashes and control characters, not starting with a dot."""
     exec: Annotated[str, msgspec.Meta(min_length=1)]
     """The program, without arguments: an absolute path, a path with a `/` that starts in the manifest's folder, or a
     bare name on PATH."""
@@ -126,7 +128,7 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     """The protocol that it speaks: zot, or mcp for an MCP server on stdio. The defaults of `timeouts`, `restart` and
     `env_policy` depend on it. Absent: zot."""
     language: str | None = None
-    """The language that it is written in, for people. Nothing depends on it. Absent: none."""
+    """The language that it is written in, for people. It has no effect. Absent: none."""
     description: str | None = None
     """One line for people: `zot ext info` and `install` show it. Absent: none is shown."""
     enabled: bool | None = None
@@ -135,36 +137,37 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     priority: int = 0
     """Guards are asked by priority, the highest first; equal ones by scope (`--ext`, project, global) and name."""
     on_failure: Literal["allow", "deny"] = "allow"
-    """What happens to a guarded event when the verdict is missing (timeout, crash, bad answer)."""
+    """Whether a guarded event is allowed or denied if the verdict is missing (timeout, crash, bad answer)."""
     independent: bool = False
     """Whether its verdicts do not depend on those of other guards. Independent guards that follow one another are asked
     at the same time; if one of them rewrites the event, those behind it are asked again."""
     timeouts: Timeouts = msgspec.field(default_factory=Timeouts)
-    """How long the host waits for it: [Timeouts](#timeouts)."""
+    """The times that the host waits for it: [Timeouts](#timeouts)."""
     restart: Restart = msgspec.field(default_factory=Restart)
-    """When it is started again: [Restart](#restart)."""
+    """The rules for starting it again: [Restart](#restart)."""
     limits: Limits = msgspec.field(default_factory=Limits)
-    """What it may use: [Limits](#limits)."""
+    """The resources that it may use: [Limits](#limits)."""
     required: bool = False
-    """A run that cannot start it fails with exit status 9."""
+    """Whether a run that cannot start it fails with exit status 9."""
     workers: Annotated[int, msgspec.Meta(ge=1, le=64)] = 1
     """The number of its processes. They must keep no state between calls: each tool call goes to the least busy one."""
     watchdog_s: Seconds | None = None
-    """Seconds between two `ping` frames, if its hello has the capability `ping`. Without a `pong` before the next ping
-    is due, it counts as hanging. Absent: it is not asked."""
+    """Seconds between two `ping` frames, if its hello has the capability `ping`. If the `pong` has not come when the
+    next ping is due, it counts as hanging. Absent: no pings."""
     stall_after: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 3
-    """After so many requests in a row without an answer in time it counts as hanging: it is ended and restarted."""
+    """Number of requests in a row without an answer in time after which it counts as hanging: it is ended and
+    restarted."""
     dump_on_stall: bool = False
     """Whether it gets SIGQUIT before it is ended for hanging, to write a stack trace to stderr (`faulthandler`)."""
 
     data: tuple[str, ...] = ()
-    """Files that it writes in its own folder: they are no part of what the user trusts, and an update keeps them. Each
-    is a path in that folder, `todos.json`, where one `*` in a name stands for any characters, `logs/*.log`, but not
-    for a dot at its start. Its ending is .json, .jsonl, .ndjson, .log, .db, .sqlite, .csv or .txt. Only regular files
-    count, and none that `exec`, `args` or a link names. Absent: none."""
+    """Files that it writes in its own folder: the user's trust does not cover them, and an update keeps them. Each is a
+    path in that folder, `todos.json`, where one `*` in a name stands for any characters, `logs/*.log`, but not for a
+    dot at its start. Its ending is .json, .jsonl, .ndjson, .log, .db, .sqlite, .csv or .txt. Only regular files count,
+    and not those that `exec`, `args` or a link names. Absent: none."""
     env: tuple[Variable, ...] = ()
-    """Variables of the host's environment that it needs although extensions do not get them: secrets, such as
-    `GITHUB_TOKEN`; with `env_policy` minimal also any other variable."""
+    """Variables of the host's environment that it needs and would not get otherwise: secrets, such as `GITHUB_TOKEN`;
+    with `env_policy` minimal, any other variable too."""
     env_policy: EnvPolicy | None = None
     """inherit: the host's environment without its secrets; minimal: only the variables that every program needs, and
     `env`. Absent: `env_policy` in `config.json`, which is inherit by default. If that is minimal, inherit has no effect
@@ -175,39 +178,40 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
         return self.enabled is not False
 
     def is_data(self, path: str) -> bool:
-        """Whether `data` covers a path in the extension's folder. The caller knows that a regular file is there."""
+        """Whether `data` covers a path in the extension's folder. The caller has checked that it is a regular file."""
         return covers(self.data, path)
 
     @property
     def text(self) -> bytes:
-        """The text that it was parsed from; empty if it was made otherwise. It is not compared."""
+        """The text that it was parsed from; empty if it was not parsed. Two manifests are compared without it."""
         text: bytes = self.__dict__.get("text", b"")
         return text
 
     @property
     def unknown(self) -> tuple[UnknownField, ...]:
-        """The fields of its text that nothing reads. They are not compared."""
+        """The unknown fields of its text. Two manifests are compared without them."""
         found: tuple[UnknownField, ...] = self.__dict__.get("unknown", ())
         return found
 
     @property
     def remark(self) -> str:
-        """One line that names its unknown fields; empty if there are none. One that was made otherwise may be told."""
+        """One line that names its unknown fields; empty without any. A manifest that was not parsed may have a line of
+        its own in `told`."""
         if (told := self.__dict__.get("told")) is not None:
             return str(told)
         return f"{FILE}: {remark(self.unknown)}" if self.unknown else ""
 
 
 class ManifestError(ValueError):
-    """The text names the field and says what is wrong."""
+    """A faulty manifest; the text names the field and the fault."""
 
     may_be_needed = False
-    """Whether a run must not go on without the extension: its text may be that of a required one, or of a guard whose
+    """Whether a run must not go on without the extension: the text may describe a required extension, or a guard whose
     failure means deny."""
 
 
 def _means_required(value: Any) -> bool:
-    """`requires` is a list of other things elsewhere."""
+    """Elsewhere, `requires` is a list of dependencies."""
     return not isinstance(value, str | list | dict) or str(value).lower() in ("true", "yes", "always", "1")
 
 
@@ -215,27 +219,27 @@ VOCABULARY = Vocabulary(
     known=frozenset({"$schema", *Manifest.__struct_fields__}),
     guarding={
         "on_failure": Guarding(
-            words(
+            split_words(
                 "onerror onfail onfailed onfailures ontimeout oncrash failure failuremode failurepolicy "
                 "failmode failpolicy failclosed failopen faildeny denyonfailure allowonfailure "
                 "failureaction"
             ),
             is_deep=True,
             part="fail",
-            values=words("deny denied block blocked close closed refuse reject stop"),
+            values=split_words("deny denied block blocked close closed refuse reject stop"),
         ),
         "required": Guarding(
-            words("require requires isrequired mandatory mustrun muststart musthave essential"),
+            split_words("require requires isrequired mandatory mustrun muststart musthave essential"),
             _means_required,
         ),
-        "limits": Guarding(words("limit resourcelimits ulimit ulimits quota quotas")),
+        "limits": Guarding(split_words("limit resourcelimits ulimit ulimits quota quotas")),
         "env": Guarding(
-            words(
+            split_words(
                 "envs evn nev envvar envvars environ environment environmentvariables envvariables "
                 "envnames enviroment envallow allowenv envallowlist passenv passthroughenv"
             )
         ),
-        "env_policy": Guarding(words("environmentpolicy envpolicies envmode envinherit inheritenv")),
+        "env_policy": Guarding(split_words("environmentpolicy envpolicies envmode envinherit inheritenv")),
     },
     inside={
         "limits": Limits.__struct_fields__,
@@ -244,17 +248,17 @@ VOCABULARY = Vocabulary(
     },
 )
 _EXECS = ("command", "cmd", "executable", "run", "main", "entry", "entrypoint", "program", "script")
-"""Names that other programs give to `exec`."""
+"""Names of `exec` in the files of other programs."""
 _NAME_RULE = "name must be 1 to 64 characters, without slashes or control characters, and not start with a dot"
 _FIELD = re.compile(rb"""["']?([A-Za-z_][\w .-]{0,39})["']?\s{0,99}:\s{0,99}(?:["']?(\w{1,40}))?""")
-"""Its parts are bounded: else the search would take the square of the text's length."""
+"""Its repetitions are bounded: otherwise the time of a search would grow with the square of the text's length."""
 
 _decoder = msgspec.json.Decoder(Manifest)
 
 
 def parse_manifest(text: bytes, given: Mapping[str, Any] | None = None) -> Manifest:
-    """Reads and checks a manifest. Fields that are `given` hold, whatever the text says of them. Raises `ManifestError`
-    with one line that names the field."""
+    """Reads and checks a manifest. Fields in `given` replace those of the text. Raises `ManifestError` with one line
+    that names the field."""
     try:
         fields = msgspec.json.decode(text)  # first: the typed decoder does not look into fields that it ignores
         if given is None or not isinstance(fields, dict):
@@ -263,13 +267,13 @@ def parse_manifest(text: bytes, given: Mapping[str, Any] | None = None) -> Manif
             fields.update(given)
             manifest = msgspec.convert(fields, Manifest)
     except msgspec.ValidationError as error:
-        raise _error(f"manifest: {explained(error, text)}", text) from None
+        raise _error(f"manifest: {explain_fault(error, text)}", text) from None
     except UNREADABLE as error:
         what, place = fault_of(text, error)
         where = "" if place is None else f"{FILE}:{place.line}:{place.column}: "
         quoted = "" if place is None or not place.quoted else f" (the line: {place.quoted})"
         raise _error(f"parse manifest: {where}{what}{quoted}", text) from None
-    for _path, message in outside_of_types(fields, text):
+    for _path, message in find_other_faults(fields, text):
         raise _error(f"manifest: {message}", text)
     unknown = VOCABULARY.unknown(fields)
     for each in unknown:
@@ -281,17 +285,17 @@ def parse_manifest(text: bytes, given: Mapping[str, Any] | None = None) -> Manif
     return manifest
 
 
-def outside_of_types(fields: dict[str, Any], text: bytes) -> Iterator[tuple[str, str]]:
-    """The place and the message of each fault that no decoder sees."""
-    if twice := repeated(text, VOCABULARY.guarding):
+def find_other_faults(fields: dict[str, Any], text: bytes) -> Iterator[tuple[str, str]]:
+    """Yields the place and the message of each fault that the decoder does not find."""
+    if twice := find_repeated(text, VOCABULARY.guarding):
         yield twice, f"{twice} is there twice, and only one of them would count; remove the other"
     if isinstance(name := fields.get("dialect"), str) and name not in MODULES:
         yield "dialect", f"dialect: none of {', '.join(MODULES)}"
     yield from data_faults(fields)
 
 
-def explained(error: msgspec.ValidationError, text: bytes) -> str:
-    """A fault that a decoder has found, in words for whoever writes manifests. `text` is the whole manifest."""
+def explain_fault(error: msgspec.ValidationError, text: bytes) -> str:
+    """Explains a fault that the decoder found, to the author of the manifest. `text` is the whole manifest."""
     fault = str(error)
     if "matching regex" in fault:
         path = fault_path(fault)
@@ -304,7 +308,7 @@ def explained(error: msgspec.ValidationError, text: bytes) -> str:
 
 
 def near_miss(each: UnknownField) -> str:
-    """What is wrong with a field that nobody knows and that is nearly one of those that a manifest may have."""
+    """Returns the message for an unknown field that is a near miss of a known one."""
     return f"{each.place}: no such field; {each.hint} It is not started: such a slip would change what it may do"
 
 
@@ -315,7 +319,7 @@ def _error(line: str, text: bytes) -> ManifestError:
 
 
 def _may_be_needed(text: bytes) -> bool:
-    """Judges a faulty manifest. One that is disabled is not needed. Of a text that is cut off nothing is known."""
+    """Returns `may_be_needed` of a faulty manifest: False for a disabled extension, True if the text is cut off."""
     try:
         fields = msgspec.json.decode(text)
     except UNREADABLE:

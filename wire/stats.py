@@ -2,7 +2,7 @@
 control socket. `zot top` and `zot report` show them. One JSON object per line.
 
 A file begins with a `stats` line, which has all figures; another one follows every half an hour, and at the end.
-Between them, `change` lines have only what differs from the line before.
+Between them, `change` lines have only the differences from the line before.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ import msgspec
 from wire.lenient_json import UNREADABLE, reason
 
 IN_CLIENT = "in the client program: its CPU time and memory are the program's own"
-"""Stands in the place of the figures of an extension that has no process."""
+"""Shown instead of the figures of an extension that has no process."""
 
 HostKind = Literal["run", "host", "mcp"]
-"""The host of an agent's run, or `zot host`."""
+"""The kind of host: an agent's run, `zot host` or `zot mcp serve`."""
 
 
 class Alarm(msgspec.Struct, frozen=True):
-    """Something about an extension that a person should look at."""
+    """A problem of an extension that a person should look at."""
 
     kind: Literal["failed", "over_limit", "restarting", "memory_grows", "near_limit"]
     """failed: it is not started again; over_limit: ended for its limits; restarting: ended again and again for another
-    reason; memory_grows: its memory only grows; near_limit: it uses 90 % of what a limit allows, or more."""
+    reason; memory_grows: its memory only grows; near_limit: it uses at least 90 % of a limit."""
     text: str
     """One line, with the figures."""
     since: float | None
-    """In seconds since the epoch, whole; null if that is not known."""
+    """Time of its start in whole seconds since the epoch; null if unknown."""
 
 
 class ExtensionStats(msgspec.Struct, frozen=True):
@@ -38,30 +38,31 @@ class ExtensionStats(msgspec.Struct, frozen=True):
     state: str
     """spawned, greeted, ready, backoff, stopping, exited or failed; the best of its workers."""
     failure: str
-    """Why it cannot be used now; empty while it can."""
+    """Why it cannot be used now; empty while it can be."""
     pids: tuple[int, ...]
-    """Of its running workers."""
+    """Pids of its running workers."""
     workers: int
     """The number of workers that it should have."""
     uptime_s: float | None
-    """Of the worker that has been up longest; null if none is up."""
+    """Seconds since the start of its oldest running worker; null if none runs."""
     restarts: int
     exits: int
-    """Processes of it that have ended, for whatever reason: crashes, and stops in good order."""
+    """Number of its processes that ended for any reason: crashes, and stops in good order."""
     exit_status: str | None
-    """Of the worker that ended last: `exit 1`, `signal SIGKILL`; null if none has ended."""
+    """How its last worker ended: `exit 1`, `signal SIGKILL`; null if none has ended."""
     cpu_percent: float
-    """Of one core, between the last two samples. What was used between two lines is the difference of their `cpu_s`."""
+    """CPU time between the last two samples, in percent of one core. The difference of two lines' `cpu_s` is the use
+    between them."""
     cpu_s: float
-    """CPU seconds of all its processes so far, those that have ended included."""
+    """CPU seconds of all its processes so far, ended ones included."""
     rss_bytes: int
     rss_peak_bytes: int
     processes: int
     threads: int
     open_files: int | None
-    """Descriptors of all its processes; null if they were not counted."""
+    """Number of open descriptors of all its processes; null if they were not counted."""
     pending: int
-    """Requests that wait for an answer."""
+    """Number of requests that wait for an answer."""
     frames_in: int
     frames_out: int
     frames_in_per_s: float
@@ -73,7 +74,7 @@ class ExtensionStats(msgspec.Struct, frozen=True):
     timeouts: int
     blocks: int
     limit_breaches: int
-    """How many times `action` was taken because it was over a limit."""
+    """Number of times that `action` was taken because it was over a limit."""
     events_dropped: int
     notes_dropped: int
     junk_lines: int
@@ -85,28 +86,25 @@ class ExtensionStats(msgspec.Struct, frozen=True):
     latency_sum_ms: float | None = None
     """Milliseconds of all answers together; null in files of older versions."""
     unexpected_exits: int | None = None
-    """Of `exits`, those that nobody had asked for: crashes, ends by itself, hangs and limits; null in files of older
-    versions."""
+    """Unexpected `exits`: crashes, ends by itself, hangs and limits; null in files of older versions."""
     in_client: bool = False
-    """It lives in the client program of `zot rpc`: it has no processes, and its CPU time and memory are the program's
-    own."""
+    """Whether it lives in the client program of `zot rpc`: then it has no processes, and its CPU time and memory are
+    the program's own."""
     tools: int | None = None
     """The number of tools that it has registered; null in files of older versions."""
     definition_tokens: int | None = None
-    """About so many tokens of each request to the model are the definitions of its tools; null in files of older
-    versions."""
+    """Estimated tokens of its tools' definitions in each request to the model; null in files of older versions."""
 
     exits_by_host: int | None = None
-    """Of `unexpected_exits`, those that the host decided on: it was over a limit, hung, or broke its protocol; null in
-    files of older versions."""
+    """`unexpected_exits` caused by the host for a limit, a hang or a broken protocol; null in older files."""
     alarms: tuple[Alarm, ...] = ()
-    """The worst first; empty while all is well."""
+    """The worst first; empty without problems."""
 
 
 class HostStats(msgspec.Struct, frozen=True):
     pid: int
     kind: HostKind
-    """An agent's run, or `zot host`."""
+    """The kind of host: an agent's run, `zot host` or `zot mcp serve`."""
     version: str
     cwd: str
     started: float
@@ -117,14 +115,14 @@ class HostStats(msgspec.Struct, frozen=True):
     rss_bytes: int
     open_files: int | None
     wakeups: int
-    """Passes of the loop so far."""
+    """Number of passes of the loop so far."""
     samples: int
     sampling_cpu_s: float
-    """The part of `cpu_s` that sampling the processes has used."""
+    """CPU seconds of `cpu_s` that sampling the processes used."""
     sampling_interval_s: float
-    """The planned time between the last sample and the next."""
+    """The planned seconds between the last sample and the next."""
     task: str = ""
-    """The id of the task of a batch that the run carries out; empty outside of batches."""
+    """The id of the batch task of the run; empty outside of batches."""
 
 
 class Stats(msgspec.Struct, frozen=True, tag_field="type", tag="stats"):
@@ -135,23 +133,23 @@ class Stats(msgspec.Struct, frozen=True, tag_field="type", tag="stats"):
 
 
 class Change(msgspec.Struct, frozen=True, tag_field="type", tag="change"):
-    """What differs from the `stats` or `change` line before. There is none while no extension changes."""
+    """The differences from the `stats` or `change` line before. None is written while no extension changes."""
 
     time: float
     """Seconds since the epoch."""
     over_s: float
-    """The changes happened in so many seconds before `time`. Until then all was as in the line before."""
+    """Seconds before `time` in which the changes happened. Until then, all figures were as in the line before."""
     host: dict[str, Any]
-    """The members of the host that changed; `uptime_s` always."""
+    """The changed members of the host; always with `uptime_s`."""
     extensions: dict[str, dict[str, Any]]
-    """The members that changed, for each extension with changes; all members of a new one. `uptime_s` is left out while
-    it goes on with the time. `latency_ms` has only the buckets that changed."""
+    """The changed members of each changed extension; all members of a new extension. `uptime_s` is left out while it
+    grows with the time. `latency_ms` has only the changed buckets."""
     gone: tuple[str, ...] = ()
-    """The extensions that are there no more."""
+    """Names of the extensions that no longer exist."""
 
 
 class Run(msgspec.Struct, frozen=True, tag_field="type", tag="run"):
-    """What the agent of a run has used so far: at the start, after each request to the model, and at the end. The last
+    """The use of a run's agent so far: written at the start, after each request to the model, and at the end. The last
     line counts. A host without an agent writes none."""
 
     time: float
@@ -160,27 +158,27 @@ class Run(msgspec.Struct, frozen=True, tag_field="type", tag="run"):
     provider: str
     model: str
     steps: int
-    """Turns so far."""
+    """Number of turns so far."""
     input: int
-    """Tokens, as are the next three."""
+    """Input tokens. The next three are tokens, too."""
     output: int
     cache_read: int
     cache_write: int
     cost_usd: float | None
-    """null when the prices of the model are not known."""
+    """US dollars; null if the model's prices are unknown."""
     status: str = ""
-    """How the run ended, as in the `result` record; empty while it goes on, or if it was cut off."""
+    """Status of the run, as in the `result` record; empty while it goes on, or if it was cut off."""
     exit_code: int | None = None
-    """null while the run goes on."""
+    """Exit status; null while the run goes on."""
     reason: str = ""
-    """Why, if it did not end well."""
+    """Why the run did not end well; empty otherwise."""
 
 
 class Mark(msgspec.Struct, frozen=True, tag_field="type", tag="mark"):
-    """Something that happened, for a timeline."""
+    """An incident, for a timeline."""
 
     time: float
-    """When it began, in seconds since the epoch."""
+    """Time of its beginning, in seconds since the epoch."""
     kind: Literal[
         "turn",
         "tool_call",
@@ -197,9 +195,9 @@ class Mark(msgspec.Struct, frozen=True, tag_field="type", tag="mark"):
     name: str
     """The number of a turn, the tool of a tool call, the event of an intercept; empty for other kinds."""
     extension: str
-    """Empty for turns and built-in tools. For an intercept the extension that blocked, if one did."""
+    """The extension; empty for turns and built-in tools. For an intercept, the extension that blocked, if any."""
     duration_ms: float | None
-    """null for a kind without a duration."""
+    """Duration in milliseconds; null for a kind without one."""
     detail: str
     """One line: an error, a reason, an exit."""
 
@@ -215,7 +213,7 @@ class StatsError(ValueError):
 
 
 def encode(line: StatsLine) -> bytes:
-    """The sample or mark as one line, LF included."""
+    """Encodes a line, LF included."""
     return _encoder.encode(line) + b"\n"
 
 
@@ -227,8 +225,8 @@ def decode(line: bytes) -> StatsLine:
         raise StatsError(reason(error)) from None
 
 
-def change(before: Stats, after: Stats, over_s: float) -> Change | None:
-    """What differs between two moments that are `over_s` seconds apart; None if no extension has changed."""
+def find_change(before: Stats, after: Stats, over_s: float) -> Change | None:
+    """Returns the differences between two moments that are `over_s` seconds apart; None if no extension changed."""
     extensions: dict[str, dict[str, Any]] = {}
     for name, now in after.extensions.items():
         known = before.extensions.get(name)
@@ -246,7 +244,7 @@ def change(before: Stats, after: Stats, over_s: float) -> Change | None:
 def _changed_members(before: ExtensionStats, after: ExtensionStats) -> dict[str, Any]:
     members = _differing(before, after)
     if before.uptime_s is not None and after.uptime_s is not None and before.pids == after.pids:
-        members.pop("uptime_s", None)  # the same processes: it goes on with the time
+        members.pop("uptime_s", None)  # the same processes: it grows with the time
     if "latency_ms" in members:
         known = dict(before.latency_ms)
         members["latency_ms"] = [bucket for bucket in after.latency_ms if known.get(bucket[0]) != bucket[1]]
@@ -257,8 +255,8 @@ def _differing(before: msgspec.Struct, after: msgspec.Struct) -> dict[str, Any]:
     return {name: value for name in after.__struct_fields__ if (value := getattr(after, name)) != getattr(before, name)}
 
 
-def changed(before: Stats, line: Change) -> Stats:
-    """All figures after a change. Raises `StatsError` for a line that does not follow `before`."""
+def apply_change(before: Stats, line: Change) -> Stats:
+    """Returns all figures after a change. Raises `StatsError` for a line that does not follow `before`."""
     try:
         host = msgspec.convert(msgspec.structs.asdict(before.host) | line.host, HostStats)
         elapsed = host.uptime_s - before.host.uptime_s

@@ -1,7 +1,7 @@
-"""Finds the fields of a JSON file that no program reads, and the names that were probably meant. Pure.
+"""Finds the unknown fields of a JSON file, and the names that were probably meant. Pure.
 
-An unknown field is ignored, as in zot. But a misspelled field that guards something must not be: then a guard that was
-to deny would allow. Such a field is a *near miss*: the same letters in another style (`onFailure`), one or two slips
+An unknown field is ignored, as in zot. A misspelt guarding field must not be ignored: a guard that should deny would
+then allow. Such a field is a *near miss*: the same letters in another style (`onFailure`), one or two slips
 (`on_failrue`), or another common word (`fail_closed`).
 """
 
@@ -12,39 +12,39 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from wire.suggest import letters
+from wire.suggestions import letters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 SLIPS_PER_LETTER = 0.25
-"""Most slips in each letter of a name that is suggested; one slip is always allowed."""
+"""Maximum number of slips per letter of a suggested name; one slip is always allowed."""
 SHORT = 5
-"""A guarding field with fewer letters has no near misses by slips: `dev` does not mean `env`."""
+"""Minimum number of letters of a guarding field with near misses by slips: `dev` does not mean `env`."""
 LONG = 9
-"""A guarding field with so many letters may have two slips, a shorter one has one."""
+"""Number of letters from which a guarding field may have two slips; a shorter one may have one."""
 SHOWN = 40
-"""Characters of a field's name in a message."""
+"""Maximum length of a field's name in a message, in characters."""
 NAMED = 8
-"""Most fields that one line names; the others are counted."""
+"""Maximum number of fields that one line names; the others are counted."""
 HINTED = 200
-"""Of so many unknown fields of a file it is looked for what was meant, which takes a tenth of a millisecond for each.
-More are no slips; near misses of guarding fields are looked for in all."""
+"""Maximum number of unknown fields of a file for which a meant name is searched, which takes 0.1 ms for each. Near
+misses of guarding fields are searched in all of them."""
 
 
 class UnknownField(NamedTuple):
-    """A field that nothing reads."""
+    """An unknown field."""
 
     place: str
-    """Its path, as in `limits.rss`."""
+    """Its path, such as `limits.rss`."""
     meant: str
-    """The name that was probably meant; empty if none is like it."""
+    """The name that was probably meant; empty if no name is similar."""
     is_near_miss: bool
     """Whether a guarding field was probably meant."""
 
     @property
     def hint(self) -> str:
-        """`did you mean 'x'?`, or ""."""
+        """`did you mean 'x'?`; "" without a meant name."""
         return f"did you mean {self.meant!r}?" if self.meant else ""
 
 
@@ -56,11 +56,11 @@ class Guarding(msgspec.Struct, frozen=True):
     """A field whose misspelling must not be ignored."""
 
     words: frozenset[str] = frozenset()
-    """Other words for it, as `letters` gives them."""
+    """Other words for it, as `letters` returns them."""
     fits: Callable[[Any], bool] = _always
-    """Whether a value under one of `words` can be meant for this field."""
+    """Whether the value of a field named like one of `words` can be meant for this field."""
     is_deep: bool = False
-    """Whether it also counts inside an object that is unknown itself."""
+    """Whether it counts inside an unknown object, too."""
     part: str = ""
     values: frozenset[str] = frozenset()
     """A name with `part` in it also means this field if its value is one of `values`."""
@@ -70,38 +70,38 @@ class Vocabulary(msgspec.Struct, frozen=True):
     """The fields of a JSON file."""
 
     known: frozenset[str]
-    """The fields that are read, or that belong to another program and are none of our business."""
+    """The fields that are read, or that belong to another program."""
     guarding: Mapping[str, Guarding]
-    """The guarding fields among them."""
+    """The guarding fields among the known ones."""
     inside: Mapping[str, Sequence[str]] = msgspec.field(default_factory=dict)
-    """The names inside fields that are objects. An unknown field with such a name is in the wrong place."""
+    """The names inside known fields that are objects. An unknown field with such a name is in the wrong place."""
 
     def unknown(self, found: Mapping[str, Any]) -> list[UnknownField]:
-        """The unknown fields of a file's object, in its order."""
+        """Returns the unknown fields of a file's object, in its order."""
         unknown = [(name, value) for name, value in found.items() if name not in self.known]
         return [self._judge(name, value, has_hint=number < HINTED) for number, (name, value) in enumerate(unknown)]
 
     def guarding_of(self, name: str, value: Any) -> str:
-        """The guarding field that this one is, or is a near miss of; empty if there is none."""
+        """Returns the guarding field that this field is or nearly misses; "" if there is none."""
         return next((field for field, rule in self.guarding.items() if _is_near(name, value, field, rule)), "")
 
     def _judge(self, name: str, value: Any, *, has_hint: bool) -> UnknownField:
         if guarding := self.guarding_of(name, value):
-            return UnknownField(shown(name), guarding, is_near_miss=True)
+            return UnknownField(short_name(name), guarding, is_near_miss=True)
         inner = {letters(each) for each in _names_in(value)}
         for guarding, rule in self.guarding.items():
             if rule.is_deep and _known_letters(guarding) in inner:
-                return UnknownField(f"{shown(name)}: {guarding} inside it", guarding, is_near_miss=True)
+                return UnknownField(f"{short_name(name)}: {guarding} inside it", guarding, is_near_miss=True)
         found = letters(name)
         for parent, names in self.inside.items():
             for word in names:
                 if _known_letters(word) == found:
                     # One word, such as `action`, has other meanings elsewhere.
-                    return UnknownField(shown(name), f"{parent}.{word}", parent in self.guarding and "_" in word)
-        return UnknownField(shown(name), self._meant(found) if has_hint else "", is_near_miss=False)
+                    return UnknownField(short_name(name), f"{parent}.{word}", parent in self.guarding and "_" in word)
+        return UnknownField(short_name(name), self._meant(found) if has_hint else "", is_near_miss=False)
 
     def _meant(self, found: str) -> str:
-        """The known name that comes nearest to these letters; "" if none is near."""
+        """Returns the known name nearest to these letters; "" if no name is near."""
         most = int(max(1, SLIPS_PER_LETTER * len(found)))
         slips = {
             known: _slips(found, _known_letters(known), most) for known in sorted(self.known - self.guarding.keys())
@@ -112,23 +112,23 @@ class Vocabulary(msgspec.Struct, frozen=True):
 
 @cache
 def _known_letters(name: str) -> str:
-    """`letters` of a name that this program knows: there are few of them, and each is compared with every field."""
+    """Cached `letters` of a known name: there are few of these names, and each is compared with every field."""
     return letters(name)
 
 
-def words(text: str) -> frozenset[str]:
-    """The words of a text, for the tables of `Guarding`."""
+def split_words(text: str) -> frozenset[str]:
+    """Returns the words of a text, for the tables of `Guarding`."""
     return frozenset(text.split())
 
 
-def shown(name: str) -> str:
-    """A field's name for a message: one line of limited length."""
+def short_name(name: str) -> str:
+    """Returns a field's name for a message: one line of limited length."""
     text = name if name.isprintable() else ascii(name)[1:-1]
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
 def remark(unknown: Sequence[UnknownField]) -> str:
-    """One line that names unknown fields; empty if there are none."""
+    """Returns one line that names unknown fields; "" without any."""
     if not unknown:
         return ""
     said = [f"{each.place!r}" + (f" ({each.hint})" if each.hint else "") for each in unknown[:NAMED]]
@@ -151,7 +151,7 @@ def _is_near(name: str, value: Any, guarding: str, rule: Guarding) -> bool:
 
 
 def _names_in(value: Any) -> Iterator[str]:
-    """The names of all fields at any depth of a JSON value."""
+    """Yields the names of all fields at any depth of a JSON value."""
     waiting = [value]
     while waiting:
         one = waiting.pop()
@@ -163,8 +163,8 @@ def _names_in(value: Any) -> Iterator[str]:
 
 
 def _slips(first: str, second: str, most: int) -> int:
-    """The least number of letters left out, added, changed or swapped with the next one; more than `most` may be any
-    number above."""
+    """Returns the least number of letters left out, added, changed or swapped with the next one; any larger number if
+    it is more than `most`."""
     if abs(len(first) - len(second)) > most or len(set(first) ^ set(second)) > 2 * most:
         return most + 1
     before: list[int] = []

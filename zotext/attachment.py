@@ -52,7 +52,7 @@ class Attachment:
         self._extension = extension
         self._send = send
         self._begin_thread = begin_thread
-        self._coroutines = coroutines.UnderWay()
+        self._coroutines = coroutines.RunningCoroutines()
         self._closing = threading.Lock()
         self._server: Server | None = None
         """While it serves."""

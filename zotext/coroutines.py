@@ -17,7 +17,7 @@ _loops: list[asyncio.AbstractEventLoop] = []
 _thread = _local()
 
 
-class UnderWay:
+class RunningCoroutines:
     """The coroutines of handlers that run. From `cancel_all` to `admit` each that is added is cancelled at once."""
 
     def __init__(self) -> None:
@@ -41,13 +41,13 @@ class UnderWay:
         self._admits = True
 
 
-def run_in(loop: asyncio.AbstractEventLoop | None, under_way: UnderWay) -> None:
+def run_in(loop: asyncio.AbstractEventLoop | None, under_way: RunningCoroutines) -> None:
     """Coroutines of this thread's handlers run on `loop` from now on, which runs in another thread; None for that of
     this module. While they run, they are in `under_way`."""
     _thread.loop, _thread.under_way = loop, under_way
 
 
-def finished(returned: object, context: CallContext | None = None) -> object:
+def finish(returned: object, context: CallContext | None = None) -> object:
     """The value that a handler returned. Waits for a coroutine, and cancels it when the call is cancelled."""
     if type(returned).__name__ != "coroutine":
         return returned
@@ -64,7 +64,7 @@ def finished(returned: object, context: CallContext | None = None) -> object:
         raise
     if context is not None:
         context.on_cancel(future.cancel)
-    under_way: UnderWay = getattr(_thread, "under_way", None) or UnderWay()
+    under_way: RunningCoroutines = getattr(_thread, "under_way", None) or RunningCoroutines()
     under_way.add(future)
     try:
         return future.result()

@@ -101,7 +101,7 @@ class Extension(Decorators):
     def run(self) -> None:
         """Serves the host on stdin and stdout, and returns when the host ends the run. The last line of an extension's
         program."""
-        from .serve import run
+        from .stdio_run import run
 
         run(self.registry, self._threads, self.connect, self.greeted_by)
 

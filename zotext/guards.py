@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from .coroutines import finished
+from .coroutines import finish
 from .errors import Cancelled, describe, print_traceback
 from .events import AssistantMessage, ToolCall, ToolResult, TurnStart, UserPrompt
 from .verdicts import AddContext, Allow, Ask, Block, ReplaceResult, ReplaceText, RewriteArgs
@@ -53,7 +53,7 @@ def judge(guards: list[Guard], frame: dict[str, Any], *, can_ask: bool = True) -
         if guard.tools is not None and frame.get("tool_name") not in guard.tools:
             continue
         try:
-            verdict = finished(guard.handler(SUBJECTS[point](frame)))
+            verdict = finish(guard.handler(SUBJECTS[point](frame)))
             rewrite = REWRITES[point]
             if verdict is None or isinstance(verdict, Allow):
                 continue

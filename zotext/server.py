@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from .context import CommandContext, ToolContext
-from .coroutines import finished
+from .coroutines import finish
 from .errors import BadArgument, Cancelled, ToolError, describe, print_line, print_traceback
 from .events import Event, PanelClosed, PanelKey, PanelSize
 from .guards import judge
@@ -199,7 +199,7 @@ class Server:
 def _call_handler(what: str, handler: Callable[..., object], *subject: object) -> None:
     """Calls a handler that has no answer: an error is only logged."""
     try:
-        finished(handler(*subject))
+        finish(handler(*subject))
     except Cancelled:
         return
     except BaseException as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import docstring, signature
 from .content import as_result
 from .context import CallContext, CommandContext, ToolContext
-from .coroutines import finished
+from .coroutines import finish
 from .errors import RegistrationError
 from .responses import as_response
 from .schema import SchemaReader
@@ -62,7 +62,7 @@ class Tool:
         given = self._read(args, "")
         if self._context:
             given[self._context] = context
-        return as_result(finished(self.handler(**given), context))
+        return as_result(finish(self.handler(**given), context))
 
     def registration(self) -> dict[str, Any]:
         said = {name: value for name, value in self._options.items() if value is not None}
@@ -103,7 +103,7 @@ class Command:
         given: dict[str, Any] = {self._args: args} if self._args else {}
         if self._context:
             given[self._context] = context
-        return as_response(finished(self.handler(**given), context))
+        return as_response(finish(self.handler(**given), context))
 
     def registration(self) -> dict[str, Any]:
         return {"type": "register_command", "name": self.name, "description": self.description}

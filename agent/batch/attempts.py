@@ -18,8 +18,8 @@ from agent.batch.pool.run_facts import EndReason
 from agent.batch.pool.run_process import RunLife, RunProcess
 from agent.batch.schedule import is_final
 from wire.batch import records
-from wire.batch.outcome import Outcome, TaskStatus, bounded
-from wire.suggest import some
+from wire.batch.outcome import Outcome, TaskStatus, cut_texts
+from wire.suggestions import join_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -180,7 +180,7 @@ class Attempts:
                 self._said_of.add(known)
                 self._notice(f"task {run.task}: extension {name}: {why} (said of the first task only)")
 
-    def run_asked(self, run: RunProcess, request: link.Request) -> None:
+    def run_asked(self, run: RunProcess, request: link.ModelRequest) -> None:
         self.models.request(run.name, request)
 
     def run_cancelled(self, run: RunProcess) -> None:
@@ -254,7 +254,7 @@ class Attempts:
             self.was_interrupted = True
         tries = journal.state.history(active.task.id).failed + 1
         final = is_final(outcome.status, tries, self._request.retries, may_pass=outcome.may_pass)
-        outcome = bounded(outcome)
+        outcome = cut_texts(outcome)
         journal.finished(outcome, final=final)
         journal.when_durable(partial(self._finished, active, outcome, final=final))
 
@@ -306,8 +306,8 @@ class Attempts:
         ):
             self._has_told_installed = True
             self._advise(
-                f"each task starts {len(names)} extensions ({some(names, 3)}), and has {used >> 20} MiB with them:"
-                " --no-ext leaves out those that are installed, -e FOLDER keeps one"
+                f"each task starts {len(names)} extensions ({join_names(names, 3)}), and has {used >> 20} MiB with"
+                " them: --no-ext leaves out those that are installed, -e FOLDER keeps one"
             )
 
     # --- the end ----------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from supervisor.discovery.steps import finish
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.reload.reloader import Reloader
 from supervisor.supervisor import Supervisor
-from wire.dialects.table import dialect_named
+from wire.dialects.table import find_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -106,7 +106,7 @@ def extension_tools(options: Options, supervisor: Supervisor, reloader: Reloader
     from agent.tools.extension_tools.tools import ExtensionTools  # other runs do not load it
     from supervisor.discovery.copilot import manifest  # noqa: F401  (nothing is imported while the agent runs)
 
-    dialect_named(COPILOT)
+    find_dialect(COPILOT)
     return ExtensionTools(supervisor, reloader, project=Path(options.cwd), home=options.home, dialect=COPILOT)
 
 
@@ -199,7 +199,7 @@ def _environment(
     found: Found, options: Options, workspace: SessionWorkspace, notices: StderrNotices
 ) -> Mapping[str, str]:
     """The environment of an extension that is about to start. Makes the workspace if it may ask for it."""
-    if dialect_named(found.manifest.dialect).calls_host and (trouble := workspace.make_once()):
+    if find_dialect(found.manifest.dialect).calls_host and (trouble := workspace.make_once()):
         notices.say(f"zot: {trouble}")
     return extension_environment(found, options.config, os.environ)
 
@@ -215,7 +215,7 @@ def settle(options: Options, supervisor: Supervisor, provider: Provider | None, 
         return
     slow: dict[float, list[Extension]] = {}
     for each in supervisor.extensions:
-        if wait_s := dialect_named(each.manifest.dialect).settle_s:
+        if wait_s := find_dialect(each.manifest.dialect).settle_s:
             slow.setdefault(wait_s, []).append(each)
     for wait_s in sorted(slow):
         awaited = partial(_are_settled, slow[wait_s], abort)

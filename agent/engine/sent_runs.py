@@ -10,7 +10,7 @@ from agent.abort import Abort
 from agent.engine.host_calls.sent_prompts import MOST, SentPrompts
 from agent.run import cost
 from wire import events, frames
-from wire.dialects.table import dialect_named
+from wire.dialects.table import find_dialect
 from wire.exit_codes import Status
 from wire.text import counted, one_line
 
@@ -204,7 +204,7 @@ class SentRuns:
 
 def may_send(extension: Extension) -> bool:
     """Whether its dialect lets it send prompts."""
-    return dialect_named(extension.manifest.dialect).calls_host
+    return find_dialect(extension.manifest.dialect).calls_host
 
 
 def _said_by(senders: Iterable[Extension]) -> int:

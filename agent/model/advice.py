@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.model import catalogue
 from agent.model.access import AUTH_FILE, IDLE_VARIABLE, CredentialKind
-from wire.suggest import did_you_mean
+from wire.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

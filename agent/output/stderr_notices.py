@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agent.output.fd_writer import FdWriter
 from supervisor.extension.notices import REASON_LENGTH, RECORDED_ONLY, line_about
 from wire import events
-from wire.suggest import some
+from wire.suggestions import join_names
 from wire.text import one_line, printable, valid_text
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class StderrNotices:
             if len(names) == 1:
                 self.say(line_about(names[0], "failed", told[0][1]))
             else:
-                self.say(f"zot: extensions {some(names)}: {trouble}")
+                self.say(f"zot: extensions {join_names(names)}: {trouble}")
         self._gathered = {} if go_on else None
 
     def has_told_block(self, reason: str) -> bool:

@@ -8,7 +8,7 @@ import msgspec
 
 from agent.model.catalogue import CATALOGUE, DEFAULT_MODEL
 from agent.model.presets import ANTHROPIC, Preset
-from wire.suggest import not_one_of
+from wire.suggestions import not_one_of
 
 if TYPE_CHECKING:
     from agent.providers.user_models import KnownModels

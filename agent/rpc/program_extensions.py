@@ -143,11 +143,11 @@ class _FrameOutput:
     def frame(self, extension: str, frame: bytes) -> None:
         opening = self._openings.get(extension)
         if opening is None:
-            opening = self._openings[extension] = ext_lines.opening(extension)
-        self._client.line(ext_lines.with_frame(opening, frame))
+            opening = self._openings[extension] = ext_lines.line_start(extension)
+        self._client.line(ext_lines.frame_line(opening, frame))
 
     def ended(self, extension: str, reason: str) -> None:
-        self._client.line(ext_lines.with_end(extension, reason))
+        self._client.line(ext_lines.end_line(extension, reason))
 
 
 def _is_hello(frame: bytes) -> bool:

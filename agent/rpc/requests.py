@@ -20,7 +20,7 @@ from supervisor.loop.future import Failure
 from wire import events
 from wire.rpc import requests, responses
 from wire.rpc.responses import Reloaded, ReloadError
-from wire.suggest import UnknownNameError, no_such
+from wire.suggestions import UnknownNameError, no_such
 from wire.text import valid_text
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import msgspec
 from supervisor.loop.future import Failure
 from wire import events
 from wire.exit_codes import Status
-from wire.suggest import did_you_mean, no_such, some
+from wire.suggestions import did_you_mean, join_names, no_such
 from wire.text import noun_for, valid_text
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def unknown_command(name: str, known: Collection[str], absent: Iterable[tuple[st
     if not reasons:
         near = no_such("command", f"/{name}", slashed).rstrip("?")
         return near if known else f"no such command: '/{name[:80]}'; no extension here has one"
-    parts = [f"{noun_for(len(names), 'extension')} {some(names)} {why}" for why, names in reasons.items()]
+    parts = [f"{noun_for(len(names), 'extension')} {join_names(names)} {why}" for why, names in reasons.items()]
     more = [f"and {len(parts) - REASONS_SHOWN} more faults"] if len(parts) > REASONS_SHOWN else []
     near = did_you_mean(f"/{name}", slashed).rstrip("?")
     return "; ".join(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from agent.run.context_files import HEADING
 from agent.tools.catalogue import SKILL, SPECS
 from supervisor.home.safe_files import read_file
-from wire.suggest import some
+from wire.suggestions import join_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ def local_additions(recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> st
     known = {*_tools(recorded), *(spec.name for spec in (*SPECS, SKILL))}
     found = []
     if tools := [name for name in _tools(asked) if name not in known]:
-        found.append(f"--no-ext (extensions here offer {some(tools, 3)})")
+        found.append(f"--no-ext (extensions here offer {join_names(tools, 3)})")
     if HEADING in str(asked.get("system")) and HEADING not in str(recorded.get("system")):
         found.append("--no-context-files (an AGENTS.md or CLAUDE.md is here)")
     return f"leave out what it has not: {', '.join(found)}" if found else ""

@@ -15,7 +15,7 @@ from agent.tools.outcome import ToolError
 from agent.tools.shell.command import ShellCommand, log_folder
 from agent.transcript import Image, Text, ToolResult
 from supervisor.loop.future import Failure
-from wire.suggest import some
+from wire.suggestions import join_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -263,5 +263,5 @@ def find_skill(args: arguments.Arguments, skills: Sequence[Skill]) -> Skill:
     for skill in skills:
         if skill.name == name:
             return skill
-    known = some(sorted(skill.name for skill in skills), NAMES_SHOWN)
+    known = join_names(sorted(skill.name for skill in skills), NAMES_SHOWN)
     raise ToolError(f'skill: no skill named "{name[:QUOTED]}"; there {"is" if len(skills) == 1 else "are"} {known}')

@@ -36,7 +36,7 @@ class Calls:
         """Of the host's own code, for each path."""
         few, many = self._counts
         return {
-            f"{path}, instructions": (_counted(tree, path, many) - _counted(tree, path, few)) / (many - few)
+            f"{path}, instructions": (counted(tree, path, many) - counted(tree, path, few)) / (many - few)
             for path in PATHS
         }
 
@@ -54,7 +54,8 @@ def _argv(tree: Path, *args: str) -> list[str]:
     return [sys.executable, str(PROGRAM), str(tree), *args]
 
 
-def _counted(tree: Path, path: str, count: int) -> int:
+def counted(tree: Path, path: str, count: int) -> int:
+    """Instructions of a run of `count` verdicts or calls."""
     argv = [COUNTER, "--tool=callgrind", "--callgrind-out-file=/dev/null", *_argv(tree, path, "1", str(count))]
     env = {**os.environ, "PYTHONHASHSEED": "0"}
     done = subprocess.run(argv, cwd=tree, env=env, stderr=subprocess.PIPE, text=True, check=True)

@@ -21,7 +21,7 @@ COLUMNS = ("", "joined ms", "of zot", "CPU of the host ms", "RSS of the host MiB
 
 
 def start(report: Report, *, quick: bool) -> None:
-    for count in (1, 2) if quick else COUNTS:
+    for count in (2,) if quick else COUNTS:
         found: dict[str, list[dict[str, Any]]] = {ZOT: [], PEER: []}
         for number in range(1 if quick else ROUNDS + 1):
             report.progress(f"start of {count}, round {number}")

@@ -41,7 +41,7 @@ def held(report: Report, shop: Workshop, claims: Claims, *, quick: bool) -> None
     guard = [shop.compiled(CHILDREN / "echo.c")] if shop.has_compiler else shop.python(CHILDREN / "echo.py")
     columns = ("", "verdict p50 µs", "longest ms", "longest of all ms", "until it is over ms", "rounds")
     table = Table("verdicts of a guard while another extension says much", columns)
-    for name, args in CASES.items():
+    for name, args in list(CASES.items())[:: len(CASES) - 1 if quick else 1]:
         report.progress(f"held: {name}")
         bulk = shop.python(PROGRAMS / "mcp_bulk.py")
         supervisor = shop.started([shop.extension("guard", guard), shop.extension("bulk", bulk, 1, dialect="mcp")])

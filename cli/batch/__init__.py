@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from cli.help.command_classes import HelpTyper, LazyGroup
-from wire.suggest import did_you_mean
+from wire.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from typer._click.core import Context, Parameter

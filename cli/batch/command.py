@@ -32,7 +32,7 @@ def batch(
         raise CommandLineError("TASKS is missing: a file with one task a line, as in zot batch tasks.jsonl -o runs")
     if not ctx.params["output"]:
         raise CommandLineError(f"-o RUNDIR is missing: the folder of the batch, as in zot batch {tasks} -o runs")
-    from cli.batch.asked import asked_from
+    from cli.batch.arguments import arguments_from
     from cli.batch.run import run_batch
 
-    sys.exit(run_batch(asked_from(ctx.params)))
+    sys.exit(run_batch(arguments_from(ctx.params)))

@@ -14,7 +14,7 @@ from agent.batch.tasks.read import read_tasks
 from agent.batch.tasks.select import SelectionError
 from agent.request_checks import UsageError
 from cli.batch.output.outputs import INTERRUPTED, Outputs
-from cli.batch.output.stderr import Show
+from cli.batch.output.stderr import ProgressStyle
 from cli.terminal import say
 from cli.version import VERSION
 from supervisor.process import fd_limit
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent.batch.request import BatchRequest
-    from cli.batch.asked import AskedBatch
+    from cli.batch.arguments import BatchArguments
     from wire.batch.task import Task
 
 
-def run_batch(asked: AskedBatch) -> int:
+def run_batch(arguments: BatchArguments) -> int:
     """Returns the exit status. Raises `OSError`."""
     try:
-        if asked.resumes:
-            RunFolder.existing(asked.request.folder)
-        found = read_tasks(asked.tasks, template=asked.template, base=Path.cwd())
-        tasks = asked.selection.apply(found.tasks)
+        if arguments.resumes:
+            RunFolder.existing(arguments.request.folder)
+        found = read_tasks(arguments.tasks, template=arguments.template, base=Path.cwd())
+        tasks = arguments.selection.apply(found.tasks)
         if not tasks:
             raise SelectionError("--slice, --filter, --limit and --shard leave no task")
     except (TasksError, SelectionError, FolderError) as error:
@@ -44,7 +44,13 @@ def run_batch(asked: AskedBatch) -> int:
     for remark in found.remarks:
         say(f"zot batch: {remark}")
     return check_and_start(
-        asked.request, tasks, found.lines, asked.show, asked.folder, as_json=asked.as_json, has_events=asked.has_events
+        arguments.request,
+        tasks,
+        found.lines,
+        arguments.show,
+        arguments.folder,
+        as_json=arguments.as_json,
+        has_events=arguments.has_events,
     )
 
 
@@ -52,7 +58,7 @@ def check_and_start(
     request: BatchRequest,
     tasks: list[Task],
     lines: Mapping[str, str],
-    show: Show,
+    show: ProgressStyle,
     folder: str,
     *,
     as_json: bool,
@@ -79,7 +85,7 @@ def check_and_start(
             on_event=outputs.on_event if as_json and has_events else None,
             say=outputs.say,
             is_full=outputs.is_full,
-            is_quiet=show is Show.NOTHING,
+            is_quiet=show is ProgressStyle.NOTHING,
         )
         return outputs.run(batch)
     except (RedoError, UsageError) as error:

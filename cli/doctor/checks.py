@@ -13,7 +13,7 @@ from agent.model.access import AUTH_FILE, AccessError, CredentialKind, find_acce
 from agent.providers.auth_file import AuthFileError, read_stored
 from agent.providers.choice import choose
 from agent.providers.user_models import KnownModels, UserModelsError, load_user_models
-from cli.doctor.running import Check, examine_running
+from cli.doctor.host_checks import Check, examine_running
 from supervisor.cleanup.reaper import Reaper, ReaperState
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import McpFiles, discover

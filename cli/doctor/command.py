@@ -13,7 +13,7 @@ from wire.text import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cli.doctor.running import Check
+    from cli.doctor.host_checks import Check
 
 NAME_WIDTH = 12
 

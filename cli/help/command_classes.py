@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typer._click.core import Context
 
 
-class _Helped(Command):
+class _HelpMixin(Command):
     """What a command and a group with our help have in common."""
 
     def invoke(self, ctx: Context) -> Any:
@@ -37,7 +37,7 @@ class _Helped(Command):
         formatter.write(render(ctx, width=page_width(), bold=bold) + "\n")
 
 
-class HelpCommand(_Helped, TyperCommand):
+class HelpCommand(_HelpMixin, TyperCommand):
     """A command with our help."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
@@ -49,7 +49,7 @@ class HelpCommand(_Helped, TyperCommand):
             raise
 
 
-class HelpGroup(_Helped, TyperGroup):
+class HelpGroup(_HelpMixin, TyperGroup):
     """A group of commands with our help."""
 
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:

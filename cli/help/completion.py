@@ -29,7 +29,7 @@ SAFE = re.compile(r"[\w.+@/][\w.+@:/-]*")
 """Only such names are offered. bash expands `*` in what it gets, and zsh evaluates it."""
 
 
-def _offering(names: Callable[[typer.Context], Iterable[str]]) -> Any:
+def _completer(names: Callable[[typer.Context], Iterable[str]]) -> Any:
     """Makes a completer of a function that gives all names."""
 
     def complete(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -43,23 +43,23 @@ def _offering(names: Callable[[typer.Context], Iterable[str]]) -> Any:
     return complete
 
 
-@_offering
+@_completer
 def installed_extensions(ctx: typer.Context) -> Iterator[str]:
     """Those of the user and of the project; for `enable` those that are disabled, for `disable` those that are not."""
     wanted = {"enable": False, "disable": True}.get(ctx.info_name or "")
-    for name, is_enabled in _installed(ctx):
+    for name, is_enabled in _find_installed(ctx):
         if wanted is None or is_enabled is wanted:
             yield name
 
 
-@_offering
+@_completer
 def project_extensions(ctx: typer.Context) -> Iterator[str]:
     """Those of the project."""
-    for name, _ in _installed(ctx, with_user=False):
+    for name, _ in _find_installed(ctx, with_user=False):
         yield name
 
 
-@_offering
+@_completer
 def live_extensions(ctx: typer.Context) -> Iterator[str]:
     """Those of the host of `--host`, or of all running hosts; for `logs` those that have a log."""
     if ctx.info_name == "logs":
@@ -74,14 +74,14 @@ def live_extensions(ctx: typer.Context) -> Iterator[str]:
             yield from host.extensions
 
 
-@_offering
+@_completer
 def hosts(_ctx: typer.Context) -> Iterator[str]:
     """The pids of the running hosts."""
     for host in _hosts():
         yield str(host.pid)
 
 
-@_offering
+@_completer
 def models(_ctx: typer.Context) -> Iterator[str]:
     """The models that are known: the packaged ones, and those of the user's file."""
     from agent.model.catalogue import CATALOGUE
@@ -91,13 +91,13 @@ def models(_ctx: typer.Context) -> Iterator[str]:
         yield info.id
 
 
-@_offering
+@_completer
 def providers(_ctx: typer.Context) -> Iterator[str]:
     """The presets, and the providers of the user's file."""
     yield from _users_models().providers
 
 
-@_offering
+@_completer
 def skills(ctx: typer.Context) -> Iterator[str]:
     """Those that `zot skill list` lists."""
     from pathlib import Path
@@ -109,7 +109,7 @@ def skills(ctx: typer.Context) -> Iterator[str]:
         yield skill.name
 
 
-@_offering
+@_completer
 def mcp_servers(_ctx: typer.Context) -> Iterator[str]:
     """Those of the two files, also faulty ones."""
     from pathlib import Path
@@ -127,7 +127,7 @@ def mcp_servers(_ctx: typer.Context) -> Iterator[str]:
                 yield each.name
 
 
-@_offering
+@_completer
 def sessions(ctx: typer.Context) -> Iterator[str]:
     """The ids of the sessions of the folder of `--cwd`, as short as lists show them where that is enough."""
     from agent.sessions.find import session_ids
@@ -139,7 +139,7 @@ def sessions(ctx: typer.Context) -> Iterator[str]:
         yield name if short.count(name[:8]) > 1 else name[:8]
 
 
-@_offering
+@_completer
 def session_paths(ctx: typer.Context) -> Iterator[str]:
     """The files of the folder's sessions."""
     from agent.sessions.places import session_files
@@ -149,7 +149,7 @@ def session_paths(ctx: typer.Context) -> Iterator[str]:
         yield str(path)
 
 
-@_offering
+@_completer
 def schemas(ctx: typer.Context) -> Iterator[str]:
     """The names of all JSON Schemas; below `zot ext` those of extensions, without `frame.`."""
     from wire.schema import definitions
@@ -162,7 +162,7 @@ def schemas(ctx: typer.Context) -> Iterator[str]:
             yield name.removeprefix("frame.")
 
 
-@_offering
+@_completer
 def command_names(ctx: typer.Context) -> Iterator[str]:
     """For `zot help`: the commands, or after the name of a group those of the group."""
     found: Any = ctx.find_root().command
@@ -173,7 +173,7 @@ def command_names(ctx: typer.Context) -> Iterator[str]:
             yield name
 
 
-def _installed(ctx: typer.Context, *, with_user: bool = True) -> Iterator[tuple[str, bool]]:
+def _find_installed(ctx: typer.Context, *, with_user: bool = True) -> Iterator[tuple[str, bool]]:
     """Name and whether it is enabled, of each installed extension whose manifest can be read."""
     from pathlib import Path
 

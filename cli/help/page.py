@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from cli.help.help_text import HelpTable, parse
-from cli.help.unknown_command import shown_commands
+from cli.help.unknown_command import visible_commands
 from cli.terminal import page_width, wants_style
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def overview(context: Context, head: str, more: HelpTable) -> str:
 def command_groups(context: Context) -> Iterator[HelpTable]:
     """A table of each group of commands, with the name and the first sentence of each command in it."""
     groups: dict[str, Rows] = {title: [] for title in getattr(context.command, "panels", ())}
-    for name, command in shown_commands(context):
+    for name, command in visible_commands(context):
         title = getattr(command, "rich_help_panel", None) or OTHER_COMMANDS
         groups.setdefault(title, []).append((name, parse(command.help or "").summary))
     return (HelpTable(title, tuple(rows)) for title, rows in groups.items())

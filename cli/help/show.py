@@ -9,7 +9,7 @@ import typer
 from cli.choices import CommandLineError
 from cli.help.help_text import HelpTable
 from cli.help.page import overview
-from cli.help.unknown_command import shown_commands, unknown_command
+from cli.help.unknown_command import unknown_command, visible_commands
 from cli.terminal import wants_style
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def show_help(context: Context, words: Sequence[str]) -> None:
     `CommandLineError` if there is no such command."""
     found = context.find_root()
     for index, word in enumerate(words):
-        known = dict(shown_commands(found))
+        known = dict(visible_commands(found))
         if not known:
             raise CommandLineError(
                 f"{found.command_path} has no commands of its own; see zot help {' '.join(words[:index])}"

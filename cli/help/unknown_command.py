@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cli.choices import CommandLineError
-from wire.suggest import did_you_mean, no_such
+from wire.suggestions import did_you_mean, no_such
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typer._click.core import Command, Context
 
 
-def shown_commands(context: Context) -> Iterator[tuple[str, Command]]:
+def visible_commands(context: Context) -> Iterator[tuple[str, Command]]:
     """The commands of the context's group that help lists, by name; none if it is no group."""
     group: Any = context.command
     for name in group.list_commands(context) if hasattr(group, "list_commands") else ():
@@ -24,14 +24,14 @@ def shown_commands(context: Context) -> Iterator[tuple[str, Command]]:
 
 def unknown_command(context: Context, word: str) -> CommandLineError:
     """The error for a word that is no command of the context's group; names the nearest command, else all."""
-    error = CommandLineError(no_such("command", word, dict(shown_commands(context))))
+    error = CommandLineError(no_such("command", word, dict(visible_commands(context))))
     error.command = context.command_path
     return error
 
 
 def missing_prompt(context: Context, words: Sequence[str]) -> CommandLineError:
     """The error for `zot WORDS` where the first word is no command, and no flag says how to print an answer."""
-    known = sorted(dict(shown_commands(context)))
+    known = sorted(dict(visible_commands(context)))
     hint = did_you_mean(words[0], set(known) - {"help"}) if words else ""
     said = f"no such command: {words[0]!r}{'; ' + hint if hint else '.'} " if words else ""
     return CommandLineError(f"{said}To send a prompt, use -p or --json; commands: {', '.join(known)}")

@@ -9,7 +9,7 @@ from cli.choices import CommandLineError
 from supervisor.control.client import ControlClient, GoneError, HostError, endpoints, hosts
 from supervisor.home.runtime_dir import runtime_dirs
 from wire import control
-from wire.suggest import no_such
+from wire.suggestions import no_such
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ HOSTS_NAMED = 10
 Expected = TypeVar("Expected")
 
 
-class Surveyed(NamedTuple):
+class SurveyedHost(NamedTuple):
     """A host with its connection, or with the reason why it does not answer."""
 
     pid: int
@@ -50,10 +50,10 @@ def connect(pid: int | None) -> ControlClient:
         raise HostError(NONE_RUNS)
     if not candidates:
         raise HostError(f"host {found[0].pid} does not answer: {found[0].trouble}")
-    raise CommandLineError(f"{len(candidates)} hosts are running; name one by its pid: {listed(candidates)}")
+    raise CommandLineError(f"{len(candidates)} hosts are running; name one by its pid: {host_list(candidates)}")
 
 
-def keep_only(candidates: Sequence[Surveyed], found: Iterable[Surveyed]) -> ControlClient | None:
+def keep_only(candidates: Sequence[SurveyedHost], found: Iterable[SurveyedHost]) -> ControlClient | None:
     """The connection to the candidate, None if there is none or more than one. Closes all other connections of
     `found`."""
     chosen = candidates[0].client if len(candidates) == 1 else None
@@ -61,7 +61,7 @@ def keep_only(candidates: Sequence[Surveyed], found: Iterable[Surveyed]) -> Cont
     return chosen
 
 
-def host_with(name: str, pid: int | None) -> tuple[ControlClient | None, list[Surveyed]]:
+def host_with(name: str, pid: int | None) -> tuple[ControlClient | None, list[SurveyedHost]]:
     """The host that has an extension of this name, and all hosts that were asked. With a pid it is that host; without
     one the only host that has it, None if there is none. Raises `HostError`, and `CommandLineError` if several have it,
     or the host `pid` has it not."""
@@ -76,7 +76,7 @@ def host_with(name: str, pid: int | None) -> tuple[ControlClient | None, list[Su
     having = [host for host in found if host.info is not None and name in host.info.extensions]
     chosen = keep_only(having, found)
     if len(having) > 1:
-        raise CommandLineError(f"{len(having)} hosts have it; name one with --host: {listed(having)}")
+        raise CommandLineError(f"{len(having)} hosts have it; name one with --host: {host_list(having)}")
     return chosen, found
 
 
@@ -91,10 +91,10 @@ def _connect_to(pid: int) -> ControlClient:
     close(host.client for host in found)
     if not found:
         raise HostError(f"there is no host {pid}: {NONE_RUNS}")
-    raise HostError(f"there is no host {pid}; there are {listed(found)}")
+    raise HostError(f"there is no host {pid}; there are {host_list(found)}")
 
 
-def survey(within_s: float = SURVEY_S) -> list[Surveyed]:
+def survey(within_s: float = SURVEY_S) -> list[SurveyedHost]:
     """All hosts with their answers. All are asked at the same time, and waited for `within_s` seconds at most."""
     found = hosts(runtime_dirs(), within_s)
     clients = [client for _, client in found if isinstance(client, ControlClient)]
@@ -102,16 +102,16 @@ def survey(within_s: float = SURVEY_S) -> list[Surveyed]:
     surveyed = []
     for endpoint, client in found:
         if isinstance(client, HostError):
-            surveyed.append(Surveyed(endpoint.pid, None, None, str(client), str(endpoint.path)))
+            surveyed.append(SurveyedHost(endpoint.pid, None, None, str(client), str(endpoint.path)))
             continue
         info = infos[client]
         if isinstance(info, GoneError):
             client.close()
         elif isinstance(info, HostError):
             client.close()
-            surveyed.append(Surveyed(endpoint.pid, None, None, str(info), str(endpoint.path)))
+            surveyed.append(SurveyedHost(endpoint.pid, None, None, str(info), str(endpoint.path)))
         else:
-            surveyed.append(Surveyed(endpoint.pid, client, info, "", str(endpoint.path)))
+            surveyed.append(SurveyedHost(endpoint.pid, client, info, "", str(endpoint.path)))
     return surveyed
 
 
@@ -140,7 +140,7 @@ def ask_all(
     return answers
 
 
-def shared(hosts: Mapping[int, Iterable[str]]) -> Iterator[str]:
+def shared_extensions(hosts: Mapping[int, Iterable[str]]) -> Iterator[str]:
     """A line for each group of extensions that the same hosts, given by pid, run besides each other."""
     having: dict[str, list[int]] = {}
     for pid in sorted(hosts):
@@ -161,7 +161,7 @@ def _some(texts: Sequence[str]) -> str:
     return ", ".join(texts[:HOSTS_NAMED]) + more
 
 
-def listed(found: list[Surveyed]) -> str:
+def host_list(found: list[SurveyedHost]) -> str:
     """The pids of the hosts, with kind and folder; `HOSTS_NAMED` at most, the others are counted."""
     shown = [f"{host.pid} ({host.info.kind} in {host.info.cwd})" if host.info else str(host.pid) for host in found]
     return _some(shown) + (", see zot ps" if len(shown) > HOSTS_NAMED else "")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.output.fd_writer import FdWriter
 from cli.choices import CommandLineError, project_folder
-from cli.hosts.find import close, shared, survey
+from cli.hosts.find import close, shared_extensions, survey
 from cli.hosts.host_log import HostLog
 from cli.run.trust_prompt import ask
 from cli.version import VERSION
@@ -69,15 +69,15 @@ def make_host(flags: Mapping[str, Any], kind: HostKind = "host") -> Host:
     extensions, mcp_configs = tuple(flags["ext"] or ()), tuple(flags["mcp_config"] or ())
     discovers = not flags["no_ext"]
     consent = Consent(whole_project=flags["trust_project"])
-    (folder,) = _checked("the working folder", (project_folder(flags["cwd"]),))
-    (home,) = _checked("zot's folder ($ZOT_HOME)", (str(zot_home()),))
+    (folder,) = _check_flags("the working folder", (project_folder(flags["cwd"]),))
+    (home,) = _check_flags("zot's folder ($ZOT_HOME)", (str(zot_home()),))
     if kind == "host" and discovers and not consent.whole_project:
         consent = ask(extensions, folder, Path(home), mcp_configs)
     try:
         return Host(
             version=VERSION,
-            extensions=_checked("--ext", extensions),
-            mcp_configs=_checked("--mcp-config", mcp_configs),
+            extensions=_check_flags("--ext", extensions),
+            mcp_configs=_check_flags("--mcp-config", mcp_configs),
             discover_more=discovers,
             cwd=folder,
             home=Path(home),
@@ -97,7 +97,7 @@ def make_host(flags: Mapping[str, Any], kind: HostKind = "host") -> Host:
 
 def _tell_of_others(host: Host, others: dict[int, tuple[str, ...]]) -> None:
     own = [each.name for each in host.supervisor.extensions]
-    for line in shared({os.getpid(): own} | {pid: set(own) & set(names) for pid, names in others.items()}):
+    for line in shared_extensions({os.getpid(): own} | {pid: set(own) & set(names) for pid, names in others.items()}):
         host.tell(HostEvent("shared", f"{line}; zot stop PID ends one"))
 
 
@@ -117,7 +117,7 @@ def _cut(phase: HostPhase) -> str:
     return ", at once" if phase is HostPhase.CUT_SHORT else ""
 
 
-def _checked(where: str, texts: tuple[str, ...]) -> tuple[str, ...]:
+def _check_flags(where: str, texts: tuple[str, ...]) -> tuple[str, ...]:
     """The texts as they are. Raises `CommandLineError` for a text that is not UTF-8: extensions get the texts in JSON,
     which holds only UTF-8."""
     for text in texts:

@@ -50,12 +50,12 @@ class HostLog:
         now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     ) -> None:
         is_json = form is LogFormat.json
-        render = [_json] if is_json else [_without_doubled_level, _console(is_coloured=is_coloured)]
+        render = [_json] if is_json else [_remove_doubled_level, _console(is_coloured=is_coloured)]
         lowest = logging.getLevelNamesMapping()[level.value.upper()]
         self._now = now
         self._logger: Any = structlog.wrap_logger(
-            _Sink(write),
-            processors=[self._with_time, structlog.processors.add_log_level, _in_order, *render],
+            _LineSink(write),
+            processors=[self._with_time, structlog.processors.add_log_level, _sort_keys, *render],
             wrapper_class=structlog.make_filtering_bound_logger(lowest),
             context_class=dict,
         )
@@ -74,7 +74,7 @@ class HostLog:
         return {"time": self._now().isoformat(timespec="milliseconds"), **event}
 
 
-class _Sink:
+class _LineSink:
     """What structlog takes for a logger: gets each rendered line."""
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
@@ -86,12 +86,12 @@ class _Sink:
     debug = info = warning = error = msg
 
 
-def _in_order(_logger: Any, _method: str, event: Any) -> Any:
+def _sort_keys(_logger: Any, _method: str, event: Any) -> Any:
     first = ("time", "level", "event", "extension", "message")
     return {**{key: event[key] for key in first if key in event}, **event}
 
 
-def _without_doubled_level(_logger: Any, _method: str, event: Any) -> Any:
+def _remove_doubled_level(_logger: Any, _method: str, event: Any) -> Any:
     """A notice of the kind `warning` has that level."""
     return {**event, "event": ""} if event["event"] == event["level"] else event
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import msgspec
 
 from cli import number_format
-from cli.columns import aligned, print_table
-from cli.hosts.find import NONE_RUNS, ask_all, close, count_states, shared, survey
+from cli.columns import align_columns, print_table
+from cli.hosts.find import NONE_RUNS, ask_all, close, count_states, shared_extensions, survey
 from cli.json_line import print_json
 from cli.terminal import table_width
 from supervisor.control.client import HostError
@@ -17,7 +17,7 @@ from wire import control
 from wire.text import one_line
 
 if TYPE_CHECKING:
-    from cli.hosts.find import Surveyed
+    from cli.hosts.find import SurveyedHost
     from wire.stats import Stats
 
 HEADINGS = ("PID", "KIND", "UP", "CPU%", "RSS", "EXTENSIONS", "FOLDER")
@@ -28,7 +28,7 @@ def run_ps(*, as_json: bool) -> int:
     found = survey()
     clients = [surveyed.client for surveyed in found if surveyed.client is not None]
     answers = ask_all(clients, control.GetStats, control.StatsReply)
-    rows: list[tuple[Surveyed, Stats | HostError]] = []
+    rows: list[tuple[SurveyedHost, Stats | HostError]] = []
     for surveyed in found:
         answer = HostError(surveyed.trouble) if surveyed.client is None else answers[surveyed.client]
         rows.append((surveyed, answer if isinstance(answer, HostError) else answer.stats))
@@ -38,7 +38,7 @@ def run_ps(*, as_json: bool) -> int:
             print_json(_record(surveyed, stats))
     elif rows:
         _print_table(rows)
-        for line in shared({host.pid: stats.extensions for host, stats in rows if _is_host(stats)}):
+        for line in shared_extensions({host.pid: stats.extensions for host, stats in rows if _is_host(stats)}):
             print(f"zot ps: {line}", file=sys.stderr)  # noqa: T201
     else:
         print(f"zot ps: {NONE_RUNS}", file=sys.stderr)  # noqa: T201
@@ -50,7 +50,7 @@ def _is_host(stats: Stats | HostError) -> TypeGuard[Stats]:
     return not isinstance(stats, HostError) and stats.host.kind == "host"
 
 
-def _record(surveyed: Surveyed, stats: Stats | HostError) -> dict[str, Any]:
+def _record(surveyed: SurveyedHost, stats: Stats | HostError) -> dict[str, Any]:
     if isinstance(stats, HostError):
         return {"pid": surveyed.pid, "error": str(stats), "socket": surveyed.socket}
     states = dict(count_states(stats.extensions.values()))
@@ -58,13 +58,13 @@ def _record(surveyed: Surveyed, stats: Stats | HostError) -> dict[str, Any]:
     return {**host, "extensions": len(stats.extensions), "states": states, "socket": surveyed.socket}
 
 
-def _print_table(rows: list[tuple[Surveyed, Stats | HostError]]) -> None:
+def _print_table(rows: list[tuple[SurveyedHost, Stats | HostError]]) -> None:
     width = table_width()
-    lines = aligned([HEADINGS, *(_cells(host, stats) for host, stats in rows)], right=(0, 2, 3, 4))
+    lines = align_columns([HEADINGS, *(_cells(host, stats) for host, stats in rows)], right=(0, 2, 3, 4))
     print_table([line if width is None or len(line) <= width else line[: width - 1] + "…" for line in lines])
 
 
-def _cells(surveyed: Surveyed, stats: Stats | HostError) -> tuple[str, ...]:
+def _cells(surveyed: SurveyedHost, stats: Stats | HostError) -> tuple[str, ...]:
     if isinstance(stats, HostError):
         return (str(surveyed.pid), "?", one_line(str(stats), 200))
     host = stats.host

@@ -10,7 +10,7 @@ from cli.choices import CommandLineError
 from cli.duration import seconds_from
 from cli.logs.log_tail import rotation, tail
 from supervisor.extension.log import HOST_PREFIX, PrefixFilter
-from wire.log_times import LogTimes, Written, times_name
+from wire.log_times import LogTimes, WriteMoment, times_name
 from wire.text import printable
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ NO_TIME = "-"
 class TimedLine(NamedTuple):
     text: bytes
     """As it stands in the log, with its line feed if it has one."""
-    written: Written | None
+    written: WriteMoment | None
     """None for a line whose time is not known."""
 
 
@@ -97,7 +97,7 @@ def last_timed_lines(log: Path, count: int) -> list[TimedLine]:
     return [*lines, *reader.flush()][-count:] if count else []
 
 
-class Shown:
+class TerminalText:
     """Makes the text of a log fit for a terminal. The text may come in pieces of lines. Also without control
     characters nothing looks like a line of the host but what the host wrote."""
 
@@ -119,7 +119,7 @@ class Shown:
 def with_time(line: TimedLine) -> str:
     """The line with its time and level before it, fit for a terminal, without its end. The level that a line of the
     host or of a `log` frame begins with is said once."""
-    text = Shown().text(line.text).rstrip("\n")
+    text = TerminalText().text(line.text).rstrip("\n")
     if line.written is None:
         return f"{NO_TIME:<29} {NO_TIME:<6} {text}"
     level = line.written.level

@@ -24,7 +24,7 @@ Examples:
 
 
 class McpGroup(LazyGroup):
-    modules = (("Manage MCP servers", ("cli.mcp.edits", "cli.mcp.listing", "cli.mcp.test", "cli.mcp.serve")),)
+    modules = (("Manage MCP servers", ("cli.mcp.edits", "cli.mcp.list", "cli.mcp.test", "cli.mcp.serve")),)
 
 
 mcp_app = HelpTyper(cls=McpGroup, no_args_is_help=True, help=HELP)

@@ -15,10 +15,10 @@ from cli.choices import CommandLineError, time_limit
 from cli.duration import METAVAR
 from cli.help.command_classes import HelpCommand
 from cli.json_line import print_json
-from cli.mcp.shared import Force, McpScope, OnlyScope, Scope, ServerName, file_of
+from cli.mcp.scope import Force, McpScope, OnlyScope, Scope, ServerName, file_of
 from cli.os_errors import exit_with
 from cli.parameters import Json
-from cli.terminal import say, shown
+from cli.terminal import say, terminal_text
 
 if TYPE_CHECKING:
     from typer._click.core import Context
@@ -154,14 +154,14 @@ def write_entry(name: str, fields: dict[str, Any], scope: McpScope, *, force: bo
     if as_json:
         print_json({"action": word, "name": name, "scope": scope.value, "file": str(path)})
     else:
-        say(f"{word} {shown(name, 200)} in {path}")
+        say(f"{word} {terminal_text(name, 200)} in {path}")
     for line in _advice(name, fields, scope, path):
         say(f"  {line}")
     return 0
 
 
 def _advice(name: str, fields: dict[str, Any], scope: McpScope, path: Path) -> list[str]:
-    from cli.mcp.reading import is_literal_secret
+    from cli.mcp.entries import is_literal_secret
     from supervisor.home.config import load_config
     from supervisor.home.zot_home import zot_home
     from wire.settings.mcp_server import server_name
@@ -169,16 +169,16 @@ def _advice(name: str, fields: dict[str, Any], scope: McpScope, path: Path) -> l
     called, config = server_name(name), load_config(zot_home())
     said = []
     if called != name:
-        said.append(f"its name here is {shown(called, 200)}")
+        said.append(f"its name here is {terminal_text(called, 200)}")
     for variable, value in (fields.get("env") or {}).items():
         if is_literal_secret(variable, str(value), config):
             said.append(
-                f"{shown(variable, 200)} looks like a secret, and {path.name} has it now as it is: write"
-                f" ${{{shown(variable, 200)}}} in its place, and keep the value in your environment"
+                f"{terminal_text(variable, 200)} looks like a secret, and {path.name} has it now as it is: write"
+                f" ${{{terminal_text(variable, 200)}}} in its place, and keep the value in your environment"
             )
     program = str(fields.get("command", ""))
     if "/" not in program and "$" not in program and shutil.which(program) is None:
-        said.append(f"{shown(program, 200)} is not on PATH; install it, or the server cannot be started")
+        said.append(f"{terminal_text(program, 200)} is not on PATH; install it, or the server cannot be started")
     if scope is McpScope.project:
         said.append(f"runs start it once you trust it: zot ext trust {shlex.quote(called)}")
     said.append(f"try it: zot mcp test {shlex.quote(called)}")
@@ -250,12 +250,12 @@ def mcp_remove(name: ServerName, scope: OnlyScope = None, as_json: Json = False)
     """
 
     def run() -> int:
+        from cli.mcp.entries import find_entries, read_entries
         from cli.mcp.file_edit import take_out
-        from cli.mcp.reading import named, read_entries
         from supervisor.home.zot_home import zot_home
 
         entries = read_entries(Path.cwd(), zot_home(), os.environ)
-        matching = named(name, entries, scope)
+        matching = find_entries(name, entries, scope)
         if len({each.scope for each in matching}) > 1:
             listed = ", ".join(f"{each.file} (--scope {each.scope.value})" for each in matching)
             raise CommandLineError(f"{shlex.quote(name)} is in both files: {listed}; say which")
@@ -264,7 +264,7 @@ def mcp_remove(name: ServerName, scope: OnlyScope = None, as_json: Json = False)
         if as_json:
             print_json({"action": "removed", "name": each.name, "scope": each.scope.value, "file": str(each.file)})
         else:
-            say(f"removed {shown(each.name, 200)} from {each.file}")
+            say(f"removed {terminal_text(each.name, 200)} from {each.file}")
         return 0
 
     exit_with("mcp remove", run)

@@ -9,12 +9,12 @@ import msgspec
 from agent.tools.files.user_file import replace_file
 from agent.tools.outcome import ToolError
 from cli.choices import CommandLineError
-from cli.mcp.shared import McpScope
+from cli.mcp.scope import McpScope
 from cli.os_errors import UnableError
 from supervisor.home.safe_files import read_file
 from supervisor.home.zot_home import private_folder
 from wire.lenient_json import UNREADABLE
-from wire.settings.json_edit import with_member, without_member
+from wire.settings.json_edit import remove_member, set_member
 from wire.settings.mcp_file import TOP, McpFileError, parse_mcp, plain_json
 from wire.settings.mcp_server import server_name
 
@@ -37,7 +37,7 @@ def put(path: Path, scope: McpScope, key: str, fields: dict[str, Any], *, force:
     for other in (other for held in servers.values() for other in held if other != key):
         if server_name(other) == server_name(key):
             raise UnableError(f"{path}: {key!r} would have the name of {other!r}; choose another")
-    new = with_member(text, section, key, fields)
+    new = set_member(text, section, key, fields)
     _require_usable(new, key)
     _write(path, new, scope)
     return is_there
@@ -49,7 +49,7 @@ def take_out(path: Path, scope: McpScope, key: str) -> None:
     section = _section_of(_servers(path, text), key)
     if section is None:
         raise UnableError(f"{path} has no server {key!r}")
-    _write(path, without_member(text, section, key), scope)
+    _write(path, remove_member(text, section, key), scope)
 
 
 def _read(path: Path) -> bytes:
@@ -70,13 +70,13 @@ def _servers(path: Path, text: bytes) -> dict[str, dict[str, Any]]:
     try:
         parse_mcp(text)
     except McpFileError as error:
-        whole = _decoded(text)
+        whole = _decode(text)
         if not isinstance(whole, dict) or any(top in whole for top in TOP):
             raise UnableError(f"{error.of(path)}; nothing was changed") from None
-    return {top: held for top, held in _decoded(text).items() if top in TOP}
+    return {top: held for top, held in _decode(text).items() if top in TOP}
 
 
-def _decoded(text: bytes) -> Any:
+def _decode(text: bytes) -> Any:
     try:
         return msgspec.json.decode(plain_json(text))
     except UNREADABLE:

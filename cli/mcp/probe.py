@@ -39,7 +39,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STDERR_LINES = 5
 
 
-class Call(msgspec.Struct):
+class ProbeCall(msgspec.Struct):
     """A call of a tool."""
 
     tool: str
@@ -50,7 +50,7 @@ class Call(msgspec.Struct):
     seconds: float = 0.0
 
 
-class Probe(msgspec.Struct):
+class ServerProbe(msgspec.Struct):
     """What was seen of a server. Times are seconds since its start."""
 
     failure: str = ""
@@ -73,14 +73,16 @@ class Probe(msgspec.Struct):
     rss_bytes: int = 0
     processes: int = 0
     cpu_s: float = 0.0
-    call: Call | None = None
+    call: ProbeCall | None = None
 
 
-def probe(found: Found, config: Config, home: Path, cwd: str, *, wait_s: float | None, call: Call | None) -> Probe:
+def probe(
+    found: Found, config: Config, home: Path, cwd: str, *, wait_s: float | None, call: ProbeCall | None
+) -> ServerProbe:
     """Tries the server, which is started once. `wait_s` is the longest wait until it is ready; None: as its entry says.
     `config` has the limits and the secrets."""
     once = replace(found, manifest=replace(found.manifest, restart=Restart(policy="temporary")))
-    seen = Probe(call=call)
+    seen = ServerProbe(call=call)
     with closing(Loop()) as loop:
         supervisor = _supervisor(loop, config, home, cwd, seen)
 
@@ -108,7 +110,7 @@ def probe(found: Found, config: Config, home: Path, cwd: str, *, wait_s: float |
     return seen
 
 
-def _supervisor(loop: Loop, config: Config, home: Path, cwd: str, seen: Probe) -> Supervisor:
+def _supervisor(loop: Loop, config: Config, home: Path, cwd: str, seen: ServerProbe) -> Supervisor:
     def on_notice(_extension: Extension, kind: NoticeKind, message: str) -> None:
         if kind == "failed":
             seen.failure = seen.failure or message
@@ -126,7 +128,7 @@ def _supervisor(loop: Loop, config: Config, home: Path, cwd: str, seen: Probe) -
     )
 
 
-def _watch_start(loop: Loop, extension: Extension, seen: Probe, wait_s: float | None) -> None:
+def _watch_start(loop: Loop, extension: Extension, seen: ServerProbe, wait_s: float | None) -> None:
     began = loop.clock()
 
     def is_over() -> bool:
@@ -150,7 +152,7 @@ def _watch_start(loop: Loop, extension: Extension, seen: Probe, wait_s: float | 
         seen.failure = seen.failure or extension.failure or (late if not is_in_time else "it ended")
 
 
-def _look(supervisor: Supervisor, extension: Extension, seen: Probe) -> None:
+def _look(supervisor: Supervisor, extension: Extension, seen: ServerProbe) -> None:
     supervisor.sample()
     figures = of_extension(extension, supervisor.loop.clock())
     seen.rss_bytes, seen.processes, seen.cpu_s = figures.rss_bytes, figures.processes, figures.cpu_s
@@ -162,7 +164,7 @@ def _look(supervisor: Supervisor, extension: Extension, seen: Probe) -> None:
         seen.warnings.append(warning)
 
 
-def _make(loop: Loop, supervisor: Supervisor, extension: Extension, call: Call, seen: Probe) -> None:
+def _make(loop: Loop, supervisor: Supervisor, extension: Extension, call: ProbeCall, seen: ServerProbe) -> None:
     tools = supervisor.registrations.tools()
     owned = tools.get(call.tool) or tools.get(public_name(extension.name, call.tool))
     if owned is None:

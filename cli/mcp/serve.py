@@ -42,9 +42,9 @@ def serve(ctx: typer.Context, **_flags: Any) -> None:
 
 def _run(flags: dict[str, Any]) -> int:
     if flags["host"] is not None:
-        from cli.mcp.serving import serve_running
+        from cli.mcp.stdio_server import serve_running
 
         return serve_running(flags, flags["host"])
-    from cli.mcp.serving import serve_own
+    from cli.mcp.stdio_server import serve_own
 
     return serve_own(flags)

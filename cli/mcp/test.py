@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli.choices import CommandLineError, time_limit, tool_arguments
-from cli.columns import aligned
+from cli.columns import align_columns
 from cli.duration import METAVAR
 from cli.json_line import print_json
-from cli.mcp.shared import OnlyScope, ServerName
+from cli.mcp.scope import OnlyScope, ServerName
 from cli.number_format import bytes_text, count_text, elapsed
 from cli.os_errors import UnableError, exit_with
 from cli.parameters import Json
-from cli.terminal import shown
+from cli.terminal import terminal_text
 from wire.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cli.mcp.probe import Call, Probe
+    from cli.mcp.probe import ProbeCall, ServerProbe
     from supervisor.discovery.found import Found
 
 WIDTH = 13
@@ -68,7 +68,7 @@ def mcp_test(
     """
 
     def run() -> int:
-        from cli.mcp.probe import Call, probe
+        from cli.mcp.probe import ProbeCall, probe
         from supervisor.home.config import load_config
         from supervisor.home.zot_home import zot_home
         from wire.exit_codes import Status
@@ -76,9 +76,9 @@ def mcp_test(
         wait_s = None if timeout is None else time_limit("--timeout", timeout)
         if args is not None and call is None:
             raise CommandLineError("--args are those of a call; add --call TOOL")
-        wanted = None if call is None else Call(call, tool_arguments("--args", args or "{}"))
+        wanted = None if call is None else ProbeCall(call, tool_arguments("--args", args or "{}"))
         home, project = zot_home(), Path.cwd()
-        found = _startable(name, scope, project, home)
+        found = _find_startable(name, scope, project, home)
         seen = probe(found, load_config(home), home, str(project), wait_s=wait_s, call=wanted)
         if as_json:
             print_json(_record(found, seen, home))
@@ -91,57 +91,59 @@ def mcp_test(
     exit_with("mcp test", run)
 
 
-def _startable(name: str, scope: Any, project: Path, home: Path) -> Found:
+def _find_startable(name: str, scope: Any, project: Path, home: Path) -> Found:
     """The server as a run would start it. Raises `CommandLineError` and `UnableError`."""
-    from cli.mcp.reading import distrust, named, read_entries
+    from cli.mcp.entries import distrust_reason, find_entries, read_entries
 
     entries = read_entries(project, home, os.environ)
-    each = min(named(name, entries, scope), key=lambda one: bool(one.trouble))
+    each = min(find_entries(name, entries, scope), key=lambda one: bool(one.trouble))
     if each.trouble:
         raise UnableError(f"{each.where}: {each.trouble}")
-    if why := distrust(each, home):
+    if why := distrust_reason(each, home):
         raise UnableError(f"{each.name} is not trusted ({why}): zot ext trust {each.name}")
     assert each.found is not None
     return each.found
 
 
-def _has_failed(call: Call | None) -> bool:
+def _has_failed(call: ProbeCall | None) -> bool:
     return call is not None and (call.result is None or bool(call.result.is_error))
 
 
 # --- output --------------------------------------------------------------------------------------------------------
 
 
-def _print(found: Found, seen: Probe, home: Path) -> None:
+def _print(found: Found, seen: ServerProbe, home: Path) -> None:
     lines = [f"{label:<{WIDTH}} {text}".rstrip() for label, text in _facts(found, seen, home)]
     if seen.tools:
-        rows = [(f"  {tool.name}", f"{tool.tokens:,}", shown(tool.description, DESCRIPTION)) for tool in seen.tools]
+        rows = [
+            (f"  {tool.name}", f"{tool.tokens:,}", terminal_text(tool.description, DESCRIPTION)) for tool in seen.tools
+        ]
         lines += ["", f"{counted(len(seen.tools), 'tool')}, about {count_text(seen.tokens)} tokens of each request:"]
-        lines += [line.rstrip() for line in aligned(rows, right=(1,))]
+        lines += [line.rstrip() for line in align_columns(rows, right=(1,))]
     if seen.commands:
         lines += ["", f"{counted(len(seen.commands), 'prompt')}:"]
-        lines += [f"  /{each.name}  {shown(each.description, DESCRIPTION)}".rstrip() for each in seen.commands]
+        lines += [f"  /{each.name}  {terminal_text(each.description, DESCRIPTION)}".rstrip() for each in seen.commands]
     if seen.call is not None:
         lines += ["", *_call_lines(seen.call)]
     for title, texts in (("warnings", seen.warnings), ("its last lines on stderr", seen.stderr)):
         if texts:
-            lines += ["", f"{title}:", *(f"  {shown(text)}" for text in texts)]
+            lines += ["", f"{title}:", *(f"  {terminal_text(text)}" for text in texts)]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
-def _facts(found: Found, seen: Probe, home: Path) -> Iterator[tuple[str, str]]:
+def _facts(found: Found, seen: ServerProbe, home: Path) -> Iterator[tuple[str, str]]:
     name = found.manifest.name
     if seen.is_interrupted:
         state = "interrupted"
     elif seen.failure:
-        state = f"failed: {shown(seen.failure)}"
+        state = f"failed: {terminal_text(seen.failure)}"
     else:
         state = f"ready in {elapsed(seen.ready_s or 0.0)}"
-    yield shown(name, 200), state
+    yield terminal_text(name, 200), state
     if seen.spoken:
         yield "speaks", seen.spoken
     if seen.server:
-        yield "server", shown(f"{seen.server} {seen.version or ''}", 300)
+        yield "server", terminal_text(f"{seen.server} {seen.version or ''}", 300)
     if seen.hello_s is not None:
         first = "" if seen.ready_s is None else f", its lists after {elapsed(seen.ready_s)}"
         stopped = "" if seen.stop_s is None else f", stopped in {elapsed(seen.stop_s)}"
@@ -150,22 +152,22 @@ def _facts(found: Found, seen: Probe, home: Path) -> Iterator[tuple[str, str]]:
         processes = counted(seen.processes, "process", "processes")
         yield "memory", f"{bytes_text(seen.rss_bytes)} in {processes}, CPU {seen.cpu_s:.2f} s"
     if seen.instructions:
-        yield "instructions", shown(seen.instructions, 200)
+        yield "instructions", terminal_text(seen.instructions, 200)
     yield "log", str(home / "logs" / f"ext-{name}.log")
 
 
-def _call_lines(call: Call) -> Iterator[str]:
-    took = elapsed(call.seconds)
+def _call_lines(call: ProbeCall) -> Iterator[str]:
+    took, tool = elapsed(call.seconds), terminal_text(call.tool, 200)
     if call.result is None:
-        yield f"{shown(call.tool, 200)} failed after {took}: {shown(call.failure)}"
+        yield f"{tool} failed after {took}: {terminal_text(call.failure)}"
         return
-    yield f"{shown(call.tool, 200)} {'answered with an error' if call.result.is_error else 'answered'} in {took}:"
+    yield f"{tool} {'answered with an error' if call.result.is_error else 'answered'} in {took}:"
     for block in call.result.content or ():
         text = block.text if block.text is not None else f"[{block.mime_type or block.type}]"
-        yield from (f"  {shown(line)}" for line in text.splitlines() or [""])
+        yield from (f"  {terminal_text(line)}" for line in text.splitlines() or [""])
 
 
-def _record(found: Found, seen: Probe, home: Path) -> dict[str, Any]:
+def _record(found: Found, seen: ServerProbe, home: Path) -> dict[str, Any]:
     import msgspec
 
     call = seen.call
@@ -176,9 +178,9 @@ def _record(found: Found, seen: Probe, home: Path) -> dict[str, Any]:
         "protocol": seen.spoken or None,
         "server": seen.server or None,
         "version": seen.version,
-        "hello_s": _rounded(seen.hello_s),
-        "ready_s": _rounded(seen.ready_s),
-        "stop_s": _rounded(seen.stop_s),
+        "hello_s": _round(seen.hello_s),
+        "ready_s": _round(seen.ready_s),
+        "stop_s": _round(seen.stop_s),
         "rss_bytes": seen.rss_bytes,
         "processes": seen.processes,
         "cpu_s": seen.cpu_s,
@@ -193,7 +195,7 @@ def _record(found: Found, seen: Probe, home: Path) -> dict[str, Any]:
         if call is None
         else {
             "tool": call.tool,
-            "seconds": _rounded(call.seconds),
+            "seconds": _round(call.seconds),
             "failure": call.failure or None,
             "result": None if call.result is None else msgspec.to_builtins(call.result.content),
             "is_error": None if call.result is None else bool(call.result.is_error),
@@ -204,5 +206,5 @@ def _record(found: Found, seen: Probe, home: Path) -> dict[str, Any]:
     }
 
 
-def _rounded(seconds: float | None) -> float | None:
+def _round(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds, 4)

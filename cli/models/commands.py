@@ -39,7 +39,7 @@ def list_models(as_json: Json = False) -> None:
         zot models --json | jq -r 'select(.default).id'       the one that a run uses
         zot models --json | jq 'select(.prices.input == 0)'   those that say they are free
     """
-    from cli.models.listing import run
+    from cli.models.list import run
 
     exit_with("models", lambda: run(as_json=as_json))
 

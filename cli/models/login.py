@@ -18,7 +18,7 @@ from cli.terminal import ask, complain, is_attended
 from supervisor.home.config import Config, load_config
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
-from wire.suggest import not_one_of
+from wire.suggestions import not_one_of
 from wire.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -117,12 +117,12 @@ def _try(access: Access, model: str) -> str:
     said = one_line(tried.said, LINE)
     if tried.outcome is ProbeOutcome.REFUSED:
         raise UnableError(f"{said}; nothing was stored", Status.AUTHENTICATION)
-    if tried.outcome is ProbeOutcome.UNKNOWN and not _is_wanted_nevertheless(said):
+    if tried.outcome is ProbeOutcome.UNKNOWN and not _confirm_storing(said):
         raise UnableError(f"{said}; nothing was stored: --no-probe stores it without a trial", Status.ERROR)
     return said
 
 
-def _is_wanted_nevertheless(said: str) -> bool:
+def _confirm_storing(said: str) -> bool:
     if not is_attended():
         return False
     complain("login", said)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from agent.tools.files.user_file import replace_file
 from agent.tools.outcome import ToolError
 from cli.os_errors import discard_output
+from cli.report.input.recorded_run import InputError
+from cli.report.input.source import read_recording
 from cli.report.page.document import is_report
-from cli.report.reading.recording import InputError
-from cli.report.reading.source import read_recording
 from cli.report.run.page import render
 from cli.version import VERSION
 from wire.exit_codes import Status
@@ -59,15 +59,15 @@ def make_report(
             target = _target(source, output)
             page = render(read_recording(source), source_name=os.path.basename(source), version=VERSION)
     except InputError as error:
-        return _refused(str(error), Status.USAGE)
+        return _refuse_target(str(error), Status.USAGE)
     except OSError as error:
-        return _unwritten(f"{error.filename}: {error.strerror or error}")
+        return _unwritten_error(f"{error.filename}: {error.strerror or error}")
     if target is None:
         return _print(page)
     try:
         replace_file(target, page.encode(), mode=mode)
     except ToolError as error:
-        return _unwritten(str(error))
+        return _unwritten_error(str(error))
     print(f"{printable(target)}: open it in a browser", file=sys.stderr)  # noqa: T201
     return Status.OK.exit_code
 
@@ -151,14 +151,14 @@ def _print(page: str) -> int:
         discard_output()
         return Status.INTERRUPTED.exit_code
     except OSError as error:
-        return _refused(f"stdout cannot be written: {error.strerror}", Status.ERROR)
+        return _refuse_target(f"stdout cannot be written: {error.strerror}", Status.ERROR)
     return Status.OK.exit_code
 
 
-def _unwritten(why: str) -> int:
-    return _refused(f"the page cannot be written: {printable(why)}; choose another file with -o", Status.ERROR)
+def _unwritten_error(why: str) -> int:
+    return _refuse_target(f"the page cannot be written: {printable(why)}; choose another file with -o", Status.ERROR)
 
 
-def _refused(why: str, status: Status) -> int:
+def _refuse_target(why: str, status: Status) -> int:
     print(f"zot report: {why}", file=sys.stderr)  # noqa: T201
     return status.exit_code

@@ -11,7 +11,7 @@ from cli.choices import CommandLineError
 from cli.help.root_group import LITERAL
 from cli.help.unknown_command import missing_prompt
 from cli.run.flags import with_flags
-from cli.run.request import FlagError, Form, asked_from, request_from
+from cli.run.request import FlagError, OutputForm, output_from, request_from
 from cli.version import VERSION
 from wire.flags.run import RUN
 
@@ -35,13 +35,13 @@ def root(
     given = ctx.params
     words: tuple[str, ...] = tuple(ctx.obj or ())
     try:
-        asked = asked_from(given)
+        output = output_from(given)
     except FlagError as error:
         raise CommandLineError(str(error)) from None
     drain_s: float | None = given["drain_timeout"]
     if drain_s is not None and not given["rpc"]:
         raise CommandLineError("--drain-timeout has no effect without --rpc")
-    if asked is None:
+    if output is None:
         if given["continue_"] or given["resume"] is not None or given["session"] is not None:
             raise CommandLineError('a session goes on with a prompt: add -p or --json, as in zot -p -c "go on"')
         raise missing_prompt(ctx, words)
@@ -49,10 +49,10 @@ def root(
         request = request_from(given)
     except FlagError as error:
         raise CommandLineError(str(error)) from None
-    if asked.form is Form.RPC:
+    if output.form is OutputForm.RPC:
         from cli.run.rpc import serve
 
         sys.exit(serve(request, words, drain_s=drain_s, no_stdin=given["no_stdin"]))
     from cli.run.headless import run
 
-    sys.exit(run(request, words, literal=bool(ctx.meta.get(LITERAL)), asked=asked, no_stdin=given["no_stdin"]))
+    sys.exit(run(request, words, literal=bool(ctx.meta.get(LITERAL)), output=output, no_stdin=given["no_stdin"]))

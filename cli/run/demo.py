@@ -21,7 +21,7 @@ from supervisor.monitoring.rotated_file import StatsFileError
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
-    from cli.run.run_view import RunView
+    from cli.run.run_view import RunPrinter
 
 STATS = "demo.jsonl"
 """The file in the last line, which says how to see the charts of the demo."""
@@ -80,10 +80,10 @@ def _forget_secrets() -> None:
             del os.environ[name]
 
 
-def _view() -> RunView:
-    from cli.run.run_view import RunView  # imports rich, which the event stream does not need
+def _view() -> RunPrinter:
+    from cli.run.run_view import RunPrinter  # imports rich, which the event stream does not need
 
-    return RunView()
+    return RunPrinter()
 
 
 def _charts(stats: str | None) -> str:

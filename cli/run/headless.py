@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from agent.configure import Prepared, prepare
 from agent.headless import Headless
 from agent.request_checks import UsageError
-from cli.run.output.delivery import deliver, print_object, unstarted
+from cli.run.output.delivery import deliver, print_object, unstarted_result
 from cli.run.prompt import STDIN, PromptError
-from cli.run.request import Asked, Form
+from cli.run.request import OutputForm, RunOutput
 from cli.run.stdin import read_prompt
 from cli.terminal import is_screen
 from cli.version import VERSION
@@ -27,21 +27,23 @@ from wire.text import counted, printable
 
 if TYPE_CHECKING:
     from agent.options import RunRequest
-    from cli.run.output.summary import Seen
+    from cli.run.output.summary import SummaryData
 
 ERASE = "\r\x1b[2K"
 
 
-def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, asked: Asked, no_stdin: bool = False) -> int:
+def run(
+    request: RunRequest, words: tuple[str, ...], *, literal: bool, output: RunOutput, no_stdin: bool = False
+) -> int:
     """Returns the exit status. With `literal` the words are a prompt even if they look like a command; with `no_stdin`
     stdin is not read. Raises `OSError`."""
     fd_limit.check_least()
-    as_stream = asked.form is Form.STREAM
+    as_stream = output.form is OutputForm.STREAM
     try:
         key_on_stdin = request.api_key_file == STDIN
         if key_on_stdin and (not words or STDIN in words):
             raise PromptError("--api-key-file - reads the key from stdin: give the prompt as words, without -")
-        _check_files(asked, request)
+        _check_files(output, request)
         prompt = read_prompt(
             words, no_stdin=no_stdin or key_on_stdin, timeout=request.timeout, has_images=bool(request.images)
         )
@@ -51,14 +53,14 @@ def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, asked: As
             prepared = _with_consent(prepared)
     except TimeoutError as error:
         print(f"zot: {error}", file=sys.stderr)  # noqa: T201
-        return _not_begun(asked, Status.TIMEOUT, str(error))
+        return _end_before_start(output, Status.TIMEOUT, str(error))
     except (PromptError, UsageError) as error:
         print(f"zot: {error}", file=sys.stderr)  # noqa: T201
         return Status.USAGE.exit_code
     except KeyboardInterrupt:
-        return _not_begun(asked, Status.INTERRUPTED, "interrupted by SIGINT")
+        return _end_before_start(output, Status.INTERRUPTED, "interrupted by SIGINT")
     status = StatusLine() if not as_stream and is_screen(2) else None
-    seen = _seen() if asked.summary_file is not None else None
+    seen = _summary_data() if output.summary_file is not None else None
     try:
         headless = Headless(
             prepared.options,
@@ -74,12 +76,12 @@ def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, asked: As
         return Status.USAGE.exit_code
     result = headless.run(prompt.text, literal=literal or prompt.is_literal, images=prepared.images)
     is_kept = prepared.options.keep_session
-    return deliver(result, asked, has_answer=headless.has_answer, seen=seen, is_kept=is_kept)
+    return deliver(result, output, has_answer=headless.has_answer, seen=seen, is_kept=is_kept)
 
 
-def _check_files(asked: Asked, request: RunRequest) -> None:
+def _check_files(output: RunOutput, request: RunRequest) -> None:
     """Raises `UsageError` if a file of the outcome cannot be written."""
-    if asked.answer_file is None and asked.summary_file is None:
+    if output.answer_file is None and output.summary_file is None:
         return
     from cli.run.output.files import OutputFileError, check_files
 
@@ -94,22 +96,22 @@ def _check_files(asked: Asked, request: RunRequest) -> None:
         *(("--image", image) for image in request.images),
     ]
     try:
-        check_files(asked, others)
+        check_files(output, others)
     except OutputFileError as error:
         raise UsageError(str(error)) from None
 
 
-def _not_begun(asked: Asked, status: Status, reason: str) -> int:
+def _end_before_start(output: RunOutput, status: Status, reason: str) -> int:
     """The exit status of a run that ended while its prompt was read; its object is printed, if that was asked for."""
-    if asked.form is Form.OBJECT:
-        print_object(unstarted(status, reason))
+    if output.form is OutputForm.OBJECT:
+        print_object(unstarted_result(status, reason))
     return status.exit_code
 
 
-def _seen() -> Seen:
-    from cli.run.output.summary import Seen
+def _summary_data() -> SummaryData:
+    from cli.run.output.summary import SummaryData
 
-    return Seen()
+    return SummaryData()
 
 
 def _with_session(request: RunRequest) -> RunRequest:

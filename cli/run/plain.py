@@ -12,7 +12,7 @@ from cli.duration import limit_from, seconds_from
 from cli.os_errors import exit_after, leave
 from cli.resume_flag import JOINED, with_value
 from cli.run.plain_flags import COMMANDS, FLAGS
-from cli.run.request import Asked, FlagError, Form, asked_from, dollars_from, request_from
+from cli.run.request import FlagError, OutputForm, RunOutput, dollars_from, output_from, request_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,12 +26,12 @@ COMPLETION = "_ZOT_COMPLETE"
 class PlainRun:
     """A run that a command line asks for."""
 
-    def __init__(self, parameters: dict[str, Any], asked: Asked, words: tuple[str, ...], *, literal: bool) -> None:
+    def __init__(self, parameters: dict[str, Any], output: RunOutput, words: tuple[str, ...], *, literal: bool) -> None:
         """Raises `FlagError`."""
         self.request: RunRequest = request_from(parameters)
         self.words = words
         self.literal = literal
-        self.asked = asked
+        self.output = output
         self.drain_s: float | None = parameters.get("drain_timeout")
         self.no_stdin = bool(parameters.get("no_stdin"))
 
@@ -44,27 +44,29 @@ def read(arguments: Sequence[str]) -> PlainRun | None:
         return None
     try:
         parameters, words, literal = _parse(arguments)
-        asked = asked_from(parameters)
-        if asked is None:
+        output = output_from(parameters)
+        if output is None:
             return None
         if "drain_timeout" in parameters and "rpc" not in parameters:
             return None
-        return PlainRun(parameters, asked, words, literal=literal)
+        return PlainRun(parameters, output, words, literal=literal)
     except ValueError:  # also `FlagError`
         return None
 
 
-def carry_out(asked: PlainRun) -> None:
+def carry_out(plain: PlainRun) -> None:
     """Runs it and exits with its status."""
     try:
-        if asked.asked.form is Form.RPC:
+        if plain.output.form is OutputForm.RPC:
             from cli.run.rpc import serve
 
-            status = serve(asked.request, asked.words, drain_s=asked.drain_s, no_stdin=asked.no_stdin)
+            status = serve(plain.request, plain.words, drain_s=plain.drain_s, no_stdin=plain.no_stdin)
         else:
             from cli.run.headless import run
 
-            status = run(asked.request, asked.words, literal=asked.literal, asked=asked.asked, no_stdin=asked.no_stdin)
+            status = run(
+                plain.request, plain.words, literal=plain.literal, output=plain.output, no_stdin=plain.no_stdin
+            )
         leave(status)
     except OSError as error:
         exit_after(error)

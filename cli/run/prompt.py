@@ -26,7 +26,7 @@ class StdinKind(Enum):
     """/dev/null, another device, a folder, or nothing: closed."""
 
 
-class Reading(Enum):
+class StdinUse(Enum):
     """Whether stdin is read, and how long is waited for it."""
 
     NOT = "not"
@@ -36,18 +36,18 @@ class Reading(Enum):
     """It is asked for: it is read to its end, however long that takes."""
 
 
-class Plan(msgspec.Struct, frozen=True):
+class PromptPlan(msgspec.Struct, frozen=True):
     """What the text of the prompt is made of."""
 
     before: str
     """The words that stand before what is piped."""
     after: str
     """The words that stand after it: after `-`."""
-    reading: Reading
+    reading: StdinUse
     has_images: bool = False
 
 
-def plan(words: tuple[str, ...], kind: StdinKind, *, no_stdin: bool, has_images: bool = False) -> Plan:
+def plan_prompt(words: tuple[str, ...], kind: StdinKind, *, no_stdin: bool, has_images: bool = False) -> PromptPlan:
     """What to read for these words. Raises `PromptError`.
 
     Without words the prompt is on stdin, and `-` among them asks for it. Otherwise only a pipe or a socket is read: a
@@ -60,36 +60,38 @@ def plan(words: tuple[str, ...], kind: StdinKind, *, no_stdin: bool, has_images:
         if words.count(STDIN) > 1:
             raise PromptError(f"{STDIN} stands for what is on stdin, and can stand once; put your text in quotes")
         at = words.index(STDIN)
-        return Plan(" ".join(words[:at]), " ".join(words[at + 1 :]), Reading.WANTED, has_images)
+        return PromptPlan(" ".join(words[:at]), " ".join(words[at + 1 :]), StdinUse.WANTED, has_images)
     if words:
         offered = kind is StdinKind.STREAM and not no_stdin
-        return Plan(" ".join(words), "", Reading.OFFERED if offered else Reading.NOT, has_images)
+        return PromptPlan(" ".join(words), "", StdinUse.OFFERED if offered else StdinUse.NOT, has_images)
     if has_images and kind is StdinKind.STREAM and not no_stdin:
-        return Plan("", "", Reading.OFFERED, has_images)
+        return PromptPlan("", "", StdinUse.OFFERED, has_images)
     wanted = kind is not StdinKind.TERMINAL and not no_stdin
-    return Plan("", "", Reading.WANTED if wanted else Reading.NOT, has_images)
+    return PromptPlan("", "", StdinUse.WANTED if wanted else StdinUse.NOT, has_images)
 
 
-def join(plan: Plan, piped: str) -> str:
+def join(plan_prompt: PromptPlan, piped: str) -> str:
     """The prompt: the words, a blank line, what was piped; also a blank line before words that follow it. Without words
     it is what was piped, without white space at its ends. Raises `PromptError` if nothing is left and there is no
     image."""
-    parts = [part for part in (plan.before, piped.strip("\r\n"), plan.after) if part.strip()]
-    if not parts and plan.has_images:
+    parts = [part for part in (plan_prompt.before, piped.strip("\r\n"), plan_prompt.after) if part.strip()]
+    if not parts and plan_prompt.has_images:
         return ""
     if not parts:
-        raise PromptError(f"no prompt: {_why_none(plan)}. Give it as words, as -, or through a pipe; see zot --help")
-    if not (plan.before or plan.after):
+        raise PromptError(
+            f"no prompt: {_why_none(plan_prompt)}. Give it as words, as -, or through a pipe; see zot --help"
+        )
+    if not (plan_prompt.before or plan_prompt.after):
         return piped.strip()
     return "\n\n".join(parts)
 
 
-def begins_with_stdin(plan: Plan) -> bool:
+def begins_with_stdin(plan_prompt: PromptPlan) -> bool:
     """Whether the prompt begins with what is piped. That is never a command, even if it looks like one."""
-    return plan.reading is not Reading.NOT and not plan.before
+    return plan_prompt.reading is not StdinUse.NOT and not plan_prompt.before
 
 
-def _why_none(plan: Plan) -> str:
-    if plan.before or plan.after:
+def _why_none(plan_prompt: PromptPlan) -> str:
+    if plan_prompt.before or plan_prompt.after:
         return "its words are empty"
-    return "stdin was empty" if plan.reading is Reading.WANTED else "no words and nothing piped in"
+    return "stdin was empty" if plan_prompt.reading is StdinUse.WANTED else "no words and nothing piped in"

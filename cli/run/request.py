@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from wire.suggest import not_one_of
+from wire.suggestions import not_one_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +78,7 @@ def dollars_from(text: str) -> float:
     return amount
 
 
-class Form(Enum):
+class OutputForm(Enum):
     """What stdout gets."""
 
     TEXT = "text"
@@ -91,15 +91,15 @@ class Form(Enum):
     """The answers to a program."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class RunOutput(msgspec.Struct, frozen=True):
     """Files are None if no flag names one."""
 
-    form: Form
+    form: OutputForm
     answer_file: str | None = None
     summary_file: str | None = None
 
 
-def asked_from(parameters: Mapping[str, Any]) -> Asked | None:
+def output_from(parameters: Mapping[str, Any]) -> RunOutput | None:
     """What the parameters of `command.root` ask for; None if they ask for no run. Raises `FlagError` for flags that
     exclude each other."""
     json, text, rpc = (bool(parameters.get(name)) for name in ("json", "print", "rpc"))
@@ -116,9 +116,9 @@ def asked_from(parameters: Mapping[str, Any]) -> Asked | None:
         for flag, value in (*files.items(), ("--image", parameters.get("image"))):
             if value:
                 raise FlagError(f"{flag} has no effect with --rpc: each prompt has its own images and its own result")
-        return Asked(Form.RPC)
+        return RunOutput(OutputForm.RPC)
     if json:
-        return Asked(Form.STREAM, answer_file, summary_file)
+        return RunOutput(OutputForm.STREAM, answer_file, summary_file)
     if shape == "json":
-        return Asked(Form.OBJECT, answer_file, summary_file)
-    return Asked(Form.TEXT, answer_file, summary_file) if text or shape else None
+        return RunOutput(OutputForm.OBJECT, answer_file, summary_file)
+    return RunOutput(OutputForm.TEXT, answer_file, summary_file) if text or shape else None

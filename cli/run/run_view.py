@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from rich.text import Text
 
-from cli.columns import fitted
+from cli.columns import fit_columns
 from cli.number_format import bytes_text, dollars, elapsed, milliseconds
 from cli.os_errors import discard_output
 from cli.styled_lines import RaisingConsole
@@ -29,7 +29,7 @@ GIVES_WAY = (3, 8, 6, 4, 2)
 """Columns that are left out on a narrow screen, the least important first."""
 
 
-class RunView:
+class RunPrinter:
     """Prints records as they come. Colours on a terminal only, and not with `NO_COLOR`."""
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class RunView:
             return
         self._print(Text("What each extension cost", style="bold"))
         rows = [HEADINGS, *(_cells(name, used) for name, used in result.extensions.items())]
-        heading, *lines = fitted(rows, self._console.width, GIVES_WAY, right=range(1, len(HEADINGS) - 1))
+        heading, *lines = fit_columns(rows, self._console.width, GIVES_WAY, right=range(1, len(HEADINGS) - 1))
         self._print(Text(heading, style="dim"))
         for line in lines:
             self._print(Text(line))
@@ -155,11 +155,11 @@ def _cells(name: str, used: events.Cost) -> tuple[str, ...]:
         str(used.blocks),
         milliseconds(used.p50_ms),
         milliseconds(used.p99_ms),
-        _ended(used),
+        _exits_text(used),
     )
 
 
-def _ended(used: events.Cost) -> str:
+def _exits_text(used: events.Cost) -> str:
     """How its processes ended: `exit 0`; for several `3 times, last exit 1`."""
     last = used.exit_status or "-"
     return last if used.exits < 2 else f"{used.exits} times, last {last}"

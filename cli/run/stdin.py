@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from cli.run.prompt import PromptError, Reading, StdinKind, begins_with_stdin, join, plan
+from cli.run.prompt import PromptError, StdinKind, StdinUse, begins_with_stdin, join, plan_prompt
 from cli.terminal import is_terminal
 from wire.text import noun_for, valid_text
 
@@ -28,7 +28,7 @@ LARGEST_BYTES = 32 << 20
 _PIECE_BYTES = 1 << 16
 
 
-class Prompt(msgspec.Struct, frozen=True):
+class PromptText(msgspec.Struct, frozen=True):
     """A prompt, and whether it is text although it may look like a command."""
 
     text: str
@@ -37,7 +37,7 @@ class Prompt(msgspec.Struct, frozen=True):
 
 def read_prompt(
     words: tuple[str, ...], *, no_stdin: bool = False, timeout: float | None = None, has_images: bool = False
-) -> Prompt:
+) -> PromptText:
     """The prompt of a run with these words, and maybe images. Says on stderr how much was joined to the words, or why
     nothing was.
 
@@ -45,10 +45,10 @@ def read_prompt(
     of stdin does not come within `timeout` seconds.
     """
     kind = kind_of(0)
-    planned = plan(words, kind, no_stdin=no_stdin, has_images=has_images)
+    planned = plan_prompt(words, kind, no_stdin=no_stdin, has_images=has_images)
     piped: bytes | None = b""
-    if planned.reading is not Reading.NOT:
-        piped = Reader(timeout).read(planned.reading)
+    if planned.reading is not StdinUse.NOT:
+        piped = StdinReader(timeout).read(planned.reading)
     if piped is None:
         _say(
             f"nothing came through the pipe on stdin within {FIRST_BYTE_S:g} s; the prompt is its"
@@ -57,13 +57,13 @@ def read_prompt(
         )
     elif (words or has_images) and piped.strip():
         _say(f"{len(piped):,} {noun_for(len(piped), 'byte')} of stdin joined to the prompt")
-    elif words and not no_stdin and planned.reading is Reading.NOT and kind is StdinKind.FILE and _has_more(0):
+    elif words and not no_stdin and planned.reading is StdinUse.NOT and kind is StdinKind.FILE and _has_more(0):
         _say("stdin is a file, which was not read; - among the words joins it to them, --no-stdin hides this line")
     text = join(planned, (piped or b"").decode("utf-8", "replace"))
-    return Prompt(valid_text(text), begins_with_stdin(planned))
+    return PromptText(valid_text(text), begins_with_stdin(planned))
 
 
-class Reader:
+class StdinReader:
     """Reads a descriptor to its end. `clock` gives seconds; `wait` waits until the descriptor has something or at most
     so many seconds (None: for ever), and returns whether it has."""
 
@@ -80,19 +80,19 @@ class Reader:
         self._clock = clock
         self._wait = wait or _has_something
 
-    def read(self, reading: Reading) -> bytes | None:
-        """All of it. With `Reading.OFFERED`, None if the first byte did not come in time. Raises `TimeoutError`, and
+    def read(self, reading: StdinUse) -> bytes | None:
+        """All of it. With `StdinUse.OFFERED`, None if the first byte did not come in time. Raises `TimeoutError`, and
         `PromptError` if it cannot be read, is too long, or stops in the middle."""
         now = self._clock()
         end = inf if self._timeout is None else now + self._timeout
-        next_byte = now + FIRST_BYTE_S if reading is Reading.OFFERED else inf
+        next_byte = now + FIRST_BYTE_S if reading is StdinUse.OFFERED else inf
         piped = bytearray()
         while True:
             piece = self._piece(min(end, next_byte))
             if piece is None and end <= next_byte:
                 raise TimeoutError(f"timeout: the prompt on stdin did not end within {self._timeout:g} s")
             if piece is None and piped:
-                raise PromptError(_stopped(len(piped)))
+                raise PromptError(_stopped_error(len(piped)))
             if piece is None:
                 return None
             if not piece:
@@ -100,7 +100,7 @@ class Reader:
             piped += piece
             if len(piped) > LARGEST_BYTES:
                 raise PromptError(f"stdin is longer than {LARGEST_BYTES >> 20} MiB: no model takes so much")
-            if reading is Reading.OFFERED:
+            if reading is StdinUse.OFFERED:
                 next_byte = self._clock() + QUIET_S
 
     def _piece(self, until: float) -> bytes | None:
@@ -140,7 +140,7 @@ def _has_more(fd: int) -> bool:
         return False
 
 
-def _stopped(count: int) -> str:
+def _stopped_error(count: int) -> str:
     return (
         f"stdin stopped: {count:,} bytes came, then none for {QUIET_S:g} s, and not its end. Nothing was sent."
         " With - among the words zot waits as long as --timeout; with --no-stdin it leaves stdin alone"

@@ -23,7 +23,7 @@ from agent.sessions.export.labels import (
 )
 from agent.sessions.reading.arguments import named_arguments
 from agent.transcript import Image, Text, Thinking
-from cli.sessions.shared_options import shown
+from cli.sessions.shared_options import short_text
 from wire.text import printable
 
 if TYPE_CHECKING:
@@ -42,12 +42,13 @@ ROLES = {"user": "user", "assistant": "assistant", "tool": "results"}
 
 def lines_of(history: History, *, full: bool, style: bool) -> Iterator[str]:
     """All of the session, line by line. With `full` nothing is cut; `style` allows colours."""
-    page = _Page(full=full, style=style)
+    page = _TextPage(full=full, style=style)
     info = history.info
     yield page.styled(BOLD, title_of(history))
-    yield f"session {shown(info.id)}, {shown(info.cwd)}, {shown(' '.join(filter(None, (info.provider, info.model))))}"
+    model = " ".join(filter(None, (info.provider, info.model)))
+    yield f"session {short_text(info.id)}, {short_text(info.cwd)}, {short_text(model)}"
     if info.parent:
-        yield f"a fork of {shown(info.parent)}, after its message {info.fork_point}"
+        yield f"a fork of {short_text(info.parent)}, after its message {info.fork_point}"
     if faults := fault_text(history):
         yield page.styled(RED, faults)
     if history.summary:
@@ -61,7 +62,7 @@ def lines_of(history: History, *, full: bool, style: bool) -> Iterator[str]:
     yield page.styled(DIM, f"{len(history.messages)} messages, {usage_text(info.usage)}")
 
 
-class _Page:
+class _TextPage:
     def __init__(self, *, full: bool, style: bool) -> None:
         self._full = full
         self._style = style
@@ -93,17 +94,17 @@ class _Page:
                     yield self.styled(DIM, "  thought" if text else "  thought, encrypted")
                     yield from self._some(text, DIM)
             case CallPart(name, args):
-                yield f"  {self.styled(BOLD, 'call')} {shown(name, 200)}"
+                yield f"  {self.styled(BOLD, 'call')} {short_text(name, 200)}"
                 for argument, value in named_arguments(args):
                     yield from self._argument(argument, value)
             case ResultPart():
                 yield from self._result(part)
             case NotePart(text, is_bad):
-                yield f"  {self.styled(RED if is_bad else DIM, shown(text))}"
+                yield f"  {self.styled(RED if is_bad else DIM, short_text(text))}"
 
     def _result(self, result: ResultPart) -> Iterator[str]:
         word = self.styled(RED, "error") if result.is_error else self.styled(BOLD, "result")
-        yield f"  {word} of {shown(result.tool, 200)}"
+        yield f"  {word} of {short_text(result.tool, 200)}"
         for part in result.content:
             if isinstance(part, Text):
                 yield from self._some(part.text)
@@ -112,10 +113,10 @@ class _Page:
 
     def _argument(self, name: str, value: str) -> Iterator[str]:
         if "\n" in value or "\r" in value:
-            yield f"    {shown(name, 200)}:" if name else "    arguments:"
+            yield f"    {short_text(name, 200)}:" if name else "    arguments:"
             yield from self._some(value, indent="      ")
         else:
-            yield from self._some(f"{shown(name, 200)}: {value}" if name else value)
+            yield from self._some(f"{short_text(name, 200)}: {value}" if name else value)
 
     def _some(self, text: str, code: str = "", indent: str = "    ") -> Iterator[str]:
         """The text, or without `full` its beginning and how much is left out."""

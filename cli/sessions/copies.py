@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.json_line import print_json
-from cli.sessions.shared_options import Cwd, SessionId, fields, file_of, folder, home, working
+from cli.sessions.shared_options import Cwd, SessionId, fields, file_of, folder, home, run_and_exit
 from cli.terminal import say
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def fork(
         zot session fork 3f2a --at 4                its first four messages
         zot -r "$(zot session fork 3f2a --at 4)" -p "the other way"    … and go on with them
     """
-    working("fork", lambda: _fork(session, at=at, cwd=cwd, as_json=as_json))
+    run_and_exit("fork", lambda: _fork(session, at=at, cwd=cwd, as_json=as_json))
 
 
 def _fork(session: str, *, at: int | None, cwd: str | None, as_json: bool) -> int:
@@ -66,7 +66,7 @@ def import_file(
         zot session import run.zotsession          into this folder
         zot -r "$(zot session import run.zotsession)" -p "go on"    … and go on with it
     """
-    working("import", lambda: _import(file, cwd=cwd, as_json=as_json))
+    run_and_exit("import", lambda: _import(file, cwd=cwd, as_json=as_json))
 
 
 def _import(file: str, *, cwd: str | None, as_json: bool) -> int:

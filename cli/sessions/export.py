@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.sessions.shared_options import Cwd, SessionId, fields, file_of, folder, working
+from cli.sessions.shared_options import Cwd, SessionId, fields, file_of, folder, run_and_exit
 from cli.terminal import say
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Format(Enum):
+class ExportFormat(Enum):
     markdown = "markdown"
     html = "html"
     json = "json"
@@ -24,12 +24,12 @@ class Format(Enum):
 
 
 SUFFIXES = {
-    ".md": Format.markdown,
-    ".markdown": Format.markdown,
-    ".html": Format.html,
-    ".htm": Format.html,
-    ".json": Format.json,
-    ".zotsession": Format.zotsession,
+    ".md": ExportFormat.markdown,
+    ".markdown": ExportFormat.markdown,
+    ".html": ExportFormat.html,
+    ".htm": ExportFormat.html,
+    ".json": ExportFormat.json,
+    ".zotsession": ExportFormat.zotsession,
 }
 
 
@@ -40,7 +40,7 @@ def register(app: typer.Typer) -> None:
 def export(
     session: SessionId,
     form: Annotated[
-        Format | None,
+        ExportFormat | None,
         typer.Option("--format", help="Default: as the suffix of FILE says, else markdown.", show_default=False),
     ] = None,
     output: Annotated[
@@ -63,13 +63,13 @@ def export(
         zot session export 3f2a --format json | jq .usage          for a program
         zot session export 3f2a -o run.zotsession                  for another machine
     """
-    working("export", lambda: _run(session, form, output, force=force, cwd=cwd))
+    run_and_exit("export", lambda: _run(session, form, output, force=force, cwd=cwd))
 
 
-def _run(session: str, form: Format | None, output: str | None, *, force: bool, cwd: str | None) -> int:
+def _run(session: str, form: ExportFormat | None, output: str | None, *, force: bool, cwd: str | None) -> int:
     from cli.choices import CommandLineError
 
-    chosen = form or (SUFFIXES.get(os.path.splitext(output)[1].lower()) if output else None) or Format.markdown
+    chosen = form or (SUFFIXES.get(os.path.splitext(output)[1].lower()) if output else None) or ExportFormat.markdown
     if output == "":
         raise CommandLineError("-o needs the name of a file, or - for stdout")
     source = file_of(folder(cwd), session)
@@ -78,37 +78,37 @@ def _run(session: str, form: Format | None, output: str | None, *, force: bool, 
         return 0
     target = _target(output, chosen)
     if os.path.lexists(target) and not force:
-        raise CommandLineError(f"{_named(target)} is there already; --force replaces it")
+        raise CommandLineError(f"{_default_name(target)} is there already; --force replaces it")
     if os.path.exists(target) and os.path.samefile(target, source):
-        raise CommandLineError(f"{_named(target)} is the session itself; choose another file with -o")
+        raise CommandLineError(f"{_default_name(target)} is the session itself; choose another file with -o")
     _write(target, _document(source, chosen))
-    say(f"{_named(target)}{': open it in a browser' if chosen is Format.html else ''}")
+    say(f"{_default_name(target)}{': open it in a browser' if chosen is ExportFormat.html else ''}")
     return 0
 
 
-def _target(output: str, form: Format) -> str:
+def _target(output: str, form: ExportFormat) -> str:
     """The file to write. Raises `CommandLineError`."""
     from cli.choices import CommandLineError
 
     if os.path.isdir(output):
-        raise CommandLineError(f"-o {_named(output)}: a folder; name the file in it")
-    if form is Format.zotsession and not output.endswith(".zotsession"):
+        raise CommandLineError(f"-o {_default_name(output)}: a folder; name the file in it")
+    if form is ExportFormat.zotsession and not output.endswith(".zotsession"):
         return output + ".zotsession"
     return output
 
 
-def _document(source: Path, form: Format) -> bytes:
-    if form is Format.zotsession:
+def _document(source: Path, form: ExportFormat) -> bytes:
+    if form is ExportFormat.zotsession:
         return _portable(source)
     from agent.sessions.reading.history import read_history
 
     history = read_history(source)
-    if form is Format.json:
+    if form is ExportFormat.json:
         from agent.sessions.export.json import export_record
         from cli.json_line import json_line
 
         return json_line(fields(export_record(history)))
-    if form is Format.html:
+    if form is ExportFormat.html:
         from agent.sessions.export.html import export_html
 
         return export_html(history).encode()
@@ -137,7 +137,7 @@ def _write(target: str, document: bytes) -> None:
         raise SessionError(f"{target}: cannot be written: {error}; choose another file with -o") from None
 
 
-def _named(path: str) -> str:
+def _default_name(path: str) -> str:
     from wire.text import one_line, valid_text
 
     return one_line(valid_text(path), 1000)

@@ -10,7 +10,7 @@ import typer
 
 from cli.json_line import print_json
 from cli.parameters import Json
-from cli.sessions.shared_options import All, Cwd, fields, folder, listed, working
+from cli.sessions.shared_options import All, Cwd, fields, folder, read_sessions, run_and_exit
 from cli.terminal import say
 
 if TYPE_CHECKING:
@@ -53,12 +53,12 @@ def session_list(
         zot session list --all -n 20              the newest 20 of all folders
         zot session list --json | jq -r .path     their files
     """
-    working("list", lambda: _list(everywhere=everywhere, most=most, cwd=cwd, as_json=as_json))
+    run_and_exit("list", lambda: _list(everywhere=everywhere, most=most, cwd=cwd, as_json=as_json))
 
 
 def _list(*, everywhere: bool, most: int | None, cwd: str | None, as_json: bool) -> int:
     where = folder(cwd)
-    found = listed(where, everywhere=everywhere, command="list")[:most]
+    found = read_sessions(where, everywhere=everywhere, command="list")[:most]
     if as_json:
         from agent.sessions.export.json import session_record
 
@@ -78,7 +78,7 @@ def _list(*, everywhere: bool, most: int | None, cwd: str | None, as_json: bool)
 def table(found: list[SessionInfo], width: int | None, *, with_folder: bool) -> list[str]:
     """Lines in columns. The title comes last and is cut to `width` columns; where too little of it would be left, other
     columns are left out first."""
-    from cli.columns import aligned, cut
+    from cli.columns import align_columns, cut_line
 
     rows = [_row(info, time.time()) for info in found]
     kept = [name for name in COLUMNS if name != "folder" or with_folder]
@@ -86,14 +86,14 @@ def table(found: list[SessionInfo], width: int | None, *, with_folder: bool) -> 
     for gone in ("", *GIVES_WAY):
         kept = [name for name in kept if name != gone]
         cells = [(*kept, "title"), *((*(row[name] for name in kept), row["title"]) for row in rows)]
-        lines = aligned(cells, {index for index, name in enumerate(kept) if name in RIGHT})
+        lines = align_columns(cells, {index for index, name in enumerate(kept) if name in RIGHT})
         if width is None or width - lines[0].rindex("title") >= TITLE_COLUMNS:
             break
-    return [cut(line.rstrip(), width) for line in lines]
+    return [cut_line(line.rstrip(), width) for line in lines]
 
 
 def _row(info: SessionInfo, now: float) -> dict[str, str]:
-    from cli.sessions.shared_options import cost, short_id, shown, tokens, when
+    from cli.sessions.shared_options import cost, short_id, short_text, tokens, when
 
     return {
         "id": short_id(info) + ("*" if info.in_use else ""),
@@ -101,9 +101,9 @@ def _row(info: SessionInfo, now: float) -> dict[str, str]:
         "messages": str(info.messages),
         "tokens": tokens(info.usage),
         "cost": cost(info.usage),
-        "model": shown(info.model, 40),
-        "folder": shown(_short(info.cwd)),
-        "title": shown(info.title, 200),
+        "model": short_text(info.model, 40),
+        "folder": short_text(_short(info.cwd)),
+        "title": short_text(info.title, 200),
     }
 
 
@@ -127,14 +127,14 @@ def tree(everywhere: All = False, cwd: Cwd = None, as_json: Json = False) -> Non
         zot session tree           those of this folder
         zot session tree --json | jq '.children | length'    how many forks each has
     """
-    working("tree", lambda: _tree(everywhere=everywhere, cwd=cwd, as_json=as_json))
+    run_and_exit("tree", lambda: _tree(everywhere=everywhere, cwd=cwd, as_json=as_json))
 
 
 def _tree(*, everywhere: bool, cwd: str | None, as_json: bool) -> int:
     from agent.sessions.reading.tree import tree as branches_of
 
     where = folder(cwd)
-    roots = branches_of(listed(where, everywhere=everywhere, command="tree"))
+    roots = branches_of(read_sessions(where, everywhere=everywhere, command="tree"))
     if as_json:
         for root in roots:
             print_json(fields(_record(root)))
@@ -142,17 +142,17 @@ def _tree(*, everywhere: bool, cwd: str | None, as_json: bool) -> int:
         more = "" if everywhere else f" of {where}; zot session tree --all has those of all folders"
         say(f"no sessions{more}")
     else:
-        from cli.columns import cut
+        from cli.columns import cut_line
         from cli.sessions.shared_options import terminal_width
 
         width = terminal_width()
         is_plain = not (sys.stdout.encoding or "").lower().startswith("utf")
-        for line in drawn(roots, time.time(), ASCII_LINES if is_plain else LINES):
-            sys.stdout.write(cut(line, width) + "\n")
+        for line in draw_tree(roots, time.time(), ASCII_LINES if is_plain else LINES):
+            sys.stdout.write(cut_line(line, width) + "\n")
     return 0
 
 
-def drawn(
+def draw_tree(
     branches: Sequence[Branch[SessionInfo]], now: float, lines: tuple[str, str, str, str], above: str | None = None
 ) -> Iterator[str]:
     """A line for each session, with `lines` to its left that lead to its original; roots have none."""
@@ -166,7 +166,7 @@ def drawn(
         info = branch.session
         at = f"  (after message {info.fork_point})" if above is not None else ""
         yield f"{lead}{about(info, now)}{at}"
-        yield from drawn(branch.children, now, lines, below)
+        yield from draw_tree(branch.children, now, lines, below)
 
 
 def _record(branch: Branch[SessionInfo]) -> sessions.Branch:

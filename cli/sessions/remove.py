@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.help.completion import sessions
-from cli.sessions.shared_options import Cwd, complain, folder, found, home, working
+from cli.sessions.shared_options import Cwd, complain, find_session, folder, home, run_and_exit
 from cli.terminal import ask, is_attended, say
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def rm(
         zot session rm 3f2a --yes                       does not ask
         zot session rm --empty --all                    tidies up
     """
-    working("rm", lambda: _run(session or [], yes=yes, empty=empty, everywhere=everywhere, cwd=cwd))
+    run_and_exit("rm", lambda: _run(session or [], yes=yes, empty=empty, everywhere=everywhere, cwd=cwd))
 
 
 def _run(names: list[str], *, yes: bool, empty: bool, everywhere: bool, cwd: str | None) -> int:
@@ -65,13 +65,13 @@ def _remove(where: str, names: list[str], *, yes: bool) -> int:
     from agent.sessions.load import SessionError
     from agent.sessions.remove import remove
     from cli.choices import CommandLineError
-    from cli.sessions.shared_options import short_id, shown
+    from cli.sessions.shared_options import short_id, short_text
 
     chosen: dict[object, SessionInfo] = {}
     status = 0
     for name in names:
         try:
-            info = found(where, name)
+            info = find_session(where, name)
             chosen[info.path] = info
         except SessionError as error:
             complain("rm", str(error))
@@ -87,7 +87,7 @@ def _remove(where: str, names: list[str], *, yes: bool) -> int:
     for info in chosen.values():
         try:
             remove(info.path, home())
-            say(f"removed {short_id(info)}  {shown(info.title, 100)}")
+            say(f"removed {short_id(info)}  {short_text(info.title, 100)}")
         except SessionError as error:
             complain("rm", str(error))
             status = 1

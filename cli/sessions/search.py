@@ -11,7 +11,7 @@ import typer
 
 from cli.json_line import print_json
 from cli.parameters import Json
-from cli.sessions.shared_options import All, Cwd, complain, fields, folder, listed, working
+from cli.sessions.shared_options import All, Cwd, complain, fields, folder, read_sessions, run_and_exit
 
 if TYPE_CHECKING:
     from agent.sessions.reading.search import Hit
@@ -47,7 +47,7 @@ def search(
         zot session search -s Parser --json | jq -r .id      only the ids of the sessions
         zot session search -- --flag                         a text that begins with a dash
     """
-    working(
+    run_and_exit(
         "search",
         lambda: _run(text, everywhere=everywhere, regex=regex, ignore_case=ignore_case, cwd=cwd, as_json=as_json),
     )
@@ -66,7 +66,7 @@ def _run(text: str, *, everywhere: bool, regex: bool, ignore_case: bool, cwd: st
     except (re.error, RecursionError, OverflowError) as error:
         raise CommandLineError(f"--regex {text[:80]!r}: no regular expression: {error}") from None
     is_found = False
-    for info in listed(folder(cwd), everywhere=everywhere, command="search"):
+    for info in read_sessions(folder(cwd), everywhere=everywhere, command="search"):
         try:
             for number, hit in enumerate(hits_of(info.path, pattern)):
                 is_found = True
@@ -82,18 +82,18 @@ def _run(text: str, *, everywhere: bool, regex: bool, ignore_case: bool, cwd: st
 
 
 def _print(info: SessionInfo, hit: Hit, *, is_first: bool) -> None:
-    from cli.columns import cut
-    from cli.sessions.shared_options import about, shown, terminal_width
+    from cli.columns import cut_line
+    from cli.sessions.shared_options import about, short_text, terminal_width
     from cli.terminal import wants_style
 
     width = terminal_width()
     if is_first:
-        line = cut(about(info, time.time()), width)
+        line = cut_line(about(info, time.time()), width)
         sys.stdout.write((f"\x1b[1m{line}\x1b[0m" if wants_style() else line) + "\n")
     where = {"text": NAMED[hit.role], "arguments": f"call of {hit.tool}", "result": f"result of {hit.tool or '?'}"}
     more = f"  ({hit.matches} times)" if hit.matches > 1 else ""
-    line = f"  [{hit.message}] {shown(where[hit.part], 80)}: {shown(hit.snippet, 400)}{more}"
-    sys.stdout.write(cut(line, width) + "\n")
+    line = f"  [{hit.message}] {short_text(where[hit.part], 80)}: {short_text(hit.snippet, 400)}{more}"
+    sys.stdout.write(cut_line(line, width) + "\n")
 
 
 def _print_record(info: SessionInfo, hit: Hit) -> None:

@@ -36,7 +36,7 @@ SessionId = Annotated[
 ]
 
 
-def working(command: str, run: Callable[[], int]) -> None:
+def run_and_exit(command: str, run: Callable[[], int]) -> None:
     """Runs a command and exits with its status. An error gives one line and status 1, misuse status 2, Ctrl-C 130."""
 
     def guarded() -> int:
@@ -81,7 +81,7 @@ def home() -> Path:
     return zot_home()
 
 
-def found(cwd: str, text: str) -> SessionInfo:
+def find_session(cwd: str, text: str) -> SessionInfo:
     """The session that `text` names: among those of the folder, else among all. Raises `SessionError`."""
     from agent.sessions.store import describe
 
@@ -89,13 +89,13 @@ def found(cwd: str, text: str) -> SessionInfo:
 
 
 def file_of(cwd: str, text: str) -> Path:
-    """As `found`, but only its file. Raises `SessionError`."""
+    """As `find_session`, but only its file. Raises `SessionError`."""
     from agent.sessions.find import find
 
     return find(home(), cwd, text)
 
 
-def listed(cwd: str, *, everywhere: bool, command: str) -> list[SessionInfo]:
+def read_sessions(cwd: str, *, everywhere: bool, command: str) -> list[SessionInfo]:
     """The sessions that are not hidden, newest first. Says on stderr what cannot be read."""
     from agent.sessions.store import list_sessions
 
@@ -138,7 +138,7 @@ def cost(usage: Totals) -> str:
     return "unknown" if usage.cost_usd is None else dollars(usage.cost_usd)
 
 
-def shown(text: str, limit: int = 1000) -> str:
+def short_text(text: str, limit: int = 1000) -> str:
     """Untrusted text on one line for a terminal; `-` for an empty one."""
     from wire.text import one_line, valid_text
 
@@ -146,7 +146,7 @@ def shown(text: str, limit: int = 1000) -> str:
 
 
 def short_id(info: SessionInfo) -> str:
-    return shown(info.id[:ID_CHARACTERS])
+    return short_text(info.id[:ID_CHARACTERS])
 
 
 def terminal_width() -> int | None:
@@ -163,4 +163,4 @@ def about(info: SessionInfo, now: float) -> str:
     from wire.text import counted
 
     count = counted(info.messages, "message")
-    return f"{short_id(info)}  {when(info.modified, now)}  {count}  {shown(info.title)}"
+    return f"{short_id(info)}  {when(info.modified, now)}  {count}  {short_text(info.title)}"

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cli.json_line import print_json
-from cli.sessions.shared_options import Cwd, SessionId, fields, file_of, folder, working
+from cli.sessions.shared_options import Cwd, SessionId, fields, file_of, folder, run_and_exit
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +32,7 @@ def show(
         zot session show 3f2a --full                              nothing is cut
         zot session show 3f2a --json | jq '.messages[].role'      for a program
     """
-    working("show", lambda: _run(session, full=full, cwd=cwd, as_json=as_json))
+    run_and_exit("show", lambda: _run(session, full=full, cwd=cwd, as_json=as_json))
 
 
 def _run(session: str, *, full: bool, cwd: str | None, as_json: bool) -> int:

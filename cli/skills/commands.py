@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.skills.discover import discover
-from cli.columns import fitted, print_table
+from cli.columns import fit_columns, print_table
 from cli.json_line import print_json
 from cli.terminal import say, table_width
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
-from wire.suggest import no_such
+from wire.suggestions import no_such
 from wire.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ DESCRIPTION = 80
 
 def list_skills(cwd: str | None, *, as_json: bool) -> int:
     """Prints a row or an object for each skill. Returns the exit status."""
-    found = _found(cwd, "list")
+    found = _find_skills(cwd, "list")
     if found is None:
         return Status.USAGE.exit_code
     hidden_by = {id(each.skill): each.by for each in found.shadowed}
@@ -39,13 +39,13 @@ def list_skills(cwd: str | None, *, as_json: bool) -> int:
             print_json(_record(skill, hidden_by.get(id(skill))))
         return 0
     rows = [COLUMNS, *(_row(skill, hidden_by.get(id(skill))) for skill in skills)]
-    print_table(fitted(rows, table_width(), GIVES_WAY))
+    print_table(fit_columns(rows, table_width(), GIVES_WAY))
     return 0
 
 
 def show_skill(name: str, cwd: str | None) -> int:
     """Prints the text of one skill; for a terminal without what controls it. Returns the exit status."""
-    found = _found(cwd, "show")
+    found = _find_skills(cwd, "show")
     if found is None:
         return Status.USAGE.exit_code
     for skill in found.skills:
@@ -57,7 +57,7 @@ def show_skill(name: str, cwd: str | None) -> int:
     return Status.USAGE.exit_code
 
 
-def _found(cwd: str | None, command: str) -> SkillDiscovery | None:
+def _find_skills(cwd: str | None, command: str) -> SkillDiscovery | None:
     """All skills, with a line on stderr for each fault; None if the folder is none."""
     if cwd is not None and not cwd.strip():
         say(f"zot skill {command}: --cwd is empty: give it a value, or leave it out")

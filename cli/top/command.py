@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from cli.choices import CommandLineError
 from cli.hosts.find import connect
 from cli.terminal import is_screen
-from cli.top.model import SORT_KEYS, View, arrange
+from cli.top.model import SORT_KEYS, TopView, sort_names
 from wire import control, stats
-from wire.suggest import not_one_of
+from wire.suggestions import not_one_of
 
 if TYPE_CHECKING:
     from supervisor.control.client import ControlClient
@@ -26,7 +26,7 @@ def run_top(
         raise CommandLineError(f"--sort: {not_one_of(sort, SORT_KEYS)}")
     if not isfinite(interval_s):
         raise CommandLineError(f"--interval: {interval_s} is not a number of seconds")
-    view = View(sort=sort, filter=text, reverse=reverse)
+    view = TopView(sort=sort, filter=text, reverse=reverse)
     live = not (once or as_json) and is_screen(0) and is_screen(1)
     with connect(pid) as client:
         if live:
@@ -36,9 +36,9 @@ def run_top(
         return _print_once(client, view, as_json=as_json)
 
 
-def _print_once(client: ControlClient, view: View, *, as_json: bool) -> int:
+def _print_once(client: ControlClient, view: TopView, *, as_json: bool) -> int:
     found = client.ask(control.GetStats(client.next_id()), control.StatsReply).stats
-    names = arrange(found.extensions, view)
+    names = sort_names(found.extensions, view)
     if as_json:
         sys.stdout.buffer.write(
             stats.encode(stats.Stats(found.time, found.host, {name: found.extensions[name] for name in names}))

@@ -17,8 +17,8 @@ from cli.hosts.status_lines import status_lines
 from cli.logs.timed_lines import last_timed_lines, with_time
 from cli.terminal import size
 from cli.top.keyboard import SEQUENCE_S, Keys, Unbuffered
-from cli.top.model import LOG_LINES, Histories, Mode, arrange, press
-from cli.top.screen import NOTHING_KNOWN, About, page_height, screen
+from cli.top.model import LOG_LINES, Histories, Mode, press, sort_names
+from cli.top.screen import NOTHING_KNOWN, SelectedExtension, page_height, screen
 from supervisor.control.client import GoneError, HostError
 from supervisor.loop.loop import Loop
 from wire import control
@@ -28,7 +28,7 @@ from wire.stats import Stats
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cli.top.model import View
+    from cli.top.model import TopView
     from supervisor.control.client import ControlClient
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -38,7 +38,7 @@ STDIN, STDOUT = 0, 1
 class LiveTop:
     """Shows one host until the user quits, a signal comes, or the host ends."""
 
-    def __init__(self, client: ControlClient, view: View, interval_s: float) -> None:
+    def __init__(self, client: ControlClient, view: TopView, interval_s: float) -> None:
         self._client = client
         self._view = view
         self._interval_s = interval_s
@@ -51,7 +51,7 @@ class LiveTop:
         self._last_words = ""
         self._loop = Loop()
         self._terminal = Unbuffered(STDIN)
-        self._keyboard = _Keyboard(self._loop, self._terminal, self._on_key, lambda: self._end(0))
+        self._keyboard = _TopKeyboard(self._loop, self._terminal, self._on_key, lambda: self._end(0))
         self._console = Console(highlight=False)
         self._ascii = "utf" not in self._console.encoding.lower()
         self._live: Live | None = None
@@ -156,7 +156,7 @@ class LiveTop:
     # --- keys and signals ---------------------------------------------------------------------------------
 
     def _on_key(self, key: str) -> None:
-        names = [] if self._stats is None else arrange(self._stats.extensions, self._view)
+        names = [] if self._stats is None else sort_names(self._stats.extensions, self._view)
         before, self._view = self._view, press(self._view, key, names=names, page=page_height(size(STDOUT)[1]))
         self._said = ""
         if self._view.mode is Mode.QUIT:
@@ -195,7 +195,7 @@ class LiveTop:
                 log = [with_time(line) for line in last_timed_lines(Path(reply.status.log), LOG_LINES)]
             except OSError as error:
                 log = [f"the log cannot be read: {error.strerror}"]
-            self._about = About(status_lines(reply, time.time()), log)
+            self._about = SelectedExtension(status_lines(reply, time.time()), log)
 
     def _take_error(self, reply: control.ErrorReply) -> None:
         """Shows why a request was refused: an extension may have gone with a reload."""
@@ -224,7 +224,7 @@ class LiveTop:
             self._last_words = last_words
 
 
-class _Keyboard:
+class _TopKeyboard:
     """Reads keys as they are pressed."""
 
     def __init__(

@@ -195,7 +195,7 @@ ABOUT_ONE = frozenset({Mode.CONFIRM, Mode.DETAILS, Mode.LOGS})
 
 
 @dataclass(frozen=True)
-class View:
+class TopView:
     """What the user has chosen: the sort column, its direction, the filter, the rows and the mode."""
 
     sort: str = "cpu"
@@ -213,7 +213,7 @@ class View:
     restart: str = ""
     """The extension that the user has just decided to restart; the caller does it, and clears the name."""
 
-    def within(self, names: Sequence[str], page: int) -> View:
+    def within(self, names: Sequence[str], page: int) -> TopView:
         """The view with a row selected, if there is one, and with its first row moved so that the selected row is on
         the page and the page is full. A mode about an extension that is gone ends."""
         selected = self.selected if self.selected in names else names[0] if names else ""
@@ -223,7 +223,7 @@ class View:
         return replace(self, selected=selected, first=max(0, min(first, len(names) - page)), mode=mode)
 
 
-def arrange(extensions: dict[str, ExtensionStats], view: View) -> list[str]:
+def sort_names(extensions: dict[str, ExtensionStats], view: TopView) -> list[str]:
     """Names of the extensions that pass the filter, sorted by the view's column, then by name."""
     wanted = view.filter.casefold()
     names = sorted(
@@ -242,7 +242,7 @@ def arrange(extensions: dict[str, ExtensionStats], view: View) -> list[str]:
 # --- keys ------------------------------------------------------------------------------------------------------
 
 
-def press(view: View, key: str, *, names: Sequence[str], page: int) -> View:
+def press(view: TopView, key: str, *, names: Sequence[str], page: int) -> TopView:
     """The view after a key. `key` is a character, or a name such as `up`; `names` are the extensions in the order of
     the table, and `page` is the number of rows that fit."""
     view = view.within(names, page)
@@ -281,19 +281,19 @@ _SCROLL: dict[str, Callable[[int, int], int]] = {
     "end": lambda rows, _page: rows,
     "G": lambda rows, _page: rows,
 }
-_OF_ONE: dict[str, Callable[[View], View]] = {
+_OF_ONE: dict[str, Callable[[TopView], TopView]] = {
     "r": lambda view: replace(view, mode=Mode.CONFIRM, back=view.mode),
     "l": lambda view: replace(view, mode=Mode.LOGS, lines_back=0),
     "enter": lambda view: replace(view, mode=Mode.DETAILS),
 }
-_ELSEWHERE: dict[str, Callable[[View], View]] = {
+_ELSEWHERE: dict[str, Callable[[TopView], TopView]] = {
     **_OF_ONE,
     "?": lambda view: replace(view, mode=Mode.HELP),
     **dict.fromkeys(("escape", "q", "backspace", "left"), lambda view: replace(view, mode=Mode.TABLE)),
 }
 """The keys of the screens about one extension."""
 
-_COMMANDS: dict[str, Callable[[View], View]] = {
+_COMMANDS: dict[str, Callable[[TopView], TopView]] = {
     "q": lambda view: replace(view, mode=Mode.QUIT),
     "?": lambda view: replace(view, mode=Mode.HELP),
     "h": lambda view: replace(view, mode=Mode.HELP),
@@ -307,7 +307,7 @@ _COMMANDS: dict[str, Callable[[View], View]] = {
 }
 
 
-def _type(view: View, key: str) -> View:
+def _type(view: TopView, key: str) -> TopView:
     match key:
         case "enter":
             return replace(view, mode=Mode.TABLE)
@@ -320,6 +320,6 @@ def _type(view: View, key: str) -> View:
     return replace(view, filter=view.filter + key, first=0) if len(key) == 1 and key.isprintable() else view
 
 
-def _sorted_by_next(view: View, step: int) -> View:
+def _sorted_by_next(view: TopView, step: int) -> TopView:
     key = SORT_KEYS[(SORT_KEYS.index(view.sort) + step) % len(SORT_KEYS)]
     return replace(view, sort=key, reverse=False, first=0)

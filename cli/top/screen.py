@@ -9,16 +9,16 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from cli import number_format
-from cli.columns import fitting
+from cli.columns import pad_or_cut
 from cli.hosts.find import count_states
 from cli.hosts.status_lines import with_log
-from cli.top.model import COLUMNS, GAP, NAME, Mode, arrange, fit
+from cli.top.model import COLUMNS, GAP, NAME, Mode, fit, sort_names
 from wire.text import counted, one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cli.top.model import Histories, TopColumn, View
+    from cli.top.model import Histories, TopColumn, TopView
     from wire.stats import ExtensionStats, HostStats, Stats
 
 STATE_STYLES = {"ready": "green", "failed": "bold red", "backoff": "yellow", "exited": "dim", "stopping": "dim"}
@@ -42,7 +42,7 @@ HELP = (
 )
 
 
-class About(NamedTuple):
+class SelectedExtension(NamedTuple):
     """What is known of the selected extension."""
 
     facts: Sequence[str]
@@ -51,7 +51,7 @@ class About(NamedTuple):
     """The last lines of its log, with their times."""
 
 
-NOTHING_KNOWN = About((), ())
+NOTHING_KNOWN = SelectedExtension((), ())
 
 
 def header(stats: Stats, histories: Histories | None, width: int | None, *, ascii_only: bool = False) -> list[Text]:
@@ -92,7 +92,13 @@ def _host_line(host: HostStats) -> Text:
 
 
 def table(
-    stats: Stats, names: Sequence[str], view: View, histories: Histories | None, width: int | None, *, ascii_only: bool
+    stats: Stats,
+    names: Sequence[str],
+    view: TopView,
+    histories: Histories | None,
+    width: int | None,
+    *,
+    ascii_only: bool,
 ) -> list[Text]:
     """The headings and a line for each of these extensions. Without a width nothing is left out or cut off."""
     longest = max((cell_len(_label(name)) for name in stats.extensions), default=0)
@@ -107,7 +113,7 @@ def table(
     return [_cut(line, width) for line in lines]
 
 
-def _headings(columns: list[tuple[TopColumn, int]], view: View) -> Text:
+def _headings(columns: list[tuple[TopColumn, int]], view: TopView) -> Text:
     line = Text()
     for index, (column, width) in enumerate(columns):
         line.append(" " * GAP if index else "")
@@ -128,7 +134,7 @@ def _row(
     for index, (column, width) in enumerate(columns):
         line.append(" " * GAP if index else "")
         if column is NAME:
-            line.append(fitting(_label(name), width))
+            line.append(pad_or_cut(_label(name), width))
         elif column.key == "state":
             if extension.alarms and not extension.failure:
                 line.append(set_cell_size(f"{extension.state[: width - 2]} !", width), "bold yellow")
@@ -162,10 +168,10 @@ def _figure_style(key: str, extension: ExtensionStats) -> str:
     return ""
 
 
-def footer(view: View, *, shown: int, passing: int, total: int, width: int) -> Text:
+def footer(view: TopView, *, shown: int, passing: int, total: int, width: int) -> Text:
     """The line with the sort column, the filter and the keys."""
     if view.mode is Mode.CONFIRM:
-        name = fitting(
+        name = pad_or_cut(
             _label(view.selected), min(cell_len(_label(view.selected)), max(1, width - cell_len(QUESTION.format(""))))
         )
         return _cut(Text(QUESTION.format(name), "bold yellow"), width)
@@ -184,9 +190,9 @@ def footer(view: View, *, shown: int, passing: int, total: int, width: int) -> T
 
 def _footer_of(left: str, keys: Sequence[str], width: int) -> Text:
     """What is shown on the left, and on the right the first of `keys` that fits, else the last."""
-    fitting = next((text for text in keys if cell_len(left) + 2 + cell_len(text) <= width), keys[-1])
-    room = width - cell_len(left) - cell_len(fitting)
-    return _cut(Text.assemble(left, " " * max(2, room), (fitting, "dim")), width)
+    hint = next((text for text in keys if cell_len(left) + 2 + cell_len(text) <= width), keys[-1])
+    room = width - cell_len(left) - cell_len(hint)
+    return _cut(Text.assemble(left, " " * max(2, room), (hint, "dim")), width)
 
 
 def help_lines(width: int, height: int) -> list[Text]:
@@ -200,19 +206,19 @@ def help_lines(width: int, height: int) -> list[Text]:
     half = max(width // 2, 20)
     rows = (len(columns) + 1) // 2
     for left, right in zip_longest(columns[:rows], columns[rows:], fillvalue=""):
-        lines.append(Text(fitting(left, half - 1) + " " + right))
+        lines.append(Text(pad_or_cut(left, half - 1) + " " + right))
     return [_cut(line, width) for line in lines[:height]]
 
 
 def screen(
     stats: Stats | None,
-    view: View,
+    view: TopView,
     histories: Histories,
     size: tuple[int, int],
     *,
     ascii_only: bool,
     waiting: str,
-    about: About = NOTHING_KNOWN,
+    about: SelectedExtension = NOTHING_KNOWN,
     said: str = "",
 ) -> list[Text]:
     """All lines of a screen; `size` is its columns and lines. `about` is what the modes about one extension
@@ -222,27 +228,27 @@ def screen(
         return [_cut(Text(waiting), width)]
     lines = header(stats, histories, width, ascii_only=ascii_only)
     page = page_height(height)
-    names = arrange(stats.extensions, view)
+    names = sort_names(stats.extensions, view)
     view = view.within(names, page)
     if (view.back if view.mode is Mode.CONFIRM else view.mode) in (Mode.DETAILS, Mode.LOGS):
         body = [*_about_lines(about, view, page + 4), *[Text()] * height][: height - 1]
         foot = footer(view, shown=0, passing=0, total=0, width=width)
-        return [_cut(line, width) for line in (*body, _said_or(said, foot))][:height]
+        return [_cut(line, width) for line in (*body, _text_or(said, foot))][:height]
     shown = names[view.first : view.first + page]
     if view.mode is Mode.HELP:  # it needs all of a terminal with 24 lines
         body = [*help_lines(width, height - 1), *[Text()] * height][: height - 1]
-        return [*body, _cut(_said_or(said, Text("any key: back; q quits", "dim")), width)][:height]
+        return [*body, _cut(_text_or(said, Text("any key: back; q quits", "dim")), width)][:height]
     body = table(stats, shown, view, histories, width, ascii_only=ascii_only)
     body += [Text()] * (page + 1 - len(body))
     foot = footer(view, shown=len(shown), passing=len(names), total=len(stats.extensions), width=width)
-    return [*lines, *body, _cut(_said_or(said, foot), width)][:height]
+    return [*lines, *body, _cut(_text_or(said, foot), width)][:height]
 
 
-def _said_or(said: str, foot: Text) -> Text:
+def _text_or(said: str, foot: Text) -> Text:
     return Text(one_line(said, 1000), "bold") if said else foot
 
 
-def _about_lines(about: About, view: View, height: int) -> list[Text]:
+def _about_lines(about: SelectedExtension, view: TopView, height: int) -> list[Text]:
     """The screen of the selected extension, in `height` lines without the footer."""
     if Mode.LOGS in (view.mode, view.back):
         end = len(about.log) - min(view.lines_back, max(0, len(about.log) - height))

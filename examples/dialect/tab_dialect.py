@@ -19,7 +19,7 @@ import msgspec
 
 from wire import frames
 from wire.dialects.base import Dialect, GuardAnswer, NoHostCalls, Remarked, UnsendableError, Unusable
-from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
+from wire.dialects.verdict import ALLOW, GuardVerdict, VerdictKind
 from wire.framing import LineSplitter
 from wire.lenient_json import UNREADABLE
 
@@ -83,7 +83,7 @@ class TabSession(NoHostCalls):
             case "allow":
                 return GuardAnswer(fields[0], ALLOW)
             case "deny":
-                return GuardAnswer(fields[0], Verdict(VerdictKind.DENY, fields[1]))
+                return GuardAnswer(fields[0], GuardVerdict(VerdictKind.DENY, fields[1]))
             case "out":
                 return self._on_out(fields[0], fields[1])
             case "done" | "failed":

@@ -12,7 +12,7 @@ from msgspec import Raw
 from examples.dialect.tab_dialect import DIALECT, LINE_LIMIT, RESULT_LIMIT
 from wire import frames
 from wire.dialects.base import GuardAnswer, HostInfo, Remarked, Setup, UnsendableError, Unusable
-from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
+from wire.dialects.verdict import ALLOW, GuardVerdict, VerdictKind
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_a_verdict(session):
     event = frames.Event("tool_call", tool_name="bash", tool_args=Raw(b'{\n\t"command": "a\\tb"}'))
     assert session.ask("3", event) == b'judge\t3\tbash\t{  "command": "a\\tb"}\n'
     assert heard(session, "allow\t3") == [GuardAnswer("3", ALLOW)]
-    assert heard(session, "deny\t4\tno") == [GuardAnswer("4", Verdict(VerdictKind.DENY, "no"))]
+    assert heard(session, "deny\t4\tno") == [GuardAnswer("4", GuardVerdict(VerdictKind.DENY, "no"))]
 
 
 def test_a_call_that_is_taken_back_is_forgotten(session):

@@ -10,13 +10,13 @@ import sys
 import threading
 
 from ..connection.channel import tell
-from ..connection.command_line import environment, own_program
-from ..connection.decode import event, members_of
+from ..connection.command_line import default_program, environment
+from ..connection.decoder import event, members_of
 from ..connection.engine_process import EXIT_S, STDERR_LINES, EngineProcess
-from ..connection.pending import Pending
+from ..connection.pending_answer import PendingAnswer
 from ..errors import BatchError, BusyError, ClosedError, ProtocolError, RuntimeDied
 from .command_line import command, lines_of
-from .inboxes import FolderResults, Given, LiveResults
+from .inboxes import FolderResults, GivenResults, LiveResults
 from .results import BatchSummary, TaskResult
 
 TYPE_CHECKING = False
@@ -90,16 +90,16 @@ class BatchClient:
         self._on_stderr = on_stderr
         self._early: list[str] = []
         """Lines of stderr before the batch has begun, if the program does not take them."""
-        self.begun = Pending("the start of the batch")
+        self.begun = PendingAnswer("the start of the batch")
         """Its data is that of `batch_start`."""
         self._is_closed = False
         self._folder_lock = threading.Lock()
         self._folders: dict[str, FolderResults] = {}
         """Those that were begun: `earlier` and `left`."""
         lines, ids = lines_of(tasks)
-        self._given = Given(ids)
+        self._given = GivenResults(ids)
         self._live = LiveResults(self._given)
-        self._program = own_program() if program is None else list(program)
+        self._program = default_program() if program is None else list(program)
         self._env = environment(options, env)
         self._cwd = options.get("cwd")
         self.process = BatchProcess(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 
-from ..connection.command_line import PARAMETERS, checked, no_such_option, written
+from ..connection.command_line import PARAMETERS, no_such_option, option_flags, value_text
 from ..flags import BATCH, PLACE, TEXT
 
 TYPE_CHECKING = False
@@ -39,8 +39,8 @@ def command(
     given = dict(options)
     for name, kind in UNWRITTEN.items():
         if (value := given.pop(name, None)) is not None:
-            checked(name, kind, value)
-    found = [*program, "batch", "-", "--json", f"--output={checked('folder', PLACE, folder)}"]
+            value_text(name, kind, value)
+    found = [*program, "batch", "-", "--json", f"--output={value_text('folder', PLACE, folder)}"]
     if not with_events:
         found.append("--no-events")
     if is_quiet:
@@ -49,7 +49,7 @@ def command(
         if name not in BATCH:
             raise no_such_option(name, {*BATCH, *UNWRITTEN, *PARAMETERS})
         if value is not None:
-            found += written(name, BATCH[name], value)
+            found += option_flags(name, BATCH[name], value)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from ..connection.decode import object_of
+from ..connection.decoder import object_of
 from ..connection.engine_process import EngineProcess
 from ..connection.inbox import Inbox
 from ..errors import BatchError, ProtocolError, RuntimeDied
@@ -23,7 +23,7 @@ READ_AHEAD_BYTES = 4 * 1024 * 1024
 """Of the lines that were read from the folder and were not taken."""
 
 
-class Given:
+class GivenResults:
     """The tasks of a batch, and whose results were given to the program or wait for it: each is given once."""
 
     def __init__(self, ids: frozenset[str]) -> None:
@@ -72,7 +72,7 @@ class ResultInbox(Inbox):
 class LiveResults(ResultInbox):
     """Those of this start. What finds no room stays in the folder alone: no batch waits for its reader."""
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: GivenResults) -> None:
         super().__init__()
         self.has_left = False
         """Results were left to the folder."""
@@ -99,7 +99,7 @@ class FolderResults(ResultInbox):
 
     def __init__(
         self,
-        given: Given,
+        given: GivenResults,
         program: Sequence[str],
         folder: str,
         env: Mapping[str, str],

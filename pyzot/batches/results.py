@@ -1,4 +1,4 @@
-"""What a batch gives.
+"""Classes of the results of a batch.
 
 Generated from the definitions of the wire by `python -m wire.rpc.python_classes`; not to be edited.
 """
@@ -27,24 +27,25 @@ class CommandEnd(Part):
     """How `setup` or `check` ended."""
 
     exit_status: int
-    """Minus the number of the signal that ended it."""
+    """Exit status; minus the number of the signal if one ended it."""
     duration_ms: int
     output: str = ""
-    """The last 4 KiB of what it wrote."""
+    """The last 4 KiB of its output."""
 
 
 class LostRequests(Part):
-    """Requests of an attempt whose cost is unknown: their replies broke off, or the run ended before them. Sums."""
+    """Sums over the requests of an attempt whose cost is unknown: their replies broke off, or the run ended before
+    them."""
 
     requests: int = 0
     input_usd: float = 0.0
-    """US dollars of their input, as the server has counted it or by its size."""
+    """US dollars for their input, by the server's count or estimated by its size."""
     output_usd: float = 0.0
-    """The same of `max_tokens`: the most that their replies can have cost."""
+    """US dollars for `max_tokens` of output each: the most that their replies can have cost."""
     max_tokens: int = 0
-    """Of the requests, together."""
+    """Sum of `max_tokens` of the requests."""
     received: int = 0
-    """Tokens of their replies that have arrived, estimated by their length."""
+    """Tokens of their replies that arrived, estimated by length."""
 
 
 class TaskResult(Part):
@@ -60,12 +61,12 @@ class TaskResult(Part):
     }
     id: str
     attempt: int
-    """Counts from 1, also over restarts of the batch."""
+    """Number of the attempt, from 1, counted on over restarts of the batch."""
     status: str
     started: str
     ended: str
     reason: str = ""
-    """Empty when the status is `ok`."""
+    """Why the attempt ended in this way; empty when the status is `ok`."""
     error_kind: str | None = None
     """As in the `result` record; absent if no failed request to the model has ended the run."""
     may_pass: bool = False
@@ -74,52 +75,52 @@ class TaskResult(Part):
     text: str = ""
     """The final text, as in the `result` record. Cut to `TEXT_KEPT` bytes; the events have all of it."""
     is_cut: bool = False
-    """Whether the text was longer, or one of `sent`, or the answer, which is then left out."""
+    """Whether the text or one of `sent` was cut, or the answer was too long and is left out."""
     answer: Any = None
     """With `output_schema`: the JSON of the final text, if it fits."""
     sent: tuple[SentPrompt, ...] | None = None
-    """As in the `result` record: the prompts of extensions that have run after that of the task; absent if there was
-    none. Each text is cut to `SENT_KEPT` bytes."""
+    """As in the `result` record: the prompts of extensions that ran after the task's prompt; absent if there were none.
+    Each text is cut to `SENT_KEPT` bytes."""
     steps: int = 0
     usage: TaskUsage = TaskUsage()
     cost_usd: float | None = None
-    """Null when it is not known, as after a crash in the middle of a request."""
+    """US dollars; null when unknown, for example after a crash in the middle of a request."""
     known_cost_usd: float = 0.0
     """US dollars of the requests whose cost is known."""
     reserved_usd: float = 0.0
-    """The most that the others can have cost: their input and all of their `max_tokens`, as far as prices are known; 0
-    if the cost is known. How much of it counts for the batch says `--reserve`."""
+    """The most US dollars that the requests of unknown cost can have cost: their input and all of their `max_tokens`,
+    as far as prices are known; 0 if the cost is known. `--reserve` says how much of it counts for the batch."""
     lost: LostRequests | None = None
-    """The requests of unknown cost; null if there is none."""
+    """The requests of unknown cost; null without any."""
     answers: int = 0
-    """Whole replies of the model."""
+    """Number of complete replies of the model."""
     largest_answer: int = 0
-    """Output tokens of the longest of them."""
+    """Output tokens of the longest complete reply."""
     duration_ms: int = 0
-    """From the start of the run to its end, `paused_ms` included."""
+    """Milliseconds from the start of the run to its end, `paused_ms` included."""
     paused_ms: int = 0
-    """In which the run waited for a rate limit."""
+    """Milliseconds in which the run waited for a rate limit."""
     requests: int = 0
-    """To the model."""
+    """Number of requests to the model."""
     rate_limited: int = 0
-    """Of these, those that the provider refused for now (429), and that were sent again."""
+    """Number of requests that the provider refused for now (429) and that were sent again."""
     provider: str = ""
     model: str = ""
     session: str = ""
     exit_status: int | None = None
-    """Of the run's process; minus the number of the signal that ended it."""
+    """Exit status of the run's process; minus the number of the signal if one ended it."""
     cpu_s: float = 0.0
-    """Of the run's process and all processes that it waited for."""
+    """CPU seconds of the run's process and of all processes that it waited for."""
     memory_peak_bytes: int = 0
-    """The most that the run's processes were seen to have for themselves."""
+    """Most memory of their own that the run's processes had in any sample, in bytes."""
     extensions: dict[str, Cost] = {}
     setup: CommandEnd | None = None
     check: CommandEnd | None = None
     diff: str = ""
-    """With `--workspace copy`: the file with what the run has changed, below the folder of the batch. Empty without
-    changes."""
+    """With `--workspace copy`: the file with the changes of the run as a diff, below the folder of the batch. Empty
+    without changes."""
     digest: str = ""
-    """Of the task and what it depends on, see `Started`."""
+    """Hash of the task and of the files that it names, as in `Started`."""
     meta: dict[str, Any] = {}
 
 
@@ -132,16 +133,16 @@ class BatchSummary(Part):
     exit_code: int
     tasks: int
     statuses: dict[str, int]
-    """How many tasks have ended in each `TaskStatus`, earlier starts included; `not_run` for those without an end."""
+    """Number of tasks by `TaskStatus`, earlier starts included; `not_run` counts those that have not ended."""
     usage: TaskUsage
-    """Of all attempts, earlier starts included."""
+    """Tokens of all attempts, earlier starts included."""
     cost_usd: float | None
-    """Null if the cost of an attempt is not known; `known_cost_usd` is then the sum of the others."""
+    """US dollars; null if the cost of an attempt is unknown. `known_cost_usd` is then the sum of the known costs."""
     known_cost_usd: float
     duration_ms: int
-    """Of this start."""
+    """Milliseconds since this start of the batch."""
     time: str
     limit: str = ""
-    """The flag of the limit that was used up, as `--max-cost-usd`."""
+    """The flag of the limit that was used up, such as `--max-cost-usd`; empty if none was."""
     reserved_usd: float = 0.0
-    """As much as the requests of unknown cost count, by the rule of `--reserve`."""
+    """US dollars that the requests of unknown cost count, by the rule of `--reserve`."""

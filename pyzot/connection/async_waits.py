@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from .engine_process import EngineProcess
     from .inbox import Inbox
-    from .pending import Pending
+    from .pending_answer import PendingAnswer
     from .prompt_stream import PromptStream
 
     T = TypeVar("T")
 
 
-async def come(pending: Pending, timeout_s: float | None) -> dict[str, Any]:
+async def come(pending: PendingAnswer, timeout_s: float | None) -> dict[str, Any]:
     """The data of what comes. Raises its error, and `ProtocolError` if it does not come in time."""
     try:
         async with asyncio.timeout(timeout_s):

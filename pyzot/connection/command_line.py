@@ -44,13 +44,13 @@ def command(options: Mapping[str, Any], program: Sequence[str] | None = None) ->
     not given. Raises `TypeError` for an option that does not exist, and for a value of another type."""
     given = {"drain_timeout": 0.0, **options}
     if (key := given.pop("api_key", None)) is not None:
-        checked("api_key", TEXT, key)
-    found = [*(own_program() if program is None else program), "rpc"]
+        value_text("api_key", TEXT, key)
+    found = [*(default_program() if program is None else program), "rpc"]
     for name, value in given.items():
         if name not in RUN:
             raise no_such_option(name, {*RUN, "api_key", "extensions", "functions", *PARAMETERS})
         if value is not None:
-            found += written(name, RUN[name], value)
+            found += option_flags(name, RUN[name], value)
     return found
 
 
@@ -65,7 +65,7 @@ def no_such_option(name: str, known: Collection[str]) -> TypeError:
     )
 
 
-def own_program() -> list[str]:
+def default_program() -> list[str]:
     """Runs zot by the path of its entry module: the child finds it whatever its folder and its `PYTHONPATH` are. Raises
     `OSError` if this process is no Python that could run it: embedded in another program, or with all in a zip file."""
     if not sys.executable:
@@ -89,13 +89,13 @@ def environment(options: Mapping[str, Any], env: Mapping[str, str] | None) -> di
     return found
 
 
-def written(name: str, kind: int, value: Any) -> list[str]:
+def option_flags(name: str, kind: int, value: Any) -> list[str]:
     """The flags that give an option this value. Raises `TypeError` for a value of another type."""
     flag = f"--{name.strip('_').replace('_', '-')}"
     if kind in MANY:
-        items = [checked(name, MANY[kind], item) for item in _items(name, value)]
+        items = [value_text(name, MANY[kind], item) for item in _items(name, value)]
         return [f"{flag}={','.join(items)}"] if kind == CSV else [f"{flag}={item}" for item in items]
-    text = _schema(name, value) if kind == SCHEMA else checked(name, kind, value)
+    text = _schema(name, value) if kind == SCHEMA else value_text(name, kind, value)
     if kind == SWITCH:
         return [flag] if value else []
     return [f"{flag}={text}"]
@@ -104,7 +104,7 @@ def written(name: str, kind: int, value: Any) -> list[str]:
 def _schema(name: str, value: Any) -> str:
     """A path, or a JSON Schema as JSON."""
     if isinstance(value, (str, os.PathLike)):
-        return checked(name, PLACE, value)
+        return value_text(name, PLACE, value)
     if not isinstance(value, dict):
         raise TypeError(f"{name} is a path or a dict, not {value!r}")
     import json
@@ -121,7 +121,7 @@ def _items(name: str, value: Any) -> list[Any]:
         raise TypeError(f"{name} is a list, not {value!r}") from None
 
 
-def checked(name: str, kind: int, value: Any) -> str:
+def value_text(name: str, kind: int, value: Any) -> str:
     """The text of one value. Raises `TypeError` for a value of another type."""
     types, called = ONE[kind]
     is_fit = isinstance(value, types) and isinstance(value, bool) == (kind == SWITCH)

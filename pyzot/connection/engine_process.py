@@ -11,7 +11,7 @@ from collections import deque
 
 from ..errors import ClosedError, ProtocolError, RuntimeDied
 from .channel import Channel, Lines
-from .pending import Pending
+from .pending_answer import PendingAnswer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class EngineProcess:
         on_end: Callable[[ZotError], None],
         cwd: Place | None = None,
     ) -> None:
-        self.ended = Pending("the end of the engine")
+        self.ended = PendingAnswer("the end of the engine")
         """Comes when the process is gone and all that it has written was read."""
         self._on_stderr = on_stderr
         self._on_end = on_end

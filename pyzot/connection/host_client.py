@@ -12,10 +12,10 @@ from itertools import count
 from ..errors import BusyError, ClosedError, HostError, HostGoneError, HostRefusedError, NoHostError, SeveralHostsError
 from ..host_answers import HostInfo, Stats
 from .channel import Channel, Lines, tell
-from .decode import event, members_of
+from .decoder import event, members_of
 from .host_places import connect, sockets
 from .inbox import Inbox
-from .pending import Pending
+from .pending_answer import PendingAnswer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,10 +71,10 @@ class HostClient:
 
     def __init__(self, path: str, timeout_s: float = ANSWER_S) -> None:
         self.path = path
-        self.ended = Pending("the end of the connection")
+        self.ended = PendingAnswer("the end of the connection")
         self._owner = os.getpid()
         self._numbers = count(1)
-        self._pending: dict[str, Pending] = {}
+        self._pending: dict[str, PendingAnswer] = {}
         self._progress: dict[str, Callable[[str], None]] = {}
         self._watches: list[WatchStream] = []
         self._watch_lock = threading.RLock()
@@ -93,7 +93,7 @@ class HostClient:
             on_end=self._on_end,
             on_pass=self._press,
         )
-        self._pending["info"] = self.info = Pending("info")  # before the thread runs: it looks at it
+        self._pending["info"] = self.info = PendingAnswer("info")  # before the thread runs: it looks at it
         self._channel.start()
         self._write(type="info", id="info")
 
@@ -116,7 +116,7 @@ class HostClient:
 
     # --- requests -------------------------------------------------------------------------------------------
 
-    def send(self, kind: str, *, on_progress: Callable[[str], None] | None = None, **members: Any) -> Pending:
+    def send(self, kind: str, *, on_progress: Callable[[str], None] | None = None, **members: Any) -> PendingAnswer:
         """Sends a request; members that are None are left out. Raises how the connection has ended, and `BusyError` in
         the reading thread."""
         if self._channel.is_own_thread:
@@ -126,7 +126,7 @@ class HostClient:
             self._wants_progress = True
             self._watch()
         id_ = str(next(self._numbers))
-        self._pending[id_] = pending = Pending(kind)
+        self._pending[id_] = pending = PendingAnswer(kind)
         pending.id = id_
         if on_progress is not None:
             self._progress[id_] = on_progress
@@ -142,14 +142,14 @@ class HostClient:
             raise self._end.with_traceback(None)
         self._write(type="event", **members)
 
-    def cancel(self, pending: Pending) -> None:
+    def cancel(self, pending: PendingAnswer) -> None:
         """The answer is not waited for any more. Takes no lock."""
         self._progress.pop(pending.id, None)
         is_open = self._pending.pop(pending.id, None) is not None
         if is_open and pending.kind in ("tool_call", "command_invoked") and os.getpid() == self._owner:
             self._write(type="cancel", id=pending.id)
 
-    def watch(self, stats_s: float | None, notices: bool, shown: bool) -> tuple[WatchStream, Pending]:
+    def watch(self, stats_s: float | None, notices: bool, shown: bool) -> tuple[WatchStream, PendingAnswer]:
         """Asks for items from now on, until `unwatch`."""
         stream = WatchStream(stats_s, notices, shown)
         with self._watch_lock:
@@ -171,7 +171,7 @@ class HostClient:
         with self._watch_lock:
             self._watches = [one for one in self._watches if one is not stream]
 
-    def _watch(self) -> Pending:
+    def _watch(self) -> PendingAnswer:
         """Asks for all that is wanted together: the host knows one watch of each client."""
         with self._watch_lock:
             watches = self._watches

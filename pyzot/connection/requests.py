@@ -17,7 +17,7 @@ from ..answers import (
     ToolInfo,
 )
 from .images import all_data
-from .pending import ANSWER_S
+from .pending_answer import ANSWER_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from wire.dialects.base import GuardAnswer
-from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
+from wire.dialects.verdict import ALLOW, GuardVerdict, VerdictKind
 from wire.lenient_json import UNREADABLE, read, reason
 from wire.text import one_line
 
@@ -116,18 +116,18 @@ UNTOUCHED = Judgement()
 """The judgement before the first verdict: allowed, nothing rewritten."""
 
 
-def verdict_of(event: str, pending: Pending) -> Verdict:
+def verdict_of(event: str, pending: Pending) -> GuardVerdict:
     """The verdict of a request that has ended. A failure, and an answer of another type, are no verdict."""
     answer = pending.value
     if type(answer) is GuardAnswer:
         verdict = answer.verdict
         return verdict if verdict is ALLOW else effective(event, verdict)
     if pending.failure is not None:
-        return Verdict(VerdictKind.NO_VERDICT, pending.reason)
-    return Verdict(VerdictKind.NO_VERDICT, f"it answered with {answer.__struct_config__.tag}")
+        return GuardVerdict(VerdictKind.NO_VERDICT, pending.reason)
+    return GuardVerdict(VerdictKind.NO_VERDICT, f"it answered with {answer.__struct_config__.tag}")
 
 
-def effective(event: str, verdict: Verdict) -> Verdict:
+def effective(event: str, verdict: GuardVerdict) -> GuardVerdict:
     """The part of a verdict that the event allows, within its limits; `ALLOW` itself if nothing is left. A rewrite of
     the arguments that is not a JSON object is no verdict. The reason of a guard that neither denies nor asks is kept as
     a remark."""
@@ -137,22 +137,22 @@ def effective(event: str, verdict: Verdict) -> Verdict:
     if verdict.kind is VerdictKind.DENY and is_deniable:
         if 0 < len(verdict.reason) <= REASON_LENGTH:
             return verdict
-        return Verdict(VerdictKind.DENY, (verdict.reason or DEFAULT_REASONS[event])[:REASON_LENGTH])
+        return GuardVerdict(VerdictKind.DENY, (verdict.reason or DEFAULT_REASONS[event])[:REASON_LENGTH])
     asks = verdict.kind is VerdictKind.ASK and is_deniable
     args = None
     if verdict.modified_args is not None and event == "tool_call":
         if len(verdict.modified_args) > ARGS_LIMIT:
-            return Verdict(VerdictKind.NO_VERDICT, f"modified_args has more than {ARGS_LIMIT} bytes")
+            return GuardVerdict(VerdictKind.NO_VERDICT, f"modified_args has more than {ARGS_LIMIT} bytes")
         try:
             value, text = read(verdict.modified_args)
         except UNREADABLE as error:
-            return Verdict(VerdictKind.NO_VERDICT, f"modified_args is not JSON: {reason(error)}")
+            return GuardVerdict(VerdictKind.NO_VERDICT, f"modified_args is not JSON: {reason(error)}")
         if value is not None:
             if not isinstance(value, dict):
-                return Verdict(VerdictKind.NO_VERDICT, "modified_args is not a JSON object")
+                return GuardVerdict(VerdictKind.NO_VERDICT, "modified_args is not a JSON object")
             args = text
     is_error = event == "error"
-    left = Verdict(
+    left = GuardVerdict(
         VerdictKind.ASK if asks else VerdictKind.ALLOW,
         verdict.reason[:REASON_LENGTH] if asks else one_line(verdict.reason, REMARK_LENGTH),
         modified_args=args,
@@ -173,7 +173,7 @@ def _cut(text: str, length: int) -> str:
 
 
 def fold(
-    judgement: Judgement, extension: str, verdict: Verdict, *, deny_on_failure: bool, let_asked_pass: bool = False
+    judgement: Judgement, extension: str, verdict: GuardVerdict, *, deny_on_failure: bool, let_asked_pass: bool = False
 ) -> Judgement:
     """The judgement with one more verdict. A blocked judgement does not change."""
     if judgement.is_blocked:
@@ -194,7 +194,7 @@ def fold(
     return judgement if verdict is ALLOW else _with_outputs(judgement, extension, verdict)
 
 
-def _with_outputs(judgement: Judgement, extension: str, verdict: Verdict) -> Judgement:
+def _with_outputs(judgement: Judgement, extension: str, verdict: GuardVerdict) -> Judgement:
     changed: dict[str, Any] = {}
     if verdict.reason:
         changed["remarks"] = (*judgement.remarks, Remark(extension, one_line(verdict.reason, REMARK_LENGTH)))
@@ -214,7 +214,7 @@ def _with_outputs(judgement: Judgement, extension: str, verdict: Verdict) -> Jud
     return replace(judgement, **changed) if changed else judgement
 
 
-def rewritten(event: Event, verdict: Verdict) -> Event:
+def rewritten(event: Event, verdict: GuardVerdict) -> Event:
     """The event with the rewrites of this verdict, for the next guard."""
     result = verdict.modified_result
     return replace(
@@ -269,10 +269,10 @@ class GuardChain(Generic[AGuard]):
         """The rounds that follow."""
         self.asked = () if judgement.is_blocked else next(self._rounds, ())
         """The guards of this round."""
-        self._verdicts: list[Verdict | None] = []
+        self._verdicts: list[GuardVerdict | None] = []
         """The verdicts of this round, as far as they have come; unused in a round of one guard."""
 
-    def answered(self, guard: AGuard, verdict: Verdict) -> Sequence[tuple[AGuard, Verdict]]:
+    def answered(self, guard: AGuard, verdict: GuardVerdict) -> Sequence[tuple[AGuard, GuardVerdict]]:
         """Takes the verdict of a guard of this round. A failed request is no verdict. Returns the verdicts that count
         from now on, in order, without each plain allow."""
         asked = self.asked
@@ -286,13 +286,13 @@ class GuardChain(Generic[AGuard]):
         return ((guard, verdict),)
 
     def _answered_one_of(
-        self, asked: tuple[AGuard, ...], guard: AGuard, verdict: Verdict
-    ) -> Sequence[tuple[AGuard, Verdict]]:
+        self, asked: tuple[AGuard, ...], guard: AGuard, verdict: GuardVerdict
+    ) -> Sequence[tuple[AGuard, GuardVerdict]]:
         """Counts the verdicts before which none is missing."""
         verdicts = self._verdicts = self._verdicts or [None] * len(asked)
         before = verdicts.index(None)
         verdicts[asked.index(guard)] = verdict
-        news: list[tuple[AGuard, Verdict]] = []
+        news: list[tuple[AGuard, GuardVerdict]] = []
         for place, came in enumerate(verdicts[before:], before):
             if came is None:
                 return news
@@ -303,7 +303,7 @@ class GuardChain(Generic[AGuard]):
         self._next_round(())
         return news
 
-    def _ends_round(self, guard: AGuard, verdict: Verdict, behind: tuple[AGuard, ...]) -> bool:
+    def _ends_round(self, guard: AGuard, verdict: GuardVerdict, behind: tuple[AGuard, ...]) -> bool:
         """Counts a verdict. Returns whether it has ended the round, by a block, or by a rewrite that the guards
         `behind` it in this round must see."""
         self.judgement = fold(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from supervisor.calls.guard_chain import DENIABLE, UNTOUCHED, Judgement, fold, rounds_of
 from wire import frames
 from wire.dialects.base import HOOK_POINTS
-from wire.dialects.verdict import Verdict, VerdictKind
+from wire.dialects.verdict import GuardVerdict, VerdictKind
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Guards:
         for extension in self._extensions:
             if not extension.was_ready and extension.denies_on_failure:
                 reason = extension.failure or f"it is still starting ({extension.state.value})"
-                verdict = Verdict(VerdictKind.NO_VERDICT, reason)
+                verdict = GuardVerdict(VerdictKind.NO_VERDICT, reason)
                 judgement = fold(judgement, extension.name, verdict, deny_on_failure=True)
                 break
         self.is_complete = self.is_settled and not judgement.is_blocked
@@ -138,7 +138,7 @@ class Guards:
 
     # --- verdicts -------------------------------------------------------------------------------------------
 
-    def report(self, event: Event, verdicts: Sequence[tuple[Extension, Verdict]]) -> None:
+    def report(self, event: Event, verdicts: Sequence[tuple[Extension, GuardVerdict]]) -> None:
         """Counts verdicts of an event that are no plain allow, and tells the user of them."""
         for extension, verdict in verdicts:
             if verdict.kind is VerdictKind.DENY:
@@ -156,7 +156,7 @@ def latest_start(starting: Sequence[Extension]) -> float:
     return max(extension.started_at + extension.timeouts.intercept for extension in starting)
 
 
-def _report_outputs(extension: Extension, event: Event, verdict: Verdict) -> None:
+def _report_outputs(extension: Extension, event: Event, verdict: GuardVerdict) -> None:
     tell = extension.notices.tell
     if verdict.kind is VerdictKind.ASK:
         why = f": {verdict.reason}" if verdict.reason else ""

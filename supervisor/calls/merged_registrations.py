@@ -10,7 +10,7 @@ import msgspec
 from supervisor.extension.restart import Cause
 from supervisor.registry.definition_size import too_large
 from supervisor.registry.registration import EMPTY_SCHEMA, Tool
-from wire.suggest import UnknownNameError
+from wire.suggestions import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

@@ -15,7 +15,7 @@ import msgspec
 
 from supervisor.loop.rate_limit import TokenBucket
 from wire import events, frames
-from wire.suggest import UnknownNameError
+from wire.suggestions import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

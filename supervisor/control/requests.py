@@ -16,7 +16,7 @@ from supervisor.extension.program_worker import OnlyItsProgramError
 from supervisor.loop.loop import Timestamp
 from wire import control, frames
 from wire.dialects.base import EVENTS, HOOK_POINTS
-from wire.suggest import UnknownNameError
+from wire.suggestions import UnknownNameError
 from wire.text import valid_text
 
 if TYPE_CHECKING:

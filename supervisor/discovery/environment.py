@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING
 
-from wire.dialects.table import dialect_named
+from wire.dialects.table import find_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,7 +112,7 @@ def extension_environment(found: Found, config: Config, environ: Mapping[str, st
 def session_environment(found: Found, session_id: str) -> dict[str, str]:
     """Returns the variable by which extensions of its dialect find the session of their host, if they need one. Without
     a session it is empty: an id that the host itself has inherited is that of another session."""
-    name = dialect_named(found.manifest.dialect).session_variable
+    name = find_dialect(found.manifest.dialect).session_variable
     return {name: session_id} if name else {}
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from supervisor.discovery.kind import COPILOT, NODE, Kind
 from supervisor.home.copilot_folders import PROGRAM, is_for_copilot
-from wire.dialects.table import dialect_named
+from wire.dialects.table import find_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -206,7 +206,7 @@ class Found(msgspec.Struct, frozen=True):
     @property
     def default_hello_s(self) -> float:
         """Seconds to wait for the hello if the manifest sets no time."""
-        dialect = dialect_named(self.manifest.dialect)
+        dialect = find_dialect(self.manifest.dialect)
         return dialect.launcher_hello_s if Path(self.program).name in dialect.launchers else dialect.hello_s
 
     @property

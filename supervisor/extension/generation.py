@@ -32,7 +32,7 @@ from supervisor.extension.stalls import Heartbeat, StallHandler
 from supervisor.process.stop_policy import StopStage
 from wire.dialects.base import Setup
 from wire.dialects.host_calls import STEERING
-from wire.dialects.table import dialect_named
+from wire.dialects.table import find_dialect
 from wire.framing import DEFAULT_FRAME_LIMIT
 from wire.text import one_line
 
@@ -87,7 +87,7 @@ class Generation:
         self._sink = sink
         self.showed = sink.showed
         self._host = host
-        self._dialect = dialect_named(found.manifest.dialect)
+        self._dialect = find_dialect(found.manifest.dialect)
         frame_limit = min(DEFAULT_FRAME_LIMIT, limits.output_bytes or DEFAULT_FRAME_LIMIT)
         self._setup = Setup(self.name, host.info.version, frame_limit, found.options)
         self._on_ready = on_ready

@@ -13,7 +13,7 @@ from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.process.child import SpawnError
 from supervisor.process.stop_policy import StopStage
 from wire import frames
-from wire.dialects.table import dialect_named
+from wire.dialects.table import find_dialect
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _limit(found: Sequence[Found]) -> float:
     return 10.0 + sum(
         (each.manifest.timeouts.hello or each.default_hello_s)
         + each.manifest.timeouts.ready
-        + dialect_named(each.manifest.dialect).term_s
+        + find_dialect(each.manifest.dialect).term_s
         + 10.0
         for each in found
     )

@@ -16,7 +16,7 @@ from supervisor.harness.checkup import Force
 from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.process.stop_policy import Patience
 from supervisor.registry.definition_size import too_large
-from wire.dialects.table import ZOT, dialect_named
+from wire.dialects.table import ZOT, find_dialect
 from wire.manifest import FILE
 from wire.settings.manifest_faults import all_faults
 from wire.text import one_line
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from supervisor.harness.checkup import CheckupResult
     from wire.lenient_json import Place
-    from wire.settings.manifest_faults import Fault
+    from wire.settings.manifest_faults import ManifestFault
 
 SLOW_S = 2.0
 """Seconds from the start of the process to ready. A run delays its first request until extensions are ready."""
@@ -75,7 +75,7 @@ def judge_manifest(text: bytes) -> list[Finding]:
     return [_manifest_fault(fault) for fault in all_faults(text)]
 
 
-def _manifest_fault(fault: Fault) -> Finding:
+def _manifest_fault(fault: ManifestFault) -> Finding:
     if (place := fault.place) is None:
         return Finding(Level.FAIL, "manifest", fault.message)
     lines = (place.quoted, " " * place.caret + "^") if place.quoted else ()
@@ -351,7 +351,7 @@ def _end_of_others(result: CheckupResult) -> Iterator[Finding]:
         message = f"it ended ({result.exit}) right after its start"
         yield Finding(Level.FAIL, "stop", message, "such a program serves until its stdin ends")
     elif result.force in (Force.SIGTERM, Force.SIGKILL):
-        wait = Patience(term=dialect_named(result.found.manifest.dialect).term_s)
+        wait = Patience(term=find_dialect(result.found.manifest.dialect).term_s)
         after = wait.ask if result.force is Force.SIGTERM else wait.ask + wait.term
         message = f"the end of its stdin did not end it: it took {result.force.value} after {after:g} s"
         yield Finding(Level.WARN, "stop", message, "each stop waits for that; tell its author")

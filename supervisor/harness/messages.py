@@ -8,7 +8,7 @@ import msgspec
 
 from wire.dialects.base import HostInfo, Setup
 from wire.dialects.long_lines import LONGEST
-from wire.dialects.table import ZOT, dialect_named
+from wire.dialects.table import ZOT, find_dialect
 
 if TYPE_CHECKING:
     from supervisor.harness.matching import ScriptPaths
@@ -28,7 +28,7 @@ def host_info(places: ScriptPaths) -> HostInfo:
 def hello_ack(places: ScriptPaths, given: dict[str, Any] | None = None) -> dict[str, Any]:
     """Returns the whole `hello_ack`. Members of `given` replace the defaults."""
     ack = (
-        dialect_named(ZOT)
+        find_dialect(ZOT)
         .session(Setup("", HOST, LONGEST))
         .greet(host_info(places), places.extension_dir, places.data_dir, 0.0)
     )

@@ -21,7 +21,7 @@ from supervisor.harness.script import Side
 from supervisor.registry.worker_registry import Registry
 from wire import frames
 from wire.dialects.base import Setup, Warned
-from wire.dialects.table import dialect_named
+from wire.dialects.table import find_dialect
 from wire.framing import DEFAULT_FRAME_LIMIT, Line, Oversize
 from wire.lenient_json import UNREADABLE
 from wire.text import printable
@@ -119,7 +119,7 @@ class RecordedProcess(ProcessWorker):
         self.stderr = _StderrLines(found.folder, self.name, on_stderr)
         self.log: ExtensionLog = self.stderr
         self.notices = Notices(loop, self.log, self.account, on_notice=_ignore, on_note=_ignore)
-        dialect = dialect_named(found.manifest.dialect)
+        dialect = find_dialect(found.manifest.dialect)
         host = host_info(paths) if greets else None
         setup = Setup(self.name, HOST, DEFAULT_FRAME_LIMIT, found.options)
         folder = str(found.folder)

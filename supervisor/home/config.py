@@ -16,7 +16,7 @@ from supervisor.home.safe_files import read_file
 from wire.field_errors import explain
 from wire.lenient_json import UNREADABLE, fault_of
 from wire.manifest import EnvPolicy, Limits, Variable
-from wire.unknown_fields import Guarding, Vocabulary, remark, words
+from wire.unknown_fields import Guarding, Vocabulary, remark, split_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +61,7 @@ class Config(msgspec.Struct, frozen=True, dict=True):
         return text
 
 
-ZOTS = words(
+ZOTS = split_words(
     "provider model reasoning temperature theme tool_render compact_input compact_mode "
     "quick_model_shortcuts inline_images_enabled auto_swarm_enabled auto_compact_threshold "
     "jail_by_default openrouter_server_tools_enabled recursive_file_suggest "
@@ -80,7 +80,7 @@ _OTHER_WORDS = {
 VOCABULARY = Vocabulary(
     known=ZOTS | {"$schema", *Config.__struct_fields__},
     guarding={
-        name: Guarding(words(_OTHER_WORDS.get(name, ""))) for name in Config.__struct_fields__ if name not in ZOTS
+        name: Guarding(split_words(_OTHER_WORDS.get(name, ""))) for name in Config.__struct_fields__ if name not in ZOTS
     },
     inside={"limits": Limits.__struct_fields__},
 )

@@ -16,7 +16,7 @@ from supervisor.install.errors import MisuseError
 from supervisor.install.record import Record, RecordError, read_record
 from supervisor.install.staging import sweep
 from wire.manifest import Manifest, ManifestError
-from wire.suggest import no_such
+from wire.suggestions import no_such
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

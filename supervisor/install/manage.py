@@ -20,7 +20,7 @@ from supervisor.install.errors import InstallError, MisuseError
 from supervisor.install.installed import is_trusted, look_at, trust
 from supervisor.install.record import write_record
 from supervisor.install.tree import content_hash
-from wire.settings.json_edit import switched
+from wire.settings.json_edit import switch_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -112,7 +112,7 @@ def _switch_server(extension: Installed, file: Path, *, on: bool) -> bool:
         raise InstallError(f"{extension.trouble}; correct it first")
     path = Path(os.path.realpath(file))
     text = read_file(path)
-    after = switched(text, extension.mcp_found.mcp_entry.key, on=on)
+    after = switch_server(text, extension.mcp_found.mcp_entry.key, on=on)
     if after is None:
         raise InstallError(f"{file} has no server {extension.name!r} any more")
     if after == text:

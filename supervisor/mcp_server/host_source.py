@@ -16,7 +16,7 @@ from wire import control, events, frames
 from wire.framing import Oversize
 from wire.mcp_server.answers import error_result
 from wire.mcp_server.offer import Offer
-from wire.suggest import no_such
+from wire.suggestions import no_such
 
 if TYPE_CHECKING:
     import socket

@@ -9,10 +9,10 @@ from supervisor.loop.future import Failure
 from supervisor.loop.loop import Timestamp
 from supervisor.mcp_server.source import StartingSource
 from wire import frames
-from wire.dialects.table import dialect_named
+from wire.dialects.table import find_dialect
 from wire.mcp_server.answers import error_result
 from wire.mcp_server.offer import Offer
-from wire.suggest import UnknownNameError
+from wire.suggestions import UnknownNameError
 from wire.text import valid_text
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class OwnSource(StartingSource):
     @property
     def is_described(self) -> bool:
         return all(
-            extension.is_settled or dialect_named(extension.manifest.dialect).settle_s == 0
+            extension.is_settled or find_dialect(extension.manifest.dialect).settle_s == 0
             for extension in self._supervisor.extensions
         )
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from supervisor.calls.guarded_call import GuardedCall, Step
 from supervisor.registry.plain_schema import unfit
 from wire import frames
-from wire.mcp_server.answers import error_result, with_texts
+from wire.mcp_server.answers import add_texts, error_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,7 +85,7 @@ class ServedCall:
         if (changed := call.changed) is not None:
             is_error = result.is_error if changed.is_error is None else changed.is_error
             result = frames.ToolResult(call.call_id, changed.content, is_error)
-        result = with_texts(result, *call.contexts)
+        result = add_texts(result, *call.contexts)
         content = list(result.content or ())
         told = frames.Event("tool_result", tool_id=call.call_id, tool_name=call.tool, content=content)
         self._source.tell(replace(told, is_error=bool(result.is_error)))

@@ -96,7 +96,7 @@ class StatsFile:
         record = self._now()
         line: stats.StatsLine | None = record
         if now - self._full_at < FULL_S:
-            line = stats.change(self._latest, record, now - self._looked_at)
+            line = stats.find_change(self._latest, record, now - self._looked_at)
         else:
             self._full_at = now
         self._looked_at = now

@@ -29,7 +29,7 @@ from supervisor.reload.plan import (
     why_held,
 )
 from wire.control import ReloadOutcome
-from wire.dialects.table import dialect_named
+from wire.dialects.table import find_dialect
 from wire.manifest import Manifest, ManifestError
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class Reloader:
         concerned = [
             each
             for each in self._supervisor.extensions
-            if dialect_named(each.manifest.dialect).is_reloaded_with_session and not _known(each).is_stopped
+            if find_dialect(each.manifest.dialect).is_reloaded_with_session and not _known(each).is_stopped
         ]
         self._carry_out_all([(each.name, plan_one(_known(each), _read(each.found))) for each in concerned], done)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import uuid
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from benchmarks.compare.calls import COUNTER, counted
 from tests.support.marked_processes import MARK, marked
 from tests.support.warm_start import ROOT
 
@@ -35,14 +37,12 @@ TABLES = {
         "preToolUse, free",
         "a tool call, one core",
         "a tool call, free",
-        "start of 1",
         "start of 2",
     ],
     "intercept": ["back to back, one core", "a call every 2 ms, free", "while others flood", "the layers of a call"],
     "mcp": [
         "a tool call, Python, one core",
         "a tool call, Python, free",
-        "start of 1, Python",
         "start of 2, Python",
         "while another extension says much",
     ],
@@ -85,14 +85,18 @@ def test_explains_itself(name: str):
     assert "--json FILE" in done.stdout
 
 
+WITHOUT_COUNTER = "from benchmarks.compare import __main__ as compare; compare.COUNTER = '-'; compare.main()"
+"""A count of instructions takes half a minute, and a comparison eight."""
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="places processes on processors")
 def test_two_checkouts_are_compared_by_turns(tmp_path: Path):
     figures, mark = tmp_path / "figures.json", uuid.uuid4().hex
-    argv = [sys.executable, "-m", "benchmarks.compare", str(ROOT), "--quick", "--json", str(figures)]
+    argv = [sys.executable, "-c", WITHOUT_COUNTER, str(ROOT), "--quick", "--json", str(figures)]
     done = subprocess.run(argv, cwd=ROOT, env={**os.environ, MARK: mark}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     rows = [row for table in json.loads(figures.read_text())["tables"] for row in table["rows"]]
-    assert [row[0] for row in rows if "instructions" not in row[0]] == [
+    assert [row[0] for row in rows] == [
         "verdict, of a blocking host",
         "tool call, of a blocking host",
         "verdict, the host's own code, µs",
@@ -103,9 +107,15 @@ def test_two_checkouts_are_compared_by_turns(tmp_path: Path):
         "a run of a batch, ms",
         "a run of a batch, CPU ms",
     ]
-    noisy = ("CPU", "instructions")  # of so few rounds, the difference may be nothing
-    assert all(cell > 0 for row in rows for cell in row[1:] if not any(word in row[0] for word in noisy))
+    # Of so few rounds, the difference of processor times may be nothing.
+    assert all(cell > 0 for row in rows for cell in row[1:] if "CPU" not in row[0])
+    assert "no - here: instructions are not counted" in done.stdout + done.stderr
     assert marked(mark) == []
+
+
+@pytest.mark.skipif(shutil.which(COUNTER) is None, reason=f"no {COUNTER} here")
+def test_instructions_are_counted():
+    assert counted(ROOT, "verdict", 5) > 1_000_000
 
 
 @pytest.mark.slow

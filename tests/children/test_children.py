@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from tests.support.conversation import Conversation
+from tests.support.extension_folder import child_argv
 from tests.support.patience import PATIENCE_S
 
 HERE = Path(__file__).parent
@@ -26,7 +27,7 @@ ORDERLY = (
 
 
 def python(stem: str, *argv: str | Path) -> Conversation:
-    return Conversation(sys.executable, "-I", "-S", HERE / f"{stem}.py", *argv)
+    return Conversation(*child_argv(stem, *argv))
 
 
 @pytest.mark.parametrize("stem", ORDERLY)

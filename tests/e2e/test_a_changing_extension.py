@@ -68,7 +68,7 @@ def found(tmp_path: Path) -> tuple[Found, ...]:
 def test_a_manifest_that_changes_all_the_time_is_never_another_than_the_trusted_one(tmp_path):
     folder = trusted(tmp_path)
     with flipping(folder / "extension.json", json.dumps({"name": "guard", "exec": "./evil"}), tmp_path):
-        started = [each.manifest.exec for _ in range(500) for each in found(tmp_path)]
+        started = [each.manifest.exec for _ in range(100) for each in found(tmp_path)]
     assert set(started) <= {"./good"}
     assert [each.manifest.exec for each in found(tmp_path)] in (["./good"], [])
 
@@ -129,6 +129,6 @@ def test_no_start_runs_a_command_that_was_not_trusted(zot):
     evil = {**manifest_in(folder), "exec": "/bin/sh", "args": ["-c", f"touch '{mark}'"]}
     cassette = Script(zot.cwd).answer("Hi")
     with flipping(folder / "extension.json", json.dumps(evil), zot.folder):
-        for _ in range(40):
+        for _ in range(15):
             zot.replay(cassette, "--no-session")
     assert not mark.exists()

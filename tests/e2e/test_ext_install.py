@@ -13,7 +13,6 @@ import pytest
 from tests.support.extension_folder import EXAMPLES
 from tests.support.hosting import hosting
 from tests.support.installing import commit, contents, git, source, staged
-from tests.support.mounts import within
 from tests.support.zot_process import wait_until
 
 if TYPE_CHECKING:
@@ -76,49 +75,12 @@ def test_a_git_that_does_not_finish_in_time_is_ended(zot, hanging_git):
     assert not zot.home.exists()
 
 
-def test_a_killed_install_is_swept_by_the_next(zot, hanging_git):
-    parent = zot.home / "extensions"
-    with zot.start("ext", "install", "https://127.0.0.1:9/guard") as running:
-        wait_until(hanging_git.exists)
-        running.process.kill()
-        running.process.wait()
-        assert len(staged(parent)) == 1
-    outcome = zot.run("ext", "install", source(zot.folder / "made"))
-    assert outcome.status == 0
-    assert contents(parent) == ["guard"]
-
-
-def test_a_running_install_is_not_swept(zot, hanging_git):
-    parent = zot.home / "extensions"
-    with zot.start("ext", "install", "https://127.0.0.1:9/other") as running:
-        wait_until(hanging_git.exists)
-        (before,) = staged(parent)
-        assert zot.run("ext", "install", source(zot.folder / "made")).status == 0
-        assert contents(parent) == [before, "guard"]
-        assert zot.run("ext", "list").text.count("\n") == 2
-        running.process.send_signal(signal.SIGINT)
-        running.finish()
-    assert contents(parent) == ["guard"]
-
-
 def test_an_install_without_git_says_so(zot):
     programs = zot.folder / "bin"
     programs.mkdir()
     outcome = zot.run("ext", "install", "https://127.0.0.1:9/guard", env={"PATH": str(programs)})
     assert outcome.status == 1
     assert "git is not installed; install it, or give a folder" in outcome.stderr
-
-
-def test_an_install_on_a_full_disk_leaves_nothing(zot):
-    made = source(zot.folder / "made")
-    (made / "big").write_bytes(os.urandom(3 << 20))
-    command = within(zot.home, "size=2m", zot.command)
-    inside = f'"$@"; echo $? >&2; ls -A {zot.home} >&2'
-    outcome = zot.run("ext", "install", made, command=[*command[:-3], "/bin/sh", "-c", inside, "sh", *zot.command])
-    *_, error, status = outcome.warnings
-    assert status == "1"
-    assert error.startswith("zot ext install: ")
-    assert "No space left on device; nothing was changed" in error
 
 
 def test_one_of_several_installs_at_once_wins(zot):

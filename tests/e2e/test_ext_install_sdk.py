@@ -45,7 +45,7 @@ def test_what_it_says(zot):
     assert "its registry has no such version. npm says: ETARGET" in failed.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_an_interrupt_in_the_middle_leaves_the_old_one(zot, number):
     with NpmRegistry("1.0.0") as registry:
         assert zot.run(*INSTALL, env={"npm_config_registry": registry.url}).status == 0

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.extension_folder import folder
-from tests.support.host import PRELUDE
+from tests.support.faulty_run import program
 from wire import events
 from wire.exit_codes import Status
 
@@ -29,15 +28,9 @@ for frame in frames():
 AS_TEXT = "to send it to the model as text, put -- or a space before it"
 
 
-def made(place: Path, name: str, code: str, **manifest: object) -> Path:
-    script = place / f"{name}.py"
-    script.write_text(PRELUDE + code)
-    return folder(place, name, [sys.executable, "-I", "-S", str(script)], **manifest)
-
-
 @pytest.fixture
 def closed(zot: Zot) -> Path:
-    return made(zot.folder, "desk", CRASHES)
+    return program(zot.folder, "desk", CRASHES)
 
 
 def test_a_command_of_an_extension_that_did_not_start(zot: Zot, closed: Path) -> None:
@@ -62,7 +55,7 @@ def test_the_record_of_a_failed_start_does_not_promise_another_one(zot: Zot, clo
 
 
 def test_a_near_name_stands_beside_what_did_not_start(zot: Zot, closed: Path) -> None:
-    outcome = zot.run("-p", "/opne", "-e", closed, "-e", made(zot.folder, "shop", STARTS))
+    outcome = zot.run("-p", "/opne", "-e", closed, "-e", program(zot.folder, "shop", STARTS))
     assert outcome.status == 1
     *_, line = outcome.stderr.splitlines()
     assert "extension desk did not start" in line
@@ -70,10 +63,10 @@ def test_a_near_name_stands_beside_what_did_not_start(zot: Zot, closed: Path) ->
 
 
 def test_a_disabled_extension_and_one_that_is_not_trusted_are_named(zot: Zot) -> None:
-    home = made(zot.folder, "till", STARTS, enabled=False)
+    home = program(zot.folder, "till", STARTS, enabled=False)
     (zot.home / "extensions").mkdir(parents=True, exist_ok=True)
     home.rename(zot.home / "extensions" / "till")
-    project = made(zot.folder, "desk", STARTS)
+    project = program(zot.folder, "desk", STARTS)
     (zot.cwd / ".zot" / "extensions").mkdir(parents=True)
     project.rename(zot.cwd / ".zot" / "extensions" / "desk")
     outcome = zot.run("-p", "/open")

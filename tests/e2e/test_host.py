@@ -103,19 +103,6 @@ def test_a_second_signal_stops_at_once(zot):
     assert (outcome.status, outcome.leftovers) == (Status.INTERRUPTED.exit_code, [])
 
 
-def test_a_host_without_a_usable_socket_path_does_not_start(zot):
-    zot.env.pop("XDG_RUNTIME_DIR", None)
-    zot.home.mkdir()
-    (zot.home / "run").write_text("in the way")
-    outcome = zot.run("host", "-e", extension(zot.folder, "echo"))
-    assert (outcome.status, outcome.leftovers) == (1, [])
-    (line,) = outcome.warnings
-    assert line.endswith(
-        f" error   failed     no control socket: cannot make {zot.home / 'run'}: File exists;"
-        " set XDG_RUNTIME_DIR or ZOT_HOME"
-    )
-
-
 def test_a_host_without_a_required_extension_stops(zot):
     zot.env.pop("XDG_RUNTIME_DIR", None)
     made = extension(zot.folder, "exits_before_hello", required=True, restart={"policy": "temporary"})

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.supervisor.calls.test_panels import PANEL
-from tests.support.extension_folder import folder
-from tests.support.host import PRELUDE
+from tests.support.faulty_run import program
 from tests.support.hosting import Hosted, hosting
 from tests.support.patience import PATIENCE_S
 from wire import control, events, frames
@@ -33,11 +31,7 @@ for frame in frames():
 
 @pytest.fixture
 def host(zot: Zot) -> Iterator[Hosted]:
-    made = []
-    for name, code in (("x", 'SUFFIX = ""\n' + PANEL), ("slow", SLOW)):
-        script = zot.folder / f"{name}.py"
-        script.write_text(PRELUDE + code)
-        made.append(folder(zot.folder, name, [sys.executable, "-I", "-S", str(script)]))
+    made = [program(zot.folder, "x", 'SUFFIX = ""\n' + PANEL), program(zot.folder, "slow", SLOW)]
     with hosting(zot, *made) as running:
         running.client.ask(control.Watch(running.client.next_id(), shown=True), control.Ok)
         yield running

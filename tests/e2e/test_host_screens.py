@@ -67,9 +67,8 @@ def test_a_host_that_does_not_answer_does_not_hold_up_the_others(host):
         assert running.finish().status == 0
 
 
-@pytest.mark.parametrize("flags", [[], ["--once"]])
-def test_top_off_a_terminal_prints_one_table(host, flags):
-    outcome = host.zot.run("top", *flags)
+def test_top_off_a_terminal_prints_one_table(host):
+    outcome = host.zot.run("top")
     assert (outcome.status, outcome.stderr) == (0, "")
     assert "\x1b" not in outcome.text
     lines = outcome.text.splitlines()
@@ -118,36 +117,6 @@ def log(zot) -> Path:
     path = zot.home / "logs" / "ext-one.log"
     path.parent.mkdir(parents=True)
     return path
-
-
-def test_the_last_lines_of_all_files(zot, log):
-    log.with_name("ext-one.log.2").write_text("".join(f"a{number}\n" for number in range(50_000)))
-    log.with_name("ext-one.log.1").write_text("b1\nb2 is c")
-    log.write_text("ut\nc1\n\x1b[31mred\n")
-    assert zot.run("ext", "logs", "one", "-n", "2").text == "c1\nred\n"
-    assert zot.run("ext", "logs", "one", "-n", "5").text == "a49999\nb1\nb2 is cut\nc1\nred\n"
-    assert len(zot.run("ext", "logs", "one", "-n", "40000").text.splitlines()) == 40_000
-    assert len(zot.run("ext", "logs", "one", "-n", "99999").text.splitlines()) == 50_004
-    assert zot.run("ext", "logs", "one", "-n", "0").text == ""
-
-
-def test_following_across_rotations(zot, log, monkeypatch):
-    monkeypatch.setattr(logs, "LOG_LIMIT", 4096)
-    written = logs.ExtensionLog(log.parent, "one", 5 * 4096)
-    written.write(b"before\n")
-    with zot.start("ext", "logs", "one", "-f", "-n", "1") as running:
-        assert running._read_line(time.monotonic() + PATIENCE_S) == b"before\n"
-        expected = [b"line %d %s\n" % (number, b"x" * 200) for number in range(60)]
-        for number, line in enumerate(expected):
-            written.write(line)
-            if number % 15 == 14:  # the reader looks before four files are rotated away
-                for earlier in expected[number - 14 : number + 1]:
-                    assert running._read_line(time.monotonic() + PATIENCE_S) == earlier
-        assert len(list(log.parent.iterdir())) > 3
-        running.signal(signal.SIGINT)
-        assert running.finish().status == 130
-    written.close()
-    assert "Traceback" not in running.errors()
 
 
 def test_following_ends_with_its_reader(zot, log):

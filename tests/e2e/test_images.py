@@ -8,10 +8,10 @@ import signal
 import pytest
 
 from agent.images.kinds import pixels
-from tests.support.messages_server import events_reply, message_events, text_reply, tool_block
+from tests.support.messages_server import text_reply
 from tests.support.pictures import gif, png
 from tests.support.zot_process import check_transcript
-from wire.events import ImageContent, ToolResult, UserMessage
+from wire.events import ImageContent, UserMessage
 from wire.exit_codes import Status
 
 WIDE = png(4000, 8)
@@ -63,20 +63,6 @@ def test_an_image_alone_is_a_prompt_and_the_first_bad_file_ends_all_before_it_be
     assert refused == f"zot: --image {zot.cwd}/text.png: its content is no PNG, JPEG, GIF or WebP"
     assert sorted(zot.home.rglob("*")) == before
     assert not (zot.folder / "c").exists()
-
-
-def test_a_large_image_that_the_model_reads_is_scaled(zot, server):
-    pytest.importorskip("PIL", reason="Pillow is not installed")
-    (zot.cwd / "wide.png").write_bytes(png(4000, 8, extra=b"x" * 5_000_000))
-    calls = [tool_block("read", '{"path": "wide.png"}')]
-    server.add(events_reply(message_events(calls, stop_reason="tool_use")), text_reply("Wide."))
-    outcome = zot.run("--json", "--base-url", server.base_url, "look").check(Status.OK)
-    (result,) = outcome.of(ToolResult)
-    assert not result.is_error
-    (answered,) = server.requests[1].body["messages"][2]["content"]
-    (scaled,) = sent(answered["content"])
-    assert pixels(scaled) == (2000, 4)
-    assert answered["content"][1]["text"] == "[the image was scaled from 4000 x 8 pixels to 2000 x 4 pixels]"
 
 
 def test_a_signal_while_an_image_is_scaled_leaves_nothing(zot, tmp_path):

@@ -58,15 +58,6 @@ def test_a_reload_says_that_the_source_is_newer(zot, source):
         assert host.call("which") == "v2"
 
 
-def test_watch_mode_says_that_the_source_is_newer(zot, source):
-    install(zot, source)
-    with hosting(zot, flags=("--watch",)) as host:
-        write(source, "v2")
-        wait_until(lambda: "its source is newer: zot ext update one" in host.running.errors())
-        assert zot.run("ext", "update", "one").status == 0
-        wait_until(lambda: host.call("which") == "v2")
-
-
 def test_a_link_runs_what_the_author_has_edited(zot, source):
     install(zot, "--link", source)
     link = zot.home / "extensions" / "one"

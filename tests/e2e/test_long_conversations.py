@@ -91,18 +91,6 @@ def test_a_guard_of_messages_sees_a_summary_before_readers_do(ask, server, zot):
     assert secret in str(server.requests[-1].body["messages"][0]), "the model keeps what it wrote"
 
 
-def test_without_compaction_the_error_says_what_to_do(ask, server):
-    server.add(*TURNS, TOO_LONG)
-    outcome = ask("--model", "local-model", "--no-auto-compact").check(Status.ERROR)
-    assert outcome.result.reason.splitlines() == [
-        "anthropic: HTTP 400: prompt is too long: 205668 tokens > 200000 maximum",
-        f"the conversation is longer than local-model can read at {server.base_url}: begin a new one, ask for less at a"
-        " time, or use a --model with a larger window",
-        "the conversation was not compacted: that is off in this run; --auto-compact turns it on",
-    ]
-    assert outcome.of(CompactStart) == []
-
-
 def test_the_settings_of_zot_have_the_threshold(ask, server, zot):
     zot.home.mkdir(parents=True, exist_ok=True)
     (zot.home / "config.json").write_text('{"auto_compact_threshold": 60}')

@@ -48,21 +48,9 @@ NAME = "must be 1 to 256 printable characters, not"
 
 SHAPES = [
     (with_call("content_block", "id", None, at=BLOCK), "content[0].id must be text, not null"),
-    (with_call("content_block", "id", 7, at=BLOCK), "content[0].id must be text, not 7"),
-    (with_call("content_block", "id", "", at=BLOCK), f'content[0].id {NAME} ""'),
-    (with_call("content_block", "id", "i" * 1_000_000, at=BLOCK), f'content[0].id {NAME} "iiii'),
-    (with_call("content_block", "name", ["bash"], at=BLOCK), "content[0].name must be text, not a list"),
-    (with_call("content_block", "name", "ba\0sh", at=BLOCK), f'content[0].name {NAME} "ba\\u0000sh"'),
-    (with_call("delta", "partial_json", {"command": "x"}, at=DELTA), "content[0].delta.partial_json must be text"),
     (with_text("delta", "text", None, at=DELTA), "content[0].delta.text must be text, not null"),
-    (with_text("content_block", {"type": "text", "text": 5}, at=BLOCK), "content[0].text must be text, not 5"),
-    (with_text("delta", "stop_reason", 5, at=END), "stop_reason must be text, not 5"),
-    (with_text("delta", "stop_reason", None, at=END), "stop_reason must be text, not null"),
     (with_text("usage", "output_tokens", float("inf"), at=END), f"usage.output_tokens {COUNT} Infinity"),
-    (with_text("message", "usage", "input_tokens", -1, at=START), f"message.usage.input_tokens {COUNT} -1"),
-    (with_text("message", "usage", "10", at=START), 'message.usage must be an object, not "10"'),
     (with_text("message", None, at=START), "message must be an object, not null"),
-    (with_text("index", -1, at=BLOCK), "index must be a whole number from 0, not -1"),
 ]
 
 
@@ -82,9 +70,8 @@ def test_a_malformed_reply_ends_with_one_error_and_a_whole_stream(zot, server: M
     check_transcript(zot.session_rows())
 
 
-@pytest.mark.parametrize("levels", [240, 1_000])
-def test_arguments_nested_too_deeply_cost_their_call_only(zot, server: MessagesServer, levels):
-    args = '{"command": "touch made", "x": ' + "[" * levels + "]" * levels + "}"
+def test_arguments_nested_too_deeply_cost_their_call_only(zot, server: MessagesServer):
+    args = '{"command": "touch made", "x": ' + "[" * 1_000 + "]" * 1_000 + "}"
     server.add(raw_tool_reply(args, name="bash"), text_reply("I see."))
     flags = "--json", "--base-url", server.base_url, "--record", "tape.jsonl"
     outcome = zot.run(*flags, "go").check(Status.OK)

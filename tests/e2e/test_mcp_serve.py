@@ -156,7 +156,7 @@ def test_servers_of_files(zot):
     assert (outcome.status, outcome.leftovers) == (0, [])
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_stops_it_in_order(zot, folders, number):
     with McpClient(zot, *flags(folders)) as client:
         waits = client.begin("tools/call", {"name": "wait"})
@@ -232,9 +232,8 @@ def test_flags_that_do_not_fit(zot, words, said):
     assert said in zot.run("mcp", "serve", *words).refusal()
 
 
-@pytest.mark.parametrize("words", [["--host", "."], ["--host", "4194300"]])
-def test_a_host_that_is_not_there(zot, words):
-    outcome = zot.run("mcp", "serve", *words)
+def test_a_host_that_is_not_there(zot):
+    outcome = zot.run("mcp", "serve", "--host", "4194300")
     assert (outcome.status, outcome.stdout) == (1, b"")
     assert "zot host" in outcome.stderr
 

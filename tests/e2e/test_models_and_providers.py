@@ -48,12 +48,10 @@ def test_a_key_of_the_provider_is_found_in_its_variable_and_kept_from_tools(zot,
     assert server.requests[0].body["model"] == "any"
 
 
-def test_a_slip_in_a_provider_or_a_file_ends_the_run_before_it_begins_and_changes_nothing(zot):
+def test_a_slip_in_a_provider_ends_the_run_before_it_begins_and_changes_nothing(zot):
     write(zot, config={"provider": "anthropic"})
     assert "did you mean 'litellm'?" in zot.run("-p", "--provider", "litelm", "go").refusal()
     assert json.loads((zot.home / "config.json").read_text()) == {"provider": "anthropic"}
-    write(zot, models={"providers": {"ollama": {"models": [{"id": "q", "contextWindow": "big"}]}}})
-    assert "models.json:1:50: providers.ollama.models[0].contextWindow: expected int" in zot.run("-p", "go").refusal()
 
 
 def test_rpc_lists_the_users_models_with_their_provider(zot, server):

@@ -83,18 +83,6 @@ def test_a_usage_error_starts_and_prints_nothing(zot, cassette, flags, why):
     assert not (zot.home / "sessions").exists()
 
 
-def test_a_full_disk_is_an_error_that_names_the_file_although_the_run_was_well(zot):
-    answer = zot.folder / "answer.txt"
-    answer.write_text("old")
-    cassette = Script(zot.cwd).answer("x" * 9000).write(zot.folder / "cassette.jsonl")
-    flags = ["-p", "--no-session", "--replay", cassette, "-o", answer, "go"]
-    outcome = zot.run(*flags, command=zot.with_file_limit(8))
-    assert outcome.status == Status.ERROR.exit_code
-    assert f"zot: --output: write {answer}: file too large" in outcome.warnings
-    assert answer.read_text() == "old"
-    assert sorted(path.name for path in zot.folder.glob(".*")) == [], "no part of it is left"
-
-
 def test_a_prompt_that_does_not_come_in_time_is_an_object_too(zot, cassette):
     with zot.start("--output-format", "json", "--timeout", "50ms", "--replay", cassette, stdin=-1) as running:
         outcome = running.finish()

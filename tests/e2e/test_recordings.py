@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_prometheus
 
-from cli.report.reading.source import read_recording
+from cli.report.input.source import read_recording
 from cli.report.run.findings import exits_of
 from tests.support.extension_folder import extension
 from tests.support.faulty_run import ECHO, SOON, is_back, observe

@@ -161,25 +161,6 @@ def test_a_version_that_does_not_start_leaves_the_old_one(zot: Zot, folder: Fold
         assert host.call("which") == "v1"
 
 
-def test_a_reload_of_all_starts_new_and_stops_removed_extensions(zot: Zot):
-    parent = zot.home / "extensions"
-    stays, goes = Folder(parent, "stays"), Folder(parent, "goes")
-    with hosting(zot) as host:
-        Folder(parent, "new")
-        stays.version("v2")
-        goes.version("v2", enabled=False)
-        outcome = zot.run("ext", "reload", "--json")
-        assert outcome.status == 0
-        said = {line["name"]: line["outcome"] for line in map(json.loads, outcome.stdout.splitlines())}
-        assert said == {"stays": "reloaded", "goes": "stopped", "new": "started"}
-        wait_until(lambda: not host.stats()["goes"].pids)
-        goes.version("v3", enabled=True)
-        assert zot.run("ext", "reload", "goes").text == "goes  started\n"
-        outcome = zot.run("ext", "reload", "nobody")
-        assert outcome.status == 1
-        assert "no such extension: 'nobody'" in outcome.stderr
-
-
 def test_a_run_can_be_reloaded_and_the_model_gets_the_new_tools(zot: Zot, folder: Folder):
     with waiting_run(zot, folder) as running:
         folder.version("v2", tools=("which", "slow", "more"), guards=())

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.extension_folder import folder
-from tests.support.host import PRELUDE
+from tests.support.faulty_run import program
 from tests.support.replay_script import Script
 from wire import events
 from wire.exit_codes import Status
@@ -58,12 +56,7 @@ for frame in frames():
 
 @pytest.fixture
 def acts(zot: Zot) -> Path:
-    script = zot.folder / "acts.py"
-    script.write_text(PRELUDE + ACTS)
-    return folder(
-        zot.folder, "acts", [sys.executable, "-I", "-S", str(script)],
-        timeouts={"command": 0.3}, restart={"policy": "temporary"},
-    )  # fmt: skip
+    return program(zot.folder, "acts", ACTS, timeouts={"command": 0.3}, restart={"policy": "temporary"})
 
 
 def run(zot: Zot, acts: Path, mode: str, *words: str) -> Outcome:
@@ -78,7 +71,6 @@ def run(zot: Zot, acts: Path, mode: str, *words: str) -> Outcome:
         ("/display  a b ", "shown: a b\n"),
         ("/panel", "T\na\nb\nF\n"),
         ("/noop", ""),
-        ("/prompt", ""),
     ],
 )
 def test_print_mode_prints_what_the_command_displays(zot: Zot, acts: Path, command: str, stdout: str):
@@ -124,15 +116,6 @@ def test_a_failing_command_is_an_error_of_the_run(zot: Zot, acts: Path, command:
     assert not outcome.of(events.UserMessage)
 
 
-def test_a_command_without_any_extension(zot: Zot):
-    outcome = zot.run("-p", "--no-ext", "/help")
-    assert (outcome.status, outcome.text) == (1, "")
-    assert outcome.warnings == [
-        "zot: no such command: '/help'; no extension here has one; to send it to the model as text, put -- or a space"
-        " before it"
-    ]
-
-
 def test_a_prompt_of_a_command_is_sent_to_the_model(zot: Zot, acts: Path):
     script = Script(zot.cwd, "say hi").answer("Hi.")
     outcome = zot.run(*zot.replay_flags(script), "-e", acts, "/prompt say hi").check(Status.OK)
@@ -156,14 +139,9 @@ def test_text_that_is_no_command_is_a_prompt(zot: Zot, acts: Path, words: list[s
     assert outcome.result.text == "I see."
 
 
-@pytest.mark.parametrize("order", [("slow", "quick"), ("quick", "slow")])
-def test_the_first_extension_with_a_command_has_it(zot: Zot, order: tuple[str, str]):
-    made = {}
-    for name in order:
-        script = zot.folder / f"{name}.py"
-        script.write_text(PRELUDE + SAYS_WHO % (name == "slow", name))
-        made[name] = folder(zot.folder, name, [sys.executable, "-I", "-S", str(script)])
-    outcome = zot.run("-p", "--no-ext", *[word for name in order for word in ("-e", made[name])], "/who")
-    assert (outcome.status, outcome.text) == (0, f"{order[0]}\n")
-    hidden = f"zot: extension {order[1]}: its command '/who' is hidden: extension {order[0]} has that name"
+def test_the_first_extension_with_a_command_has_it(zot: Zot):
+    slow, quick = (program(zot.folder, name, SAYS_WHO % (name == "slow", name)) for name in ("slow", "quick"))
+    outcome = zot.run("-p", "--no-ext", "-e", slow, "-e", quick, "/who")
+    assert (outcome.status, outcome.text) == (0, "slow\n")
+    hidden = "zot: extension quick: its command '/who' is hidden: extension slow has that name"
     assert set(outcome.warnings) <= {hidden}

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.extension_folder import folder
-from tests.support.host import PRELUDE
+from tests.support.faulty_run import program
 from tests.support.replay_script import Script
 
 if TYPE_CHECKING:
@@ -28,10 +26,8 @@ for frame in frames():
 
 @pytest.fixture
 def flags(zot: Zot) -> list[str]:
-    script = zot.folder / "says.py"
-    script.write_text(PRELUDE + SAYS)
     cassette = Script(zot.cwd).answer(HARM).write(zot.folder / "cassette")
-    says = folder(zot.folder, "says", [sys.executable, "-I", "-S", str(script)])
+    says = program(zot.folder, "says", SAYS)
     return ["-p", "--no-ext", "-e", str(says), "--replay", str(cassette)]
 
 

@@ -29,17 +29,6 @@ def put(parent: Path, child: str = "echo", *args: str, **manifest: Any) -> Path:
     return extension(parent, child, *args, **{"timeouts": PATIENT, **manifest})
 
 
-def test_a_start_names_the_unknown_fields_of_each_extension_in_one_line(
-    zot: Zot, tmp_path: Path, script: Script
-) -> None:
-    path = put(tmp_path, "blocker", "tool_call", "no", prority=3, author="me")
-    outcome = zot.replay(script, "--ext", path).check(Status.OK)
-    line = "extension.json: nothing reads the fields 'prority' (did you mean 'priority'?), 'author'"
-    assert [line for line in outcome.warnings if "nothing reads" in line] == [f"zot: extension blocker: {line}"]
-    told = [(record.event, record.message) for record in outcome.of(events.Extension) if record.event == "warning"]
-    assert told == [("warning", line)]
-
-
 def test_a_guard_whose_on_failure_is_misspelled_ends_the_run(zot: Zot, script: Script) -> None:
     folder = put(zot.home / "extensions", "dies_in_intercept", onFailure="deny")
     outcome = zot.replay(script).check(Status.REQUIRED_EXTENSION)
@@ -47,14 +36,6 @@ def test_a_guard_whose_on_failure_is_misspelled_ends_the_run(zot: Zot, script: S
     assert "onFailure: no such field; did you mean 'on_failure'?" in outcome.result.reason
     assert f"zot: extension load: {folder}: manifest: onFailure" in outcome.stderr
     assert outcome.of(events.AssistantMessage) == []
-
-
-def test_a_faulty_manifest_that_was_named_ends_the_run(zot: Zot, tmp_path: Path, script: Script) -> None:
-    path = put(tmp_path, workers=0)
-    outcome = zot.replay(script, "--ext", path).check(Status.REQUIRED_EXTENSION)
-    assert "was named with --ext, and cannot be loaded: manifest: workers" in outcome.result.reason
-    missing = zot.replay(script, "--ext", tmp_path / "nowhere").check(Status.REQUIRED_EXTENSION)
-    assert "no such folder" in missing.result.reason
 
 
 def test_a_faulty_manifest_of_another_extension_costs_only_itself(zot: Zot, script: Script) -> None:
@@ -110,9 +91,9 @@ def config(zot: Zot, **fields: Any) -> None:
     (zot.home / "config.json").write_text(json.dumps(fields))
 
 
-def test_a_near_miss_in_the_config_is_a_usage_error(zot: Zot, script: Script) -> None:
+def test_a_near_miss_in_the_config_is_a_usage_error(zot: Zot) -> None:
     config(zot, envPolicy="minimal")
-    for command in (["-p", "hello"], ["host"], ["ext", "doctor"], ["ext", "trust", "x"]):
+    for command in (["host"], ["ext", "trust", "x"]):
         outcome = zot.run(*command)
         assert outcome.status == Status.USAGE.exit_code, command
         assert "envPolicy: no such field; did you mean 'env_policy'?" in " ".join(outcome.stderr.split())
@@ -125,13 +106,6 @@ def test_other_fields_of_the_config_are_one_warning(zot: Zot, script: Script) ->
     assert said == [
         f"zot: {zot.home / 'config.json'}: nothing reads the fields 'colour', 'modle' (did you mean 'model'?)"
     ]
-
-
-def test_a_replayed_run_and_the_demo_follow_their_recording(zot: Zot, script: Script) -> None:
-    config(zot, provider="openai", model="gpt-5", reasoning="high")
-    outcome = zot.replay(script).check(Status.OK)
-    assert [line for line in outcome.warnings if "config" in line or "openai" in line] == []
-    assert zot.run("demo", "--json").result.status == "ok"
 
 
 def test_a_zot_user_of_another_provider_gets_a_word(zot: Zot) -> None:

@@ -13,11 +13,6 @@ def clock(supervise):
     return supervise("clock")
 
 
-def test_silence_after_the_hello_counts_as_ready(clock):
-    assert set(clock.supervisor.registrations.commands()) == {"now", "stamp"}
-    clock.finish()
-
-
 def test_tells_the_time_of_a_zone(clock):
     answer = clock.command("now", "Asia/Tokyo")
     assert answer.action == "display"

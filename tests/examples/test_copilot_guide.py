@@ -15,9 +15,9 @@ from tests.support.forked import run
 from tests.support.zot_fixtures import zot
 from wire.dialects.copilot.hooks import FIELDS, handler_of
 from wire.dialects.copilot.rpc.table import METHODS
-from wire.dialects.copilot.tool_names import told_name
+from wire.dialects.copilot.tool_names import copilot_name
 from wire.dialects.copilot.tool_results import IN_WORDS
-from wire.dialects.table import dialect_named
+from wire.dialects.table import find_dialect
 from wire.manifest import parse_manifest
 
 __all__ = ["zot"]
@@ -96,11 +96,11 @@ def test_every_field_of_every_hook_is_named():
 def test_every_type_of_result_and_every_tool_is_named():
     assert [word for word in IN_WORDS if f"`{word}`" not in section("Tools")] == []
     for tool in ("bash", "read", "write", "edit"):
-        assert f"| `{tool}` | `{told_name(tool)}` |" in section("Names of tools")
+        assert f"| `{tool}` | `{copilot_name(tool)}` |" in section("Names of tools")
 
 
 def test_the_times_are_those_of_the_dialect():
-    dialect = dialect_named("copilot")
+    dialect = find_dialect("copilot")
     told = section("Limits and times")
     for seconds, row in (
         (dialect.hello_s, "to `joinSession()`"), (dialect.settle_s, "waits for them"), (dialect.term_s, "SIGKILL"),

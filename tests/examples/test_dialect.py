@@ -103,7 +103,7 @@ DIALECTS = ["zot", "mcp", "copilot"]
 
 @pytest.mark.parametrize("name", DIALECTS)
 def test_the_table_of_dialects_is_that_of_the_code(name):
-    dialect = table.dialect_named(name)
+    dialect = table.find_dialect(name)
     column = DIALECTS.index(name) + 1
     table_rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
     rows = {cells[0]: cells[column] for cells in table_rows}

@@ -117,11 +117,6 @@ def test_a_command_as_long_as_linux_allows_is_judged(piece, guard):
     assert answer == {"type": "event_intercept_response", "id": "7"}
 
 
-def test_subscribes_to_tool_calls_only(start):
-    frames = start("guard").frames_up_to("ready")
-    assert frames[1] == {"type": "subscribe", "events": ["tool_call"], "intercept": ["tool_call"]}
-
-
 def test_every_call_and_every_refusal_is_a_line_of_the_log(greet):
     guard = greet("guard")
     args = {"command": "rm -rf 'a\nb'"}

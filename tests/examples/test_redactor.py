@@ -63,18 +63,6 @@ def test_leaves_other_text_alone(text, redactor):
     assert is_still_working(redactor)
 
 
-def test_counts_the_secrets_of_a_message_by_kind(redactor):
-    text = "AKIAIOSFODNN7EXAMPLE password=x AKIAIOSFODNN7EXAMPLE"
-    visible = "[redacted:aws-key-id] password=[redacted:password] [redacted:aws-key-id]"
-    assert ask(redactor, text=text)["replace_text"] == visible
-    assert redactor.frame()["message"] == "redacted 3 secrets: 1 password, 2 aws-key-id"
-
-
 def test_a_question_without_text_is_answered(redactor):
     assert is_still_working(redactor)
     assert ask(redactor) == {"type": "event_intercept_response", "id": "9"}
-
-
-def test_asks_for_assistant_messages_only(start):
-    frames = start("redactor").frames_up_to("ready")
-    assert frames[1] == {"type": "subscribe", "intercept": ["assistant_message"]}

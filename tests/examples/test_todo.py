@@ -43,21 +43,6 @@ def test_the_model_and_the_user_share_a_list(todo):
     todo.finish()
 
 
-@pytest.mark.parametrize(
-    ("args", "fault"),
-    [
-        ({"action": "add"}, "a todo needs a text"),
-        ({"action": "done", "number": 7}, "there is no todo 7"),
-        ({"action": "remove"}, "there is no todo 0"),
-    ],
-)
-def test_unknown_items_and_bad_actions_are_errors(todo, args, fault):
-    answer = todo.call("todo_manage", **args)
-    assert answer.frame.is_error
-    assert answer.frame.content[0].text == fault
-    assert listed(todo) == ["nothing to do"]
-
-
 def test_the_panel(todo):
     for text in ("one", "two", "three"):
         todo.text("todo_manage", action="add", text=text)

@@ -6,9 +6,12 @@ import json
 
 import pytest
 
+from tests.support.example_extensions import greeted, starting
 
-@pytest.fixture
-def project(tmp_path):
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    tmp_path = tmp_path_factory.mktemp("around")
     folder = tmp_path / "project"
     (folder / "src").mkdir(parents=True)
     (folder / "src" / "app.c").write_text("// TODO one\nint TODOLIST;\n/* FIXME: two TODO */\n// FIXME\n")
@@ -24,12 +27,11 @@ def project(tmp_path):
     return folder
 
 
-@pytest.fixture
-def tool(start, project):
-    extension = start("todo-count")
-    extension.frames_up_to("ready")
-    extension.send("hello_ack", protocol_version=1, zot_version="1", provider="p", model="m", cwd=str(project))
-    return extension
+@pytest.fixture(scope="module")
+def tool(folder_of, project):
+    """One process for all tests of the module, whose questions are independent."""
+    with starting(folder_of) as start_example:
+        yield greeted(start_example("todo-count"), "todo-count", project)
 
 
 def call_raw(tool, args: str):
@@ -43,14 +45,6 @@ def call_raw(tool, args: str):
 
 def call(tool, path: str):
     return call_raw(tool, json.dumps({"path": path}, ensure_ascii=False))
-
-
-def test_registers_one_tool(start):
-    _, tool, _ = start("todo-count").frames_up_to("ready")
-    assert tool["type"] == "register_tool"
-    assert tool["name"] == "todo_count"
-    assert tool["schema"]["required"] == ["path"]
-    assert tool["schema"]["properties"]["path"]["type"] == "string"
 
 
 @pytest.mark.parametrize(

@@ -29,16 +29,6 @@ def without_time(summary):
     return sums
 
 
-def test_first_frames(start):
-    hello, command, subscribe, _ = start("turn-meter").frames_up_to("ready")
-    assert hello["capabilities"] == ["commands", "events"]
-    assert (command["type"], command["name"]) == ("register_command", "meter")
-    assert subscribe == {
-        "type": "subscribe",
-        "events": ["session_start", "turn_start", "tool_call", "turn_end", "assistant_message"],
-    }
-
-
 def test_one_note_at_the_end_of_each_answer(meter):
     tell(meter, "session_start")
     tell(meter, "turn_start", step=1)
@@ -56,16 +46,6 @@ def test_one_note_at_the_end_of_each_answer(meter):
     tell(meter, "turn_start", step=1)
     tell(meter, "turn_end", stop="error", error="overloaded")
     assert without_time(meter.frame()["message"]) == "3 turns, 3 tool calls (read 2, bash 1), 1 message"
-
-
-def test_command_displays_the_totals_so_far(meter):
-    assert ask(meter) == (
-        "0 turns, 0 tool calls, 0 messages",
-        {"type": "command_response", "id": "5", "action": "display"},
-    )
-    tell(meter, "turn_start", step=1)
-    tell(meter, "tool_call", tool_id="a", tool_name="read", tool_args={})
-    assert ask(meter)[0] == "1 turn, 1 tool call (read 1), 0 messages"
 
 
 def test_line_separators_inside_strings_do_not_break_a_frame(meter):

@@ -33,12 +33,3 @@ def test_an_unknown_city_is_an_error(weather, args):
 
 def test_half_a_character_does_no_harm(weather):
     assert "°C" in weather.call("weather", city="\ud83d")
-
-
-def test_under_a_supervisor(supervise):
-    host = supervise("weather")
-    assert host.text("weather", city="Berlin") == "Berlin: 16°C, fog (made up from the name)"
-    tool = host.extension("weather").tools["weather"]
-    assert (tool.read_only, tool.retry) == (True, True)
-    assert tool.schema["required"] == ["city"]
-    host.finish()

@@ -68,7 +68,7 @@ def test_with_few_descriptors_a_host_serves_as_many_extensions_as_it_can(zot: Zo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limit", [*range(32, 64, 4), *range(64, 300, 20), 300])
+@pytest.mark.parametrize("limit", [*range(32, 64, 8), *range(64, 300, 60), 300])
 def test_no_limit_of_descriptors_ends_a_host(zot: Zot, limit: int) -> None:
     check_that_few_descriptors_cost_only_some_extensions(zot, limit)
 

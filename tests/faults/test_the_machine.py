@@ -85,7 +85,7 @@ def end(hosted: Hosted) -> None:
 def test_a_killed_host_leaves_no_process(zot: Zot, moment: str) -> None:
     with zot.start("host", *stubborn(zot)) as running:
         if moment == "starting":
-            running.child("grandchild.py")
+            running.child("grandchild")
         else:
             hosted = Hosted(zot, running)
             hosted.settle()

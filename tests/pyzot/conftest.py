@@ -14,7 +14,7 @@ import pytest
 
 from pyzot import AsyncRuntime, Runtime
 from pyzot.connection import engine_process
-from pyzot.connection.command_line import own_program
+from pyzot.connection.command_line import default_program
 from tests.support import warm_start
 from tests.support.replay_script import Script
 from tests.support.zot_process import ROOT
@@ -23,7 +23,7 @@ from tests.support.zot_process import ROOT
 @pytest.fixture(autouse=True)
 def warm_engines(monkeypatch):
     """Of this Python, that is: a program that a test names is started as it is."""
-    own = own_program()
+    own = default_program()
     env = {warm_start.MARK: "0" * 32, "PYTHONPATH": str(ROOT)}
 
     def start(command, **popen):

@@ -16,30 +16,16 @@ from pyzot import (
     AsyncRuntime,
     BusyError,
     ClosedError,
-    Done,
     EventStream,
     PromptFailed,
     ProtocolError,
     RefusedError,
     Runtime,
     RuntimeDied,
-    TextDelta,
     async_runtime,
 )
 from pyzot.connection import engine_process
 from tests.support.zot_process import wait_until
-
-
-def test_the_events_of_a_prompt_come_in_order(start_async):
-    async def main():
-        async with start_async() as zot:
-            events = zot.prompt("go")
-            seen = [event async for event in events]
-            assert "".join(each.delta for each in seen if isinstance(each, TextDelta)) == "Done."
-            assert isinstance(seen[-1], Done)
-            assert events.result == seen[-2]
-
-    asyncio.run(main())
 
 
 def test_every_call_can_be_awaited(start_async):
@@ -66,29 +52,6 @@ def test_every_call_can_be_awaited(start_async):
     asyncio.run(main())
 
 
-def test_wrong_options_are_raised_where_the_greeting_is_awaited(start_async):
-    async def main():
-        with pytest.raises(RuntimeDied, match="no-such-cassette") as caught:
-            async with start_async(replay="no-such-cassette"):
-                pass
-        assert caught.value.exit_status == 2
-
-    asyncio.run(main())
-
-
-def test_it_works_in_a_loop_of_another_thread(start_async):
-    texts = []
-
-    async def main():
-        async with start_async() as zot:
-            texts.append((await zot.run("go")).text)
-
-    thread = threading.Thread(target=asyncio.run, args=(main(),))
-    thread.start()
-    thread.join()
-    assert texts == ["Done."]
-
-
 def test_it_works_in_a_loop_of_another_kind(fake_async):
     """Only what every loop has is used: futures, and calls from other threads."""
 
@@ -113,6 +76,9 @@ def test_the_loop_runs_on_while_an_engine_starts_and_ends(fake_async, monkeypatc
     monkeypatch.setattr(engine_process, "EXIT_S", 0.1)
 
     async def main():
+        with pytest.raises(ProtocolError, match="protocol 2"):
+            async with fake_async("other_version"):
+                pass
         beats = 0
 
         async def beat():
@@ -189,16 +155,6 @@ def test_a_refused_prompt_is_the_first_event_and_the_runtime_goes_on(fake_async)
             with pytest.raises(RefusedError, match="100 messages"):
                 await zot.steer("unwelcome")
             assert (await zot.run("quick")).text == "Done."
-
-    asyncio.run(main())
-
-
-@pytest.mark.parametrize("behaviour", ["garbage", "other_version", "other_json"])
-def test_another_program_is_a_protocol_error(fake_async, behaviour):
-    async def main():
-        with pytest.raises(ProtocolError):
-            async with fake_async(behaviour):
-                pass
 
     asyncio.run(main())
 

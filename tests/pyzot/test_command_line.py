@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pyzot import Runtime
-from pyzot.connection.command_line import command, environment, own_program
+from pyzot.connection.command_line import command, default_program, environment
 from tests.support.zot_process import ROOT
 
 
@@ -32,7 +32,7 @@ def test_options_are_written_as_flags():
         "--append-system-prompt=one", "--timeout=1500ms", "--max-steps=3", "--no-ext", "--cwd=/x",
     ]  # fmt: skip
     assert command({"ext": "one", "tools": "read,bash"}, ["zot"])[3:] == ["--ext=one", "--tools=read,bash"]
-    assert command({})[: len(own_program()) + 1] == [*own_program(), "rpc"]
+    assert command({})[: len(default_program()) + 1] == [*default_program(), "rpc"]
 
 
 def test_the_key_is_in_the_environment_alone(monkeypatch):
@@ -55,16 +55,17 @@ def test_what_python_was_told_to_ignore_is_not_given_to_the_engine(option):
     assert done.stdout == ("/elsewhere /given\n" if option == "-B" else "None /given\n")
 
 
-@pytest.mark.parametrize("executable", [None, ""])
-def test_a_process_that_is_no_python_is_told_to_name_the_program(monkeypatch, executable):
-    monkeypatch.setattr("sys.executable", executable)
-    with pytest.raises(OSError, match=r"sys\.executable is .* give the command of an installed zot, as program="):
-        Runtime()
-
-
-def test_a_package_in_a_zip_file_is_told_to_name_the_program(monkeypatch):
-    monkeypatch.setattr("pyzot.connection.command_line.PACKAGE", f"{__file__}/pyzot")
-    with pytest.raises(OSError, match=r"not a file that Python could run: .* as program="):
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("sys.executable", None, "sys.executable is .* give the command of an installed zot,"),
+        ("sys.executable", "", "sys.executable is "),
+        ("pyzot.connection.command_line.PACKAGE", f"{__file__}/pyzot", "not a file that Python could run: "),
+    ],
+)
+def test_where_no_python_can_run_the_package_the_program_is_to_be_named(monkeypatch, name, value, said):
+    monkeypatch.setattr(name, value)
+    with pytest.raises(OSError, match=f"{said}.* as program="):
         Runtime()
 
 

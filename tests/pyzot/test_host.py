@@ -34,7 +34,7 @@ from supervisor.home import runtime_dir, zot_home
 from tests.support.extension_folder import extension, folder
 from tests.support.hosting import hosting
 from tests.support.zot_fixtures import zot
-from tests.support.zot_process import wait_until
+from tests.support.zot_process import Zot, wait_until
 
 __all__ = ["zot"]
 
@@ -61,17 +61,39 @@ for line in sys.stdin:
 """
 
 
-@pytest.fixture
-def hosted(zot, monkeypatch):
-    """A `zot host` with the tools `echo` and `slow`, commands, and a guard; the variables of this process lead to
-    it."""
-    monkeypatch.setenv("ZOT_HOME", str(zot.home))
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+def serving(zot):
+    """A `zot host` with the tools `echo` and `slow`, commands, and a guard."""
     script = zot.folder / "slow.py"
     script.write_text(PROGRESS)
     slow = folder(zot.folder, "slow", ["python3", str(script)])
     guard = extension(zot.folder, "blocker", "tool_call", "not today")
-    with hosting(zot, extension(zot.folder, "echo"), extension(zot.folder, "commands"), slow, guard) as host:
+    return hosting(zot, extension(zot.folder, "echo"), extension(zot.folder, "commands"), slow, guard)
+
+
+def lead_to(home, monkeypatch):
+    """The variables of this process lead to the hosts of this home."""
+    monkeypatch.setenv("ZOT_HOME", str(home))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """For all tests that leave the host as it is: its start takes longer than they do."""
+    with serving(Zot(tmp_path_factory.mktemp("shared"))) as host:
+        yield host
+
+
+@pytest.fixture
+def hosted(shared, monkeypatch):
+    lead_to(shared.zot.home, monkeypatch)
+    return shared
+
+
+@pytest.fixture
+def own(zot, monkeypatch):
+    """A host that its test may end."""
+    lead_to(zot.home, monkeypatch)
+    with serving(zot) as host:
         yield host
 
 
@@ -79,16 +101,6 @@ def hosted(zot, monkeypatch):
 def host(hosted):
     with Host() as host:
         yield host
-
-
-def test_its_repr_says_which_it_is(host, hosted):
-    of_host = f"pid={hosted.pid} kind='host' cwd={host.info.cwd!r}"
-    assert repr(host) == f"<Host {of_host} open>"
-    host.close()
-    assert repr(host) == f"<Host {of_host} closed>"
-    with Host() as other:
-        other.stop()
-        assert repr(other) == f"<Host {of_host} ended>"
 
 
 def test_what_the_extensions_offer_is_used(host, hosted):
@@ -159,17 +171,19 @@ def test_many_requests_of_many_threads_are_under_way_at_once(host):
     assert answers == [True] * 60
 
 
-def test_stop_waits_for_the_end(host, hosted):
-    pids = [pid for stats in host.stats().extensions.values() for pid in stats.pids]
-    host.stop()
-    assert len(pids) == 4
-    assert not [pid for pid in pids if psutil.pid_exists(pid)]
-    with pytest.raises(HostGoneError):
-        host.stats()
+def test_stop_waits_for_the_end(own):
+    with Host() as host:
+        pids = [pid for stats in host.stats().extensions.values() for pid in stats.pids]
+        host.stop()
+        assert len(pids) == 4
+        assert not [pid for pid in pids if psutil.pid_exists(pid)]
+        with pytest.raises(HostGoneError):
+            host.stats()
+        assert repr(host) == f"<Host pid={own.pid} kind='host' cwd={host.info.cwd!r} ended>"
 
 
-def test_the_death_of_a_host_is_an_exception_for_all_who_wait(host, hosted):
-    raised = []
+def test_the_death_of_a_host_is_an_exception_for_all_who_wait(own):
+    host, raised = Host(), []
 
     def wait(call):
         try:
@@ -183,14 +197,17 @@ def test_the_death_of_a_host_is_an_exception_for_all_who_wait(host, hosted):
     for thread in threads:
         thread.start()
     wait_until(lambda: host.stats().extensions["slow"].pending)
-    os.kill(hosted.pid, signal.SIGKILL)
+    os.kill(own.pid, signal.SIGKILL)
     for thread in threads:
         thread.join()
     assert len(raised) == 2
-    hosted.running.process.wait()
+    own.running.process.wait()
+    host.close()
 
 
-def test_after_close_each_call_says_so_and_no_thread_is_left(host):
+def test_after_close_each_call_says_so_and_no_thread_is_left(host, hosted):
+    of_host = f"pid={hosted.pid} kind='host' cwd={host.info.cwd!r}"
+    assert repr(host) == f"<Host {of_host} open>"
     watch = host.watch()
     before = threading.active_count()
     host.close()
@@ -199,6 +216,7 @@ def test_after_close_each_call_says_so_and_no_thread_is_left(host):
     for call in (host.stats, lambda: next(watch), lambda: host.tell("turn_start", step=1)):
         with pytest.raises(ClosedError):
             call()
+    assert repr(host) == f"<Host {of_host} closed>"
 
 
 def test_what_was_told_before_close_arrives(hosted):
@@ -235,16 +253,15 @@ def test_a_host_is_found_by_pid_by_path_and_as_the_only_one(hosted):
         Host(1, path="x")
 
 
-def test_several_hosts_must_be_told_apart(hosted, zot):
-    with hosting(zot) as other:
+def test_several_hosts_must_be_told_apart(hosted):
+    with hosting(hosted.zot) as other:
         with pytest.raises(SeveralHostsError, match="2 hosts are running") as caught:
             Host()
         assert sorted(caught.value.pids) == sorted([hosted.pid, other.pid])
 
 
 def test_no_host_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.setenv("ZOT_HOME", str(tmp_path))
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    lead_to(tmp_path, monkeypatch)
     with pytest.raises(NoHostError, match="start one with zot host"):
         Host()
     assert Host.running() == []
@@ -300,8 +317,7 @@ def test_sockets_are_looked_for_where_hosts_put_them(tmp_path, monkeypatch, name
 def test_a_long_path_is_reached(zot, monkeypatch):
     zot.home = zot.home / ("long" * 30)
     zot.env["ZOT_HOME"] = str(zot.home)
-    monkeypatch.setenv("ZOT_HOME", str(zot.home))
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    lead_to(zot.home, monkeypatch)
     with hosting(zot), Host() as host:
         assert host.stats().extensions == {}
 
@@ -309,11 +325,11 @@ def test_a_long_path_is_reached(zot, monkeypatch):
 # --- AsyncHost -------------------------------------------------------------------------------------------------
 
 
-def test_the_same_with_await(hosted):
+def test_the_same_with_await(own):
     async def main():
-        assert [info.pid for info in await AsyncHost.running()] == [hosted.pid]
+        assert [info.pid for info in await AsyncHost.running()] == [own.pid]
         async with AsyncHost() as host:
-            assert host.info.pid == hosted.pid
+            assert host.info.pid == own.pid
             answers = await asyncio.gather(*(host.call("echo", {"text": str(number)}) for number in range(20)))
             assert [answer.content[0].text for answer in answers] == [str(number) for number in range(20)]
             assert (await host.judge("tool_call", tool_name="bash", tool_args={})).block

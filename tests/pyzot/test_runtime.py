@@ -20,7 +20,7 @@ from pyzot import (
     Usage,
     UserMessage,
 )
-from pyzot.connection.decode import event
+from pyzot.connection.decoder import event
 from tests.support.no_child_left import no_child_left
 
 

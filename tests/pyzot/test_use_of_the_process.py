@@ -159,26 +159,27 @@ def test_many_runtimes_side_by_side(fake):
 # --- prompts that are not read to their end --------------------------------------------------------------------
 
 
-def test_a_left_loop_ends_the_prompt(fake):
-    runtime = fake()
+def left(runtime):
     for _ in runtime.prompt("go"):
         break
-    assert runtime.run("quick").text == "Done."
 
 
-def test_a_forgotten_iterator_ends_the_prompt(fake):
-    runtime = fake()
+def forgotten(runtime):
     events = runtime.prompt("go")
     with pytest.raises(BusyError):
         runtime.prompt("again")
     del events
-    assert runtime.run("quick").text == "Done."
 
 
-def test_an_exception_in_the_loop_ends_the_prompt(fake):
-    runtime = fake()
+def failed(runtime):
     with pytest.raises(ZeroDivisionError):
         [1 / 0 for _ in runtime.prompt("go")]
+
+
+@pytest.mark.parametrize("end", [left, forgotten, failed])
+def test_what_reads_no_more_ends_the_prompt(fake, end):
+    runtime = fake()
+    end(runtime)
     assert runtime.run("quick").text == "Done."
 
 
@@ -311,6 +312,6 @@ def test_an_engine_killed_at_any_moment_is_a_clear_exception(fake, start, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 150))
+@pytest.mark.parametrize("seed", range(100, 115))
 def test_an_engine_killed_at_many_moments(start, seed):
     kill_at_a_random_moment(start, seed)

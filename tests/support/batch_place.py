@@ -81,3 +81,15 @@ class BatchPlace:
 def tasks(*prompts: str) -> list[Task]:
     """With the ids a, b, c…"""
     return [Task(id=chr(ord("a") + number), prompt=prompt) for number, prompt in enumerate(prompts)]
+
+
+def when(batch: Batch, condition: Callable[[], bool], act: Callable[[], object]) -> None:
+    """Acts once, when the condition holds."""
+
+    def look() -> None:
+        if condition():
+            act()
+        else:
+            batch.loop.call_later(0.02, look)
+
+    batch.loop.call_later(0.0, look)

@@ -81,10 +81,10 @@ class BatchRun(Running):
         line, _, self._unread = self._unread.partition(b"\n")
         return link.decode_from_run(line)
 
-    def end(self) -> tuple[Outcome, link.Ended]:
+    def end(self) -> tuple[Outcome, link.RunEnded]:
         """Waits for the end of the process."""
         outcome = self.finish()
-        return outcome, self.take(link.Ended)
+        return outcome, self.take(link.RunEnded)
 
     def finish(self, timeout_s: float = PATIENCE_S) -> Outcome:
         outcome = super().finish(timeout_s)

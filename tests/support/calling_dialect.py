@@ -20,7 +20,7 @@ from tests.support.extension_folder import folder
 from wire import frames
 from wire.dialects import host_calls, table
 from wire.dialects.base import EVENTS, HOOK_POINTS, Dialect, GuardAnswer, HostCalled
-from wire.dialects.verdict import Verdict, VerdictKind
+from wire.dialects.verdict import GuardVerdict, VerdictKind
 from wire.framing import LineSplitter
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class CallingSession:
             case "verdict":
                 blocked, context = said.get("block"), said.get("context") or ""
                 kind = VerdictKind.ALLOW if blocked is None else VerdictKind.DENY
-                return GuardAnswer(said["id"], Verdict(kind, blocked or "", additional_context=context))
+                return GuardAnswer(said["id"], GuardVerdict(kind, blocked or "", additional_context=context))
             case "done":
                 return frames.CommandResponse(said["id"], action="noop")
             case "note":

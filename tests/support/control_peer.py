@@ -14,7 +14,7 @@ from supervisor.loop.loop import Loop
 from tests.support.patience import PATIENCE_S
 from wire import frames
 from wire.stats import ExtensionStats, HostStats, Stats
-from wire.suggest import UnknownNameError
+from wire.suggestions import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

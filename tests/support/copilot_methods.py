@@ -9,17 +9,17 @@ import msgspec
 from tests.support.copilot_shapes import ANSWERS
 from wire.dialects.base import HostCalled, HostInfo
 from wire.dialects.copilot.events import Events
-from wire.dialects.copilot.joining import Joined
-from wire.dialects.copilot.requests import Requests
+from wire.dialects.copilot.join import Join
+from wire.dialects.copilot.requests import SentRequests
 from wire.dialects.copilot.rpc.methods import Methods
 
 HOST = HostInfo("1", "p", "m", "/repo", session_id="S", workspace="/work/S")
-JOINED = Joined("S")
+JOINED = Join("S")
 
 
 class Talk:
-    def __init__(self, host: HostInfo = HOST, joined: Joined = JOINED) -> None:
-        requests = Requests(lambda: 0)
+    def __init__(self, host: HostInfo = HOST, joined: Join = JOINED) -> None:
+        requests = SentRequests(lambda: 0)
         self.events = Events(joined, requests, lambda: 0, host)
         self.methods = Methods(joined, requests, host, self.events)
 

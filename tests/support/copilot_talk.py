@@ -9,7 +9,7 @@ from wire import frames
 from wire.dialects.base import HostInfo, Setup
 from wire.dialects.copilot.dialect import DIALECT
 from wire.framing import Oversize
-from wire.framing.content_length import ContentSplitter, framed
+from wire.framing.content_length import ContentSplitter, add_header
 
 HOST = HostInfo("1.2", "anthropic", "m", "/project", "s-1", "/work/s-1")
 UNIX_MS = 1_767_225_600_123
@@ -54,7 +54,7 @@ class Talk:
         """What the host takes from these messages, or raw bytes; it answers a hello at once."""
         heard: list[Any] = []
         for each in said:
-            for line in self.splitter.feed(each if isinstance(each, bytes) else framed(dumped(each))):
+            for line in self.splitter.feed(each if isinstance(each, bytes) else add_header(dumped(each))):
                 receive = self.session.receive_oversize if isinstance(line, Oversize) else self.session.receive
                 messages, reply = receive(line, 0.0)
                 heard += messages

@@ -11,8 +11,8 @@ from msgspec import Raw
 from wire import frames
 from wire.dialects import jsonrpc
 from wire.dialects.base import HostInfo, Received
-from wire.dialects.copilot.joining import Joined, Tool
-from wire.dialects.copilot.requests import Request, Requests
+from wire.dialects.copilot.join import CopilotTool, Join
+from wire.dialects.copilot.requests import SentRequest, SentRequests
 from wire.dialects.copilot.verdicts import Verdicts
 
 SESSION = "session-1"
@@ -44,10 +44,12 @@ def read(sent: bytes) -> dict[str, Any]:
 class Talk:
     """An extension with these hooks, None for all, and a permission handler or none."""
 
-    def __init__(self, hooks: set[str] | None = None, *, asks_permission: bool = False, tools: tuple[Tool, ...] = ()):
+    def __init__(
+        self, hooks: set[str] | None = None, *, asks_permission: bool = False, tools: tuple[CopilotTool, ...] = ()
+    ):
         named = None if hooks is None else frozenset(hooks)
-        joined = Joined(SESSION, {tool.name: tool for tool in tools}, hooks=named, asks_permission=asks_permission)
-        self.requests = Requests(lambda: MS)
+        joined = Join(SESSION, {tool.name: tool for tool in tools}, hooks=named, asks_permission=asks_permission)
+        self.requests = SentRequests(lambda: MS)
         self.requests.session_id = dumped(SESSION)
         self.verdicts = Verdicts(joined, self.requests, HOST, lambda: MS)
         self._ids = itertools.count(1)
@@ -59,7 +61,7 @@ class Talk:
     def answer(self, question: dict[str, Any], answer: dict[str, Any] | bytes) -> Received:
         """The members of the answer to a request, or the JSON text of its result."""
         request = self.requests.take(question["id"])
-        assert isinstance(request, Request)
+        assert isinstance(request, SentRequest)
         if isinstance(answer, bytes):
             return self.verdicts.hook_answered(request, jsonrpc.Incoming(result=Raw(answer)))
         return self.verdicts.hook_answered(request, jsonrpc.decode(dumped(answer)))

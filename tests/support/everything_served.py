@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from tests.support.extension_folder import folder
-from tests.support.host import PRELUDE
+from tests.support.host import source
 from tests.support.patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ LIMITS = {"processes": 3, "breaches": 1}
 def everything(parent: Path, name: str = "all", **manifest: Any) -> Path:
     """The extension; it is ended and started again when it has more than three processes."""
     script = parent / f"{name}.py"
-    script.write_text((PRELUDE + PROGRAM).replace("NAME", name))
+    script.write_text(source(PROGRAM).replace("NAME", name))
     argv = [sys.executable, "-I", "-S", str(script)]
     given = {"restart": {"backoff_s": [0.05, 0.05], "max": 100}, "limits": LIMITS, **manifest}
     return folder(parent, name, argv, **given)

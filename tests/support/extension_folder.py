@@ -11,15 +11,23 @@ CHILDREN = Path(__file__).parents[1] / "children"
 EXAMPLES = Path(__file__).parents[2] / "examples" / "extensions"
 
 
+RUNNERS = {".py": [sys.executable, "-I", "-S"], ".sh": ["/bin/sh"], ".js": ["node"]}
+
+
+def child_argv(child: str, *args: str | Path, wire: str = "zot") -> list[str]:
+    """The command of one of the children, by the name of its function or its file, on this wire. That of `echo` is
+    the file in Python."""
+    if child == "echo":
+        child = "echo.py"
+    script = CHILDREN / child
+    if "." not in child:
+        script, args = CHILDREN / "child.py", (*([wire] if wire != "zot" else []), child, *args)
+    return [*RUNNERS[script.suffix], str(script), *map(str, args)]
+
+
 def extension(parent: Path, child: str, *args: str | Path, name: str | None = None, **manifest: Any) -> Path:
-    """A folder for one of the children, by its file name or stem; the keywords go into the manifest."""
-    script = CHILDREN / (child if "." in child else f"{child}.py")
-    program = {
-        ".py": [sys.executable, "-I", "-S", str(script)],
-        ".sh": ["/bin/sh", str(script)],
-        ".js": ["node", str(script)],
-    }[script.suffix]
-    return folder(parent, name or script.stem, [*program, *map(str, args)], **manifest)
+    """A folder for one of the children; the keywords go into the manifest."""
+    return folder(parent, name or Path(child).stem, child_argv(child, *args), **manifest)
 
 
 def folder(parent: Path, name: str, argv: list[str], **manifest: Any) -> Path:

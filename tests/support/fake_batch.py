@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from agent.batch.request import BatchControls, BatchView, RunState
 from cli.batch.output.outputs import Outputs
-from cli.batch.output.stderr import Show
+from cli.batch.output.stderr import ProgressStyle
 from supervisor.loop.loop import Loop
 from tests.cli.batch.views import outcome, run, view
 from wire.batch.outcome import TaskStatus, Usage
@@ -106,7 +106,13 @@ class FakeBatch:
 
 
 def main(flags: list[str]) -> int:
-    show = Show.NOTHING if "-q" in flags else Show.LINES if "--no-progress" in flags else Show.AUTO
+    show = (
+        ProgressStyle.NOTHING
+        if "-q" in flags
+        else ProgressStyle.LINES
+        if "--no-progress" in flags
+        else ProgressStyle.AUTO
+    )
     outputs = Outputs(show, "runs", as_json="--json" in flags)
     if "--crash" in flags:
         FakeBatch._run = _crash  # type: ignore[method-assign]

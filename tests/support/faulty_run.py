@@ -16,7 +16,7 @@ from agent.headless import Headless
 from agent.model.provider import Stream
 from agent.options import RunRequest
 from tests.support.extension_folder import extension, folder
-from tests.support.host import PRELUDE
+from tests.support.host import source
 from tests.support.patience import PATIENCE_S
 from wire import events
 
@@ -132,7 +132,7 @@ class Observed:
 def program(place: Path, name: str, code: str, *args: str | Path, **manifest: Any) -> Path:
     """An extension for one test, from its source; what `PRELUDE` defines is there."""
     script = place / f"{name}.py"
-    script.write_text(PRELUDE + code)
+    script.write_text(source(code))
     return folder(place, name, [sys.executable, "-I", "-S", str(script), *map(str, args)], **manifest)
 
 

@@ -15,6 +15,7 @@ from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.loop import Loop
 from supervisor.reload.reloader import Reloader
 from supervisor.supervisor import Supervisor
+from tests.support.extension_folder import CHILDREN, child_argv
 from tests.support.patience import PATIENCE_S
 from wire import frames
 from wire.dialects.base import HostInfo
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from supervisor.extension.extension import Extension
     from wire.events import Cost
 
-CHILDREN = Path(__file__).parent.parent / "children"
 QUICK = {"hello": 60.0, "ready": 60.0, "tool_call": 60.0, "intercept": 60.0}
 """Long enough for a loaded machine; the tests that wait for a deadline set a short one."""
 ONCE = {"policy": "temporary"}
@@ -41,7 +41,7 @@ LATER = {"backoff_s": [60, 60]}
 AT_ONCE = 30.0
 """Seconds; far below the deadlines, far above what a loaded machine takes."""
 PRELUDE = """
-import json, os, select, signal, subprocess, sys, time
+import json, os, select, signal, sys, time
 def send(**frame):
     print(json.dumps(frame), flush=True)
 def hello(*tools, intercept=(), events=()):
@@ -61,6 +61,11 @@ def frames():
 def result(frame, text):
     send(type="tool_result", id=frame["id"], content=[{"type": "text", "text": text}])
 """
+
+
+def source(code: str) -> str:
+    """The source of an extension: `code` behind what it uses of `PRELUDE`. `subprocess` takes 10 ms to import."""
+    return PRELUDE + ("import subprocess\n" if "subprocess." in code else "") + code
 
 
 class Host:
@@ -93,14 +98,12 @@ class Host:
 
     def add(self, child: str, *argv: str | Path, name: str | None = None, **manifest: Any) -> None:
         """Adds one of `tests/children`."""
-        script = CHILDREN / (child if "." in child else f"{child}.py")
-        program = ["/bin/sh"] if script.suffix == ".sh" else [sys.executable, "-I", "-S"]
-        self._add(name or script.stem, [*program, str(script), *map(str, argv)], manifest)
+        self._add(name or Path(child).stem, child_argv(child, *argv), manifest)
 
     def write(self, name: str, code: str, *, prelude: bool = True, **manifest: Any) -> None:
         """Adds an extension with this source."""
         script = self.folder / f"{name}.py"
-        script.write_text((PRELUDE if prelude else "") + code)
+        script.write_text(source(code) if prelude else code)
         self._add(name, [sys.executable, "-I", "-S", str(script)], manifest)
 
     def _add(self, name: str, argv: list[str], manifest: dict[str, Any]) -> None:

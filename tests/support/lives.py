@@ -1,4 +1,4 @@
-"""What tells of the processes of `tests/children/lives.py`, one life after another."""
+"""Facts about the processes of the child `lives`, one life after another."""
 
 from __future__ import annotations
 

@@ -33,6 +33,8 @@ class RpcClient:
         self._partial = b""
         self._unread: list[Json] = []
         self._ids = 0
+        self.has_no_more_to_say: Callable[[], bool] = lambda: False
+        """Whether the server has noticed the end of its stdin, if it runs in this process."""
 
     @classmethod
     def of(cls, running: Running) -> RpcClient:
@@ -164,6 +166,7 @@ def serve(folder: Path, model: Any, script: Callable[[RpcClient], None], **given
             owns_process=False,
             **{"drain_s": 0.0, **ours},
         )
+        client.has_no_more_to_say = lambda: not server._has_input
         thread = threading.Thread(target=drive)
         thread.start()
         try:

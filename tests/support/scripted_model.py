@@ -1,4 +1,8 @@
-"""A model whose replies are prepared, in this process."""
+"""A model in this process whose replies are prepared, for tests without a worker.
+
+Where the worker, the SDK or the network take part, the model is a `MessagesServer`. Both must stay: a server costs a
+thread, a worker and its SDK, and a test of turns needs none of them.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,14 @@ import json
 from agent.model.provider import Stream
 
 USAGE = {"input": 1, "output": 1, "cache_read": 0, "cache_write": 0}
+SILENT = []
+"""A reply that never begins."""
+BEGUN = [{"type": "message_start", "usage": {}}, {"type": "text_delta", "delta": "Once"}]
+"""A reply that never ends."""
 
 
 class ScriptedModel:
-    """Answers with prepared replies and remembers what it was asked."""
+    """Answers with prepared replies and remembers what it was asked. A reply that is a function is called then."""
 
     name = "scripted"
     error = None
@@ -26,7 +34,8 @@ class ScriptedModel:
 
     def request(self, params):
         self.asked.append(params)
-        return Stream(self.replies.pop(0))
+        reply = self.replies.pop(0)
+        return Stream(reply() if callable(reply) else reply)
 
     def cancel(self):
         self.cancelled += 1
@@ -53,3 +62,8 @@ def says(text, *calls, stop=None):
         content.append({"type": "tool_call", "id": call_id, "name": name, "args": written})
     reason = stop or ("tool_use" if calls else "end_turn")
     return [*lines, {"type": "final", "content": content, "stop_reason": reason, "usage": USAGE}]
+
+
+def fails(kind="invalid_request", message="no", status=400, **more):
+    """A reply that is an error of the provider."""
+    return [{"type": "error", "kind": kind, "status": status, "message": message, **more}]

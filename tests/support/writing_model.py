@@ -36,15 +36,6 @@ for frame in frames():
 """
 
 
-class Model(ScriptedModel):
-    """Each reply may be a function that is called when it is asked for."""
-
-    def request(self, params: dict[str, Any]) -> Any:
-        if callable(self.replies[0]):
-            self.replies[0] = self.replies[0]()
-        return super().request(params)
-
-
 class Project:
     """A project, its user's home, and runs in it."""
 
@@ -92,7 +83,7 @@ class Project:
                     **{"copilot": True, **options},
                 ),
                 version="1",
-                provider=Model(*replies),
+                provider=ScriptedModel(*replies),
                 event_writer=event_writer,
                 notices=notices,
                 on_show=event_writer.post_shown,

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.any_message import JSON
-from wire.lenient_json import UNREADABLE, fault_of, read, reason, repaired
+from wire.lenient_json import UNREADABLE, fault_of, read, reason, repair
 
 
 @given(JSON, st.booleans())
 def test_sound_text_is_left_alone(value: object, ascii_only: bool):
     text = json.dumps(value, ensure_ascii=ascii_only).encode()
-    assert repaired(text) is None
+    assert repair(text) is None
     assert read(text) == (value, text)
 
 
@@ -51,7 +51,7 @@ def test_reading_raises_its_documented_errors_only(text: bytes):
         said = reason(error)
     else:
         said = repr(value)
-        assert mended == text or repaired(text) == mended
+        assert mended == text or repair(text) == mended
     assert said
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wire.log_times import LETTERS, UNKNOWN, LogTimes, Written, entry, header, times_name
+from wire.log_times import LETTERS, UNKNOWN, LogTimes, WriteMoment, entry, header, times_name
 
 INODE = 7
 entries = st.lists(
@@ -28,7 +28,7 @@ def test_each_byte_has_the_time_of_the_entry_before_it(pieces):
     data, expected, position = header(INODE), {}, 0
     for length, time_ms, level in pieces:
         data += entry(position, time_ms, LETTERS[level])
-        expected |= dict.fromkeys(range(position, position + length), Written(time_ms, level))
+        expected |= dict.fromkeys(range(position, position + length), WriteMoment(time_ms, level))
         position += length
     times = LogTimes(data, INODE)
     assert {at: times.at(at) for at in range(position)} == expected
@@ -43,12 +43,16 @@ def test_a_torn_end_costs_the_torn_entry_only(pieces, cut):
     whole = [line for n, line in enumerate(written) if len(data) >= len(header(INODE) + b"".join(written[: n + 1])) - 1]
     times = LogTimes(data + header(INODE) + entry(1000, 5, "z"), INODE)
     assert times.at(999) == LogTimes(header(INODE) + b"".join(whole), INODE).at(999)
-    assert times.at(1000) == Written(5, "zot")
+    assert times.at(1000) == WriteMoment(5, "zot")
 
 
 def test_what_was_written_without_entries_has_no_time():
     times = LogTimes(header(INODE) + entry(0, 1, "s") + entry(10, 0, "u") + entry(20, 3, "s"), INODE)
-    assert [times.at(position) for position in (9, 10, 20)] == [Written(1, "stderr"), None, Written(3, "stderr")]
+    assert [times.at(position) for position in (9, 10, 20)] == [
+        WriteMoment(1, "stderr"),
+        None,
+        WriteMoment(3, "stderr"),
+    ]
 
 
 @given(st.binary(max_size=200))
@@ -63,7 +67,7 @@ def test_what_is_no_entry_is_skipped(line):
 
 def test_what_is_about_an_emptied_log_is_forgotten():
     data = header(INODE) + entry(0, 1, "s") + entry(50, 2, "s") + entry(0, 3, "s")
-    assert LogTimes(data, INODE).at(50) == Written(3, "stderr")
+    assert LogTimes(data, INODE).at(50) == WriteMoment(3, "stderr")
 
 
 def test_a_clock_that_went_back_hides_nothing():
@@ -73,7 +77,7 @@ def test_a_clock_that_went_back_hides_nothing():
 
 
 def test_streams():
-    assert [Written(0, level).stream for level in ("stderr", "zot", "debug", "error")] == [
+    assert [WriteMoment(0, level).stream for level in ("stderr", "zot", "debug", "error")] == [
         "stderr",
         "zot",
         "log",

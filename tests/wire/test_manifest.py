@@ -308,3 +308,8 @@ def test_the_reference_has_a_meaning_and_a_default_for_every_field():
         assert len(meaning) > 10, name
         assert default, name
         assert default != "absent" or "Absent: " in meaning, name
+
+
+def test_the_page_about_limits_names_every_limit():
+    page = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
+    assert [name for name in Limits.__struct_fields__ if f'"{name}"' not in page] == []

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.recorded_stats import extension_stats, sample
-from wire.stats import Change, StatsError, change, changed, decode, encode
+from wire.stats import Change, StatsError, apply_change, decode, encode, find_change
 
 if TYPE_CHECKING:
     from wire import stats
@@ -53,23 +53,25 @@ def test_changes_add_up_to_the_figures(drawn: list[dict[str, dict[str, Any]]]):
     first, *later = moments(drawn)
     known = before = first
     for after in later:
-        if (line := change(before, after, 1.0)) is not None:
+        if (line := find_change(before, after, 1.0)) is not None:
             read = decode(encode(line))
             assert isinstance(read, Change)
-            known = changed(known, read)
+            known = apply_change(known, read)
             assert known == after
             before = after
 
 
 def test_nothing_is_said_while_no_extension_changes():
     """The host's own figures change all the time, and so does how long an extension is up."""
-    assert change(sample(1, {"a": extension_stats()}), sample(9, {"a": extension_stats(uptime_s=9.0)}), 8.0) is None
+    assert (
+        find_change(sample(1, {"a": extension_stats()}), sample(9, {"a": extension_stats(uptime_s=9.0)}), 8.0) is None
+    )
 
 
 def test_only_what_changed_is_said():
     before = extension_stats(cpu_s=1.0, latency_ms=((0.1, 5), (0.2, 1)), uptime_s=4.0)
     after = msgspec.structs.replace(before, cpu_s=1.5, latency_ms=((0.1, 5), (0.2, 2)), uptime_s=5.0)
-    line = change(sample(4, {"a": before, "b": before}), sample(5, {"a": after, "b": before}), 1.0)
+    line = find_change(sample(4, {"a": before, "b": before}), sample(5, {"a": after, "b": before}), 1.0)
     assert line is not None
     assert line.extensions == {"a": {"cpu_s": 1.5, "latency_ms": [(0.2, 2)]}}
     assert line.host["uptime_s"] == 5
@@ -77,7 +79,7 @@ def test_only_what_changed_is_said():
 
 
 def test_a_new_process_says_how_long_it_is_up():
-    line = change(
+    line = find_change(
         sample(4, {"a": extension_stats(uptime_s=4.0)}),
         sample(5, {"a": extension_stats(uptime_s=0.2, pids=(9,))}),
         1.0,
@@ -87,7 +89,9 @@ def test_a_new_process_says_how_long_it_is_up():
 
 
 def test_what_is_gone_is_named():
-    line = change(sample(1, {"a": extension_stats(), "b": extension_stats()}), sample(2, {"b": extension_stats()}), 1.0)
+    line = find_change(
+        sample(1, {"a": extension_stats(), "b": extension_stats()}), sample(2, {"b": extension_stats()}), 1.0
+    )
     assert line is not None
     assert (line.gone, line.extensions) == (("a",), {})
 
@@ -96,9 +100,9 @@ def test_what_is_gone_is_named():
 def test_a_change_that_is_none_is_an_error(members: dict[str, Any]):
     line = Change(1.0, 1.0, {"uptime_s": 1.0}, {"a": members})
     with pytest.raises(StatsError):
-        changed(sample(0, {"a": extension_stats()}), line)
+        apply_change(sample(0, {"a": extension_stats()}), line)
 
 
 def test_a_new_extension_without_its_figures_is_an_error():
     with pytest.raises(StatsError, match="missing required field"):
-        changed(sample(0, {}), Change(1.0, 1.0, {"uptime_s": 1.0}, {"new": {"calls": 1}}))
+        apply_change(sample(0, {}), Change(1.0, 1.0, {"uptime_s": 1.0}, {"new": {"calls": 1}}))

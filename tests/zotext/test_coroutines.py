@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from zotext import Extension, RegistrationError, ToolContext
-from zotext.coroutines import UnderWay
+from zotext.coroutines import RunningCoroutines
 from zotext.testing import Harness
 
 
@@ -41,7 +41,7 @@ def test_coroutines_are_waited_for_and_cancelled_with_their_call(ext: Extension)
 
 
 def test_a_coroutine_that_is_added_after_all_were_cancelled_is_cancelled_too():
-    under_way, early, late, last = UnderWay(), Future(), Future(), Future()
+    under_way, early, late, last = RunningCoroutines(), Future(), Future(), Future()
     under_way.add(early)
     under_way.cancel_all()
     under_way.add(late)

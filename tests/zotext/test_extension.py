@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.patience import PATIENCE_S
-from zotext import Extension, ToolContext  # noqa: TC001  (hints of tools are read)
+from zotext import Extension  # noqa: TC001  (hints of tools are read)
 from zotext.testing import Harness, Note
 
 
@@ -26,26 +25,3 @@ def test_notes_and_logs(ext: Extension, capsys: Any):
         ext.log("plain")
         assert host.logs == []
     assert capsys.readouterr().err == "[info] plain\n"
-
-
-def test_shutdown_handlers_run_after_calls_under_way(ext: Extension):
-    seen = []
-
-    @ext.tool
-    def wait(ctx: ToolContext) -> None:
-        ctx.progress("begun")
-        ctx.wait(PATIENCE_S)
-        seen.append(ctx.reason)
-
-    @ext.on("turn_end")
-    def ended() -> None:
-        seen.append("turn_end")
-
-    @ext.on_shutdown
-    def last() -> None:
-        seen.append("last")
-
-    with Harness(ext) as host:
-        host.begin_tool("wait").wait_progress()
-        host.send_event("turn_end")
-    assert seen == ["turn_end", "shutdown", "last"]

@@ -21,6 +21,10 @@ def test_a_name_is_taken_once_and_can_be_given_back(ext: Extension):
         assert host.call_tool("greet").text == "sample has no tool 'greet'"
         ext.tool(name="greet")(lambda: "second")
         ext.command(name="late")(lambda: "late")
+        ext.on("turn_end")(lambda: ext.notify("info", "heard"))
+        host.send_event("turn_end")
+        host.settle()
+        assert [note.message for note in host.notes] == ["heard"]
         assert host.call_tool("greet").text == "second"
         assert host.run_command("late").text == "late"
     with pytest.raises(KeyError):

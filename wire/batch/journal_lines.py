@@ -1,8 +1,8 @@
 """The lines of a batch's journal, `RUNDIR/journal.jsonl`. One JSON object per line; each ends in `"crc":"xxxxxxxx"}`.
 
-`seq` counts the lines from 1 without a gap. `crc` is the CRC-32, in hex, of the bytes before `,"crc":`. Lines of one
-moment are written and synced together: that is a commit, and `commit` is the `seq` of its first line. So a line tells
-which lines were safe on the disk before it was written: all before its `commit`.
+`seq` counts the lines from 1 without a gap. `crc` is the CRC-32, in hex, of the bytes before `,"crc":`. A commit is the
+set of lines that are written and synced together; `commit` is the `seq` of its first line. So each line tells which
+lines were safe on the disk before it was written: all before its `commit`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="state"):
     v: int = VERSION
     seq: int
     commit: int = 0
-    """The `seq` of the first line that was written together with this one; 0 for a line that was written alone."""
+    """The `seq` of the first line of the same commit; 0 for a line that was written alone."""
     t: float
     """Seconds since 1970."""
 
@@ -37,17 +37,17 @@ class Opened(Line, frozen=True, kw_only=True, tag="opened"):
     version: str
     pid: int
     tasks: int
-    """In the tasks file."""
+    """Number of tasks in the tasks file."""
     jobs: int
 
 
 class Started(Line, frozen=True, kw_only=True, tag="started"):
-    """On disk before the process of the run is forked."""
+    """An attempt begins. On disk before the process of the run is forked."""
 
     task: str
     attempt: int
     digest: str = ""
-    """Hash of the task and of the files that it names: to find inputs that have changed."""
+    """Hash of the task and of the files that it names; it shows whether inputs have changed."""
 
 
 class Paused(Line, frozen=True, kw_only=True, tag="paused"):
@@ -64,17 +64,17 @@ class Resumed(Line, frozen=True, kw_only=True, tag="resumed"):
 
 
 class Finished(Line, frozen=True, kw_only=True, tag="finished"):
-    """On disk before anybody is told. The first one of a task that is final counts."""
+    """An attempt has ended. On disk before it is reported anywhere. The first final one of a task counts."""
 
     task: str
     attempt: int
     final: bool
-    """Whether the task is done. Not after an attempt that is followed by another one, or that was interrupted."""
+    """Whether the task is done. False if another attempt follows, or if the attempt was interrupted."""
     outcome: Outcome
 
 
 class Reopened(Line, frozen=True, kw_only=True, tag="reopened"):
-    """The task is to be run again (`--redo`): its result counts no more once a new attempt has started."""
+    """The task is to be run again (`--redo`): its result no longer counts once a new attempt has started."""
 
     task: str
 
@@ -84,7 +84,7 @@ class Closed(Line, frozen=True, kw_only=True, tag="closed"):
 
     reason: Literal["done", "drained", "stopped", "budget", "deadline", "failures"]
     limit: str = ""
-    """The flag of the limit that was used up, as `--max-cost-usd`."""
+    """The flag of the limit that was used up, such as `--max-cost-usd`; empty if none was."""
 
 
 AnyLine = Opened | Started | Paused | Resumed | Finished | Reopened | Closed
@@ -98,11 +98,11 @@ class JournalLineError(ValueError):
 
 
 class UnknownLineError(ValueError):
-    """A line is whole, but its content is none that this version knows; the text says which."""
+    """A line is whole, but this version does not know its content; the text says which version wrote it."""
 
 
 def encode_line(line: AnyLine) -> bytes:
-    """One line with its checksum, LF included. What cannot be written as UTF-8 becomes U+FFFD."""
+    """Returns the line with its checksum, LF included. Characters that UTF-8 cannot hold become U+FFFD."""
     try:
         body = _encoder.encode(line)[:-1]
     except UnicodeEncodeError:
@@ -113,7 +113,7 @@ def encode_line(line: AnyLine) -> bytes:
 
 
 def is_whole(text: bytes) -> bool:
-    """Whether the checksum of a line, without its LF, is there and is right."""
+    """Whether a line, given without its LF, has a checksum that is right."""
     return text.endswith(b',"crc":"%08x"}' % zlib.crc32(text[:-_TAIL]))
 
 
@@ -125,7 +125,7 @@ def decode_line(text: bytes) -> AnyLine:
 
 
 def decode_with(decoder: msgspec.json.Decoder[Any], text: bytes) -> Any:
-    """As `decode_line`, with a decoder of lines that leaves out what its user does not need."""
+    """Like `decode_line`, with a decoder that leaves out fields which its caller does not need."""
     if not is_whole(text):
         has_checksum = text[-_TAIL:].startswith(_CRC) and text.endswith(b'"}')
         raise JournalLineError("its checksum is wrong" if has_checksum else "it has no checksum at its end")
@@ -139,7 +139,7 @@ def decode_with(decoder: msgspec.json.Decoder[Any], text: bytes) -> Any:
 
 
 def _version(text: bytes) -> str:
-    """`version 2: ` of a line that is newer than this module, else ""."""
+    """Returns `version 2: ` for a line that is newer than this module, else ""."""
     try:
         version = msgspec.json.decode(text, type=_Version).v
     except UNREADABLE:
@@ -152,7 +152,7 @@ class _Version(msgspec.Struct):
 
 
 def _writable(value: Any) -> Any:
-    """The same JSON value, with U+FFFD for each half of a surrogate pair."""
+    """Returns the same JSON value with U+FFFD for each half of a surrogate pair."""
     match value:
         case str():
             return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

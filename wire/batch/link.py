@@ -1,11 +1,11 @@
-"""What a run and its batch say to each other on the link, a socket between them: one JSON object per line.
+"""The messages between a run and its batch on the link, a socket: one JSON object per line.
 
 The batch begins with `begin`. The run sends each request to the model as `request`, and gets the lines of the model
-worker as they are (`agent.model.worker.worker_main` describes them), with the run's own request id. So the types of
-both kinds of lines are different words. The end of the link means that the other side is gone.
+worker as they are (`agent.model.worker.worker_main` describes them), with the run's own request id. No type occurs both
+among the batch's own lines and among those of the worker. The end of the link means that the other side is gone.
 
-Whatever becomes of the task, the run's event stream ends in `result` and `done`, and `ended` is the last line on the
-link. A run without `ended` has died.
+However the task ends, the run's event stream ends in `result` and `done`, and `ended` is the last line on the link. A
+run without `ended` has died.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ class Begin(msgspec.Struct, frozen=True, tag_field="type", tag="begin", kw_only=
     """The mark in the environment of every process that the run starts: the batch's own token, a dot, and more. So the
     reaper of the batch finds what is left of any run."""
     version: str
-    """Of zot."""
+    """The version of zot."""
     workspace: str = ""
     """With `--workspace copy`: the folder that becomes the copy of the working folder. Empty: the run works in the
     working folder itself."""
 
 
 class Abort(msgspec.Struct, frozen=True, tag_field="type", tag="abort"):
-    """The batch wants the run to end now, with a whole stream."""
+    """The batch asks the run to end now, with a complete event stream."""
 
     status: str
     """A word of `wire.exit_codes.Status`: `timeout` or `interrupted`."""
     reason: str
 
 
-class Request(msgspec.Struct, frozen=True, tag_field="type", tag="request"):
-    """The run asks the model. One request at a time."""
+class ModelRequest(msgspec.Struct, frozen=True, tag_field="type", tag="request"):
+    """The run sends a request to the model, one at a time."""
 
     id: str
     configure: Raw
@@ -57,38 +57,40 @@ class Request(msgspec.Struct, frozen=True, tag_field="type", tag="request"):
 
 
 class Cancel(msgspec.Struct, frozen=True, tag_field="type", tag="cancel"):
-    """The run gives its request up: no more lines of it."""
+    """The run gives up its request: the batch sends no more lines for it."""
 
     id: str
 
 
 class RunPhase(msgspec.Struct, frozen=True, tag_field="type", tag="phase"):
-    """What the run does from now on. Before the first such line it starts."""
+    """The run enters a phase. Until the first such line it is starting."""
 
     state: Literal["setup", "starting", "running", "check"]
-    """`setup`: its workspace is made, and its `setup` runs. `running`: the first record of the event stream is there.
-    `check`: its `check` runs, and its changes are saved."""
+    """`setup`: its workspace is made, and its `setup` command runs. `running`: the first record of the event stream has
+    been written. `check`: its `check` command runs, and its changes are saved."""
 
 
-class Ended(msgspec.Struct, frozen=True, tag_field="type", tag="ended", kw_only=True):
-    """The run's last line: how the task has ended, with `setup` and `check`, which the event stream does not show."""
+class RunEnded(msgspec.Struct, frozen=True, tag_field="type", tag="ended", kw_only=True):
+    """The run's last line: how the task ended, and the ends of `setup` and `check`, which the event stream does not
+    show."""
 
     status: TaskStatus
     reason: str = ""
     may_pass: bool = False
-    """With `error` and `rate_limit`: whether the failure may not come again in another attempt."""
+    """With `error` and `rate_limit`: whether another attempt may end better."""
     setup: CommandEnd | None = None
     check: CommandEnd | None = None
     diff: str = ""
-    """The file with what the run has changed; empty without changes."""
+    """The file with the changes of the run as a diff; empty without changes."""
     has_no_room: bool = False
-    """With `interrupted`: the disk of the batch's folder has no room for the workspace, and so for no other."""
+    """With `interrupted`: the disk of the batch's folder has no room for this workspace, so no other run would have
+    room either."""
 
 
 FromBatch = Begin | Abort
-FromRun = Request | Cancel | RunPhase | Ended
+FromRun = ModelRequest | Cancel | RunPhase | RunEnded
 CONTROL = frozenset({"begin", "abort"})
-"""The types of the lines from the batch; all other lines are of the model worker."""
+"""Types of the batch's own lines; all other lines come from the model worker."""
 
 _encoder = msgspec.json.Encoder()
 _from_batch: msgspec.json.Decoder[FromBatch] = msgspec.json.Decoder(FromBatch)
@@ -96,7 +98,7 @@ _from_run: msgspec.json.Decoder[FromRun] = msgspec.json.Decoder(FromRun)
 
 
 def encode(message: FromBatch | FromRun) -> bytes:
-    """One line, LF included. Its `Raw` members may have been whole lines."""
+    """Encodes a message as one line, LF included. Its `Raw` members may end in LF."""
     return _encoder.encode(message).replace(b"\n", b" ") + b"\n"
 
 

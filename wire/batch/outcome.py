@@ -1,4 +1,4 @@
-"""How one attempt of a task ended: the record in the journal, in `zot batch results` and in `task_end` of `--json`."""
+"""The outcome of one attempt of a task: in the journal, in `zot batch results` and in `task_end` of `--json`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wire.events import Cost, SentPrompt  # noqa: TC001  (msgspec reads the anno
 
 
 class TaskStatus(Enum):
-    """How a task ended. The words of `wire.exit_codes.Status` mean what they mean for a run."""
+    """How a task ended. Words that `wire.exit_codes.Status` has, too, mean the same as for a run."""
 
     OK = "ok"
     ERROR = "error"
@@ -28,14 +28,14 @@ class TaskStatus(Enum):
     REQUIRED_EXTENSION = "required_extension"
     INVALID_ANSWER = "invalid_answer"
     INTERRUPTED = "interrupted"
-    """The batch was stopped meanwhile. Never final: the next start of the batch runs the task again."""
+    """The batch was stopped while the task ran. Never final: the next start of the batch runs the task again."""
     CRASHED = "crashed"
     """The process of the run died: killed by the kernel for memory, by a signal, or by a defect."""
     OUT_OF_MEMORY = "out_of_memory"
-    """The run was over `--run-memory` and was killed."""
+    """The run used more than `--run-memory` and was killed."""
     SETUP_FAILED = "setup_failed"
     CHECK_FAILED = "check_failed"
-    """The run ended with `ok`, and its `check` did not."""
+    """The run ended with `ok`, but its `check` failed."""
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False):
@@ -55,10 +55,10 @@ class CommandEnd(msgspec.Struct, frozen=True):
     """How `setup` or `check` ended."""
 
     exit_status: int
-    """Minus the number of the signal that ended it."""
+    """Exit status; minus the number of the signal if one ended it."""
     duration_ms: int
     output: str = ""
-    """The last 4 KiB of what it wrote."""
+    """The last 4 KiB of its output."""
 
     @property
     def how(self) -> str:
@@ -67,17 +67,18 @@ class CommandEnd(msgspec.Struct, frozen=True):
 
 
 class Lost(msgspec.Struct, frozen=True, gc=False):
-    """Requests of an attempt whose cost is unknown: their replies broke off, or the run ended before them. Sums."""
+    """Sums over the requests of an attempt whose cost is unknown: their replies broke off, or the run ended before
+    them."""
 
     requests: int = 0
     input_usd: float = 0.0
-    """US dollars of their input, as the server has counted it or by its size."""
+    """US dollars for their input, by the server's count or estimated by its size."""
     output_usd: float = 0.0
-    """The same of `max_tokens`: the most that their replies can have cost."""
+    """US dollars for `max_tokens` of output each: the most that their replies can have cost."""
     max_tokens: int = 0
-    """Of the requests, together."""
+    """Sum of `max_tokens` of the requests."""
     received: int = 0
-    """Tokens of their replies that have arrived, estimated by their length."""
+    """Tokens of their replies that arrived, estimated by length."""
 
     def __add__(self, other: Lost) -> Lost:
         return Lost(
@@ -90,7 +91,7 @@ class Lost(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def at_most_usd(self) -> float:
-        """US dollars that they can have cost at most."""
+        """The most US dollars that these requests can have cost."""
         return round(self.input_usd + self.output_usd, 6)
 
 
@@ -99,10 +100,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     attempt: int
-    """Counts from 1, also over restarts of the batch."""
+    """Number of the attempt, from 1, counted on over restarts of the batch."""
     status: TaskStatus
     reason: str = ""
-    """Empty when the status is `ok`."""
+    """Why the attempt ended in this way; empty when the status is `ok`."""
     error_kind: str | msgspec.UnsetType = msgspec.UNSET
     """As in the `result` record; absent if no failed request to the model has ended the run."""
     may_pass: bool = False
@@ -111,66 +112,66 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     """The final text, as in the `result` record. Cut to `TEXT_KEPT` bytes; the events have all of it."""
     is_cut: bool = False
-    """Whether the text was longer, or one of `sent`, or the answer, which is then left out."""
+    """Whether the text or one of `sent` was cut, or the answer was too long and is left out."""
     answer: Raw | msgspec.UnsetType = msgspec.UNSET
     """With `output_schema`: the JSON of the final text, if it fits."""
     sent: tuple[SentPrompt, ...] | msgspec.UnsetType = msgspec.UNSET
-    """As in the `result` record: the prompts of extensions that have run after that of the task; absent if there was
-    none. Each text is cut to `SENT_KEPT` bytes."""
+    """As in the `result` record: the prompts of extensions that ran after the task's prompt; absent if there were none.
+    Each text is cut to `SENT_KEPT` bytes."""
     steps: int = 0
     usage: Usage = Usage()
     cost_usd: float | None = None
-    """Null when it is not known, as after a crash in the middle of a request."""
+    """US dollars; null when unknown, for example after a crash in the middle of a request."""
     known_cost_usd: float = 0.0
     """US dollars of the requests whose cost is known."""
     reserved_usd: float = 0.0
-    """The most that the others can have cost: their input and all of their `max_tokens`, as far as prices are known; 0
-    if the cost is known. How much of it counts for the batch says `--reserve`."""
+    """The most US dollars that the requests of unknown cost can have cost: their input and all of their `max_tokens`,
+    as far as prices are known; 0 if the cost is known. `--reserve` says how much of it counts for the batch."""
     lost: Lost | None = None
-    """The requests of unknown cost; null if there is none."""
+    """The requests of unknown cost; null without any."""
     answers: int = 0
-    """Whole replies of the model."""
+    """Number of complete replies of the model."""
     largest_answer: int = 0
-    """Output tokens of the longest of them."""
+    """Output tokens of the longest complete reply."""
     duration_ms: int = 0
-    """From the start of the run to its end, `paused_ms` included."""
+    """Milliseconds from the start of the run to its end, `paused_ms` included."""
     paused_ms: int = 0
-    """In which the run waited for a rate limit."""
+    """Milliseconds in which the run waited for a rate limit."""
     requests: int = 0
-    """To the model."""
+    """Number of requests to the model."""
     rate_limited: int = 0
-    """Of these, those that the provider refused for now (429), and that were sent again."""
+    """Number of requests that the provider refused for now (429) and that were sent again."""
     started: str
     ended: str
     provider: str = ""
     model: str = ""
     session: str = ""
     exit_status: int | None = None
-    """Of the run's process; minus the number of the signal that ended it."""
+    """Exit status of the run's process; minus the number of the signal if one ended it."""
     cpu_s: float = 0.0
-    """Of the run's process and all processes that it waited for."""
+    """CPU seconds of the run's process and of all processes that it waited for."""
     memory_peak_bytes: int = 0
-    """The most that the run's processes were seen to have for themselves."""
+    """Most memory of their own that the run's processes had in any sample, in bytes."""
     extensions: dict[str, Cost] = {}
     setup: CommandEnd | None = None
     check: CommandEnd | None = None
     diff: str = ""
-    """With `--workspace copy`: the file with what the run has changed, below the folder of the batch. Empty without
-    changes."""
+    """With `--workspace copy`: the file with the changes of the run as a diff, below the folder of the batch. Empty
+    without changes."""
     digest: str = ""
-    """Of the task and what it depends on, see `Started`."""
+    """Hash of the task and of the files that it names, as in `Started`."""
     meta: dict[str, Any] = {}
 
 
 TEXT_KEPT = 64 * 1024
-"""Bytes of the text that the journal keeps of each attempt."""
+"""Maximum size of the text that the journal keeps of each attempt, in bytes."""
 SENT_KEPT = 6 * 1024
-"""The same of each prompt that an extension has sent. There are ten at most."""
+"""Maximum size of the text that it keeps of each prompt of an extension, in bytes. There are ten at most."""
 
 
-def bounded(outcome: Outcome) -> Outcome:
-    """The outcome with at most `TEXT_KEPT` bytes of its text and `SENT_KEPT` of those in `sent`, and without an
-    `answer` that is longer."""
+def cut_texts(outcome: Outcome) -> Outcome:
+    """Cuts the text of the outcome to `TEXT_KEPT` bytes and those in `sent` to `SENT_KEPT`, and leaves out an `answer`
+    of more than `TEXT_KEPT` bytes."""
     text, is_cut = _cut(outcome.text, TEXT_KEPT)
     if is_cut:
         outcome = replace(outcome, text=text, is_cut=True)
@@ -185,7 +186,7 @@ def bounded(outcome: Outcome) -> Outcome:
 
 
 def _cut(text: str, most: int) -> tuple[str, bool]:
-    """At most so many bytes of a text, and whether it was longer."""
+    """Returns at most `most` bytes of the text, and whether it was longer."""
     if len(text) * 4 <= most:
         return text, False
     written = text.encode("utf-8", "replace")

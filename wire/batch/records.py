@@ -1,7 +1,6 @@
 """The records of `zot batch --json`. One JSON object per line.
 
-Besides the batch's own records there are those of each run, as `zot --json` has them, with `task` and `attempt` as
-their first two fields.
+The stream also has the records of each run, as in `zot --json`, with `task` and `attempt` as their first two fields.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ class BatchStart(Record, frozen=True, kw_only=True, tag="batch_start"):
     folder: str
     """Absolute path of RUNDIR."""
     tasks: int
-    """Of this batch, after `--slice`, `--filter`, `--limit` and `--shard`."""
+    """Number of tasks after `--slice`, `--filter`, `--limit` and `--shard`."""
     done: int
-    """Of these, those that earlier starts have finished and that are not run again."""
+    """Number of tasks that earlier starts finished and that are not run again."""
     again: tuple[str, ...] = ()
-    """Ids of the tasks that are done and run again (`--redo`): the result of each stands until it has begun."""
+    """Ids of the tasks that are done and run again (`--redo`): each keeps its result until it begins again."""
     jobs: int
     time: str
 
@@ -58,7 +57,7 @@ class TaskResumed(Record, frozen=True, kw_only=True, tag="task_resumed"):
 
 
 class TaskEnd(Record, frozen=True, kw_only=True, tag="task_end"):
-    """After the last record of an attempt."""
+    """An attempt has ended. Follows its last record."""
 
     task: str
     attempt: int
@@ -73,20 +72,20 @@ class BatchEnd(Record, frozen=True, kw_only=True, tag="batch_end"):
     reason: Literal["done", "drained", "stopped", "budget", "deadline", "failures", "failed"]
     """failed: the files of the batch could not be written."""
     limit: str = ""
-    """The flag of the limit that was used up, as `--max-cost-usd`."""
+    """The flag of the limit that was used up, such as `--max-cost-usd`; empty if none was."""
     exit_code: int
     tasks: int
     statuses: dict[str, int]
-    """How many tasks have ended in each `TaskStatus`, earlier starts included; `not_run` for those without an end."""
+    """Number of tasks by `TaskStatus`, earlier starts included; `not_run` counts those that have not ended."""
     usage: Usage
-    """Of all attempts, earlier starts included."""
+    """Tokens of all attempts, earlier starts included."""
     cost_usd: float | None
-    """Null if the cost of an attempt is not known; `known_cost_usd` is then the sum of the others."""
+    """US dollars; null if the cost of an attempt is unknown. `known_cost_usd` is then the sum of the known costs."""
     known_cost_usd: float
     reserved_usd: float = 0.0
-    """As much as the requests of unknown cost count, by the rule of `--reserve`."""
+    """US dollars that the requests of unknown cost count, by the rule of `--reserve`."""
     duration_ms: int
-    """Of this start."""
+    """Milliseconds since this start of the batch."""
     time: str
 
 
@@ -100,6 +99,6 @@ def encode_record(record: AnyRecord) -> bytes:
     return _encoder.encode(record) + b"\n"
 
 
-def tagged(event: bytes, task: str, attempt: int) -> bytes:
-    """A line of a run's event stream with its task. `event` is one object, with or without LF."""
+def add_task(event: bytes, task: str, attempt: int) -> bytes:
+    """Adds `task` and `attempt` to a line of a run's event stream. `event` is one object, with or without LF."""
     return b'{"task":%s,"attempt":%d,%s' % (_encoder.encode(task), attempt, event.lstrip()[1:])

@@ -1,4 +1,4 @@
-"""A task: one prompt of a batch, and what is special about its run. One JSON object per line of a tasks file."""
+"""A task: one prompt of a batch, and the settings of its run. One JSON object per line of a tasks file."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ID_LENGTH = 200
-"""Characters."""
+"""Maximum length of a task's id in characters."""
 NAME_LENGTH = 100
-"""Bytes of a file name that is made of an id; a longer one ends in a part of its hash."""
+"""Maximum length in bytes of a file name that is made of an id; a longer one ends in a part of its hash."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 HASH_SIGNS = 16
-"""Hex digits of it. Ids without any safe character differ only there: with 8 digits, two of 100,000 would be alike."""
+"""Hex digits of that hash. Ids without any safe character differ only there: with 8 digits, two of 100,000 would be
+alike."""
 
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=31_536_000)]
 Dollars = Annotated[float, msgspec.Meta(gt=0, le=1_000_000)]
@@ -29,52 +30,52 @@ Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One task. What is left out is as the flags of the batch say; lists and objects replace those of the flags, they
-    are not added. Relative paths start at `cwd`, and `cwd` at the working folder of the batch command."""
+    """One task. A missing field is as the flags of the batch say; a list or an object replaces that of the flags and is
+    not added to it. Relative paths start at `cwd`, and `cwd` at the working folder of the batch command."""
 
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=ID_LENGTH)] = ""
-    """Unique in the batch, of characters that can be printed. Default: the number of its line."""
+    """Id of the task, unique in the batch, of printable characters. Default: the number of its line."""
     prompt: Text
-    """What the run is asked. With `--template` the template makes it."""
+    """The prompt of the run. With `--template` the template makes it."""
     cwd: Text | None = None
-    """The working folder of the run. Absent: that of the batch command. With `--workspace copy` the run works in a copy
-    of it."""
+    """The working folder of the run. Absent: the folder of the batch command. With `--workspace copy` the run works in
+    a copy of it."""
     files: tuple[Text, ...] = ()
-    """Files that go with the prompt: images as images, others as text."""
+    """Files that are sent with the prompt: images as images, others as text."""
     model: Text | None = None
-    """As `--model`."""
+    """Like `--model`."""
     provider: Text | None = None
-    """As `--provider`."""
+    """Like `--provider`."""
     base_url: Text | None = None
-    """As `--base-url`."""
+    """Like `--base-url`."""
     system_prompt: str | None = None
-    """As `--system-prompt`."""
+    """Like `--system-prompt`."""
     ext: tuple[Text, ...] | None = None
-    """The folders of extensions, as with `--ext`."""
+    """Folders of extensions, like `--ext`."""
     tools: tuple[Text, ...] | None = None
     """The built-in tools that are on."""
     max_steps: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """As `--max-steps`."""
+    """Like `--max-steps`."""
     timeout_s: Seconds | None = None
-    """Seconds of the run; those in which it waits for a rate limit do not count."""
+    """Maximum seconds of the run, without those in which it waits for a rate limit."""
     max_cost_usd: Dollars | None = None
-    """US dollars of this task, all its attempts by themselves."""
+    """Maximum US dollars of each attempt of this task."""
     output_schema: dict[str, Any] | Text | None = None
     """The JSON Schema of the final text, or a file with it."""
     env: dict[str, str] = {}
-    """Variables of the run, for its tools and extensions, besides those of the batch command."""
+    """Environment variables of the run, for its tools and extensions, in addition to those of the batch command."""
     meta: dict[str, Any] = {}
-    """Anything; it goes unchanged into the result."""
+    """Any JSON object; it goes unchanged into the result."""
     setup: Text | None = None
-    """A shell command, carried out in the working folder before the run. If it fails the task is `setup_failed`."""
+    """A shell command, run in the working folder before the run. If it fails the task is `setup_failed`."""
     check: Text | None = None
-    """A shell command, carried out in the working folder after the run. If it fails the task is `check_failed`."""
+    """A shell command, run in the working folder after the run. If it fails the task is `check_failed`."""
     replay: Text | None = None
-    """A cassette that answers in the place of the model."""
+    """A cassette that answers instead of the model."""
 
 
 class TaskError(ValueError):
-    """A line is no task; the text says why."""
+    """A line is not a task; the text says why."""
 
 
 _decoder = msgspec.json.Decoder(Task)
@@ -82,7 +83,7 @@ _encoder = msgspec.json.Encoder()
 
 
 def decode_task(line: bytes) -> Task:
-    """The task of one line. Its id may be empty. Raises `TaskError`."""
+    """Returns the task of one line. The id may be empty. Raises `TaskError`."""
     try:
         task: Task = _decoder.decode(line)
     except msgspec.ValidationError as error:
@@ -94,7 +95,7 @@ def decode_task(line: bytes) -> Task:
 
 
 def task_of(fields: Mapping[str, Any]) -> Task:
-    """The task with these fields. Its id may be empty. Raises `TaskError`."""
+    """Returns the task with these fields. The id may be empty. Raises `TaskError`."""
     try:
         task = msgspec.convert(fields, Task)
     except msgspec.ValidationError as error:
@@ -104,15 +105,15 @@ def task_of(fields: Mapping[str, Any]) -> Task:
 
 
 def not_json(line: bytes, error: Exception) -> str:
-    """Why a line is no JSON, and where: `not JSON: it ends in the middle (column 12)`."""
+    """Says why a line is not JSON, and where: `not JSON: it ends in the middle (column 12)`."""
     what, place = fault_of(line, error)
     return f"not JSON: {what}" + ("" if place is None else f" (column {place.column})")
 
 
 @lru_cache(256)
 def _explained(said: str) -> str:
-    """Remembered: to explain a fault takes a thousand times as long as to find it, and a file may have it in each
-    line."""
+    """Results are cached: to explain a fault takes a thousand times as long as to find it, and each line of a file may
+    have it."""
     return explain(Task, said).replace("expected str of length >= 1", "it is empty")
 
 
@@ -130,8 +131,8 @@ def encode_task(task: Task) -> bytes:
 
 
 def safe_name(task_id: str) -> str:
-    """A file name for an id: unique also where the file system does not tell upper from lower case, and never hidden.
-    An id of lower-case letters, digits, `_`, `.` and `-` is its own name; all other names have a `~`."""
+    """Returns a file name for an id: never hidden, and unique even if the file system ignores case. An id of lower-case
+    letters, digits, `_`, `.` and `-` is used unchanged; all other names have a `~`."""
     name = _UNSAFE.sub("_", task_id) or "_"
     if name == task_id.lower() and len(name) <= NAME_LENGTH and name[0] not in ".-" and not name.endswith("."):
         return name

@@ -16,7 +16,7 @@ import msgspec
 
 from wire import frames
 from wire.dialects.host_calls import HostCall  # noqa: TC001  (msgspec reads the annotations)
-from wire.dialects.verdict import Verdict  # noqa: TC001
+from wire.dialects.verdict import GuardVerdict  # noqa: TC001
 from wire.text import printable
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class GuardAnswer(msgspec.Struct, frozen=True, gc=False, tag="event_intercept_re
     """The answer to the question with this id. Its tag is the name that users know it by."""
 
     id: str
-    verdict: Verdict
+    verdict: GuardVerdict
 
 
 class Instructions(msgspec.Struct, frozen=True):
@@ -286,7 +286,7 @@ SEARCHED = 4 * LIMIT
 """Characters that are looked at for what controls a terminal."""
 
 
-def kept_instructions(text: str) -> str:
+def cut_instructions(text: str) -> str:
     """The text as it is shown to the model: without what controls a terminal, and cut at `LIMIT` with a mark; "" if
     nothing is left."""
     text = printable(text.strip()[:SEARCHED]).strip()

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from wire.framing import PREFIX_KEPT
-from wire.lenient_json import MARK, UNREADABLE, reason, repaired
+from wire.lenient_json import MARK, UNREADABLE, reason, repair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,12 +77,12 @@ class Unreadable(NamedTuple):
     """A line, or an element of a batch, that is no message. If it looks like one, its members say which."""
 
     reason: str
-    named: Named
+    seen: SeenMembers
     code: int = INVALID_REQUEST
     """Of the error that answers it: whether it is no JSON, or no message."""
 
 
-class Named(NamedTuple):
+class SeenMembers(NamedTuple):
     """The members of a message that its first and its last bytes show."""
 
     id: bytes = b""
@@ -93,7 +93,7 @@ class Named(NamedTuple):
     """Whether a `result` or an `error` is seen, and no method."""
 
 
-_NO_OBJECT = Unreadable("not a JSON object", Named())
+_NO_OBJECT = Unreadable("not a JSON object", SeenMembers())
 _NO_JSON = _NO_OBJECT._replace(code=PARSE_ERROR)
 
 decode = msgspec.json.Decoder(Incoming).decode
@@ -114,18 +114,20 @@ def read(line: Line, *, has_noise: bool = True) -> Sequence[Incoming | Unreadabl
 
 def _batch(text: bytes, *, has_noise: bool) -> Sequence[Incoming | Unreadable]:
     if text.count(b",") > BATCH_COMMAS:
-        return (Unreadable(f"a batch of {len(text)} bytes with too many parts", Named()),)
+        return (Unreadable(f"a batch of {len(text)} bytes with too many parts", SeenMembers()),)
     try:
         elements = _elements(text)
     except UNREADABLE:
-        if (mended := repaired(text)) is not None:
+        if (mended := repair(text)) is not None:
             return _batch(mended, has_noise=has_noise)
         return (_message(text, has_noise=has_noise),)
     if not elements:  # a client's mistake; from a server it is noise that asks for nothing
-        return () if has_noise else (Unreadable("an empty batch", Named()),)
+        return () if has_noise else (Unreadable("an empty batch", SeenMembers()),)
     read_ones = [_element(bytes(element)) for element in elements[:BATCH_LIMIT]]
     if len(elements) > BATCH_LIMIT:
-        read_ones.append(Unreadable(f"a batch of {len(elements)} messages; {BATCH_LIMIT} of them are read", Named()))
+        read_ones.append(
+            Unreadable(f"a batch of {len(elements)} messages; {BATCH_LIMIT} of them are read", SeenMembers())
+        )
     return read_ones
 
 
@@ -138,7 +140,7 @@ def _message(text: bytes, *, has_noise: bool) -> Incoming | Unreadable:
         return decode(text)
     except UNREADABLE as error:
         wrong: Exception = error
-    if (mended := repaired(text)) is not None:
+    if (mended := repair(text)) is not None:
         try:
             return decode(mended)
         except UNREADABLE as error:
@@ -155,7 +157,7 @@ def _message(text: bytes, *, has_noise: bool) -> Incoming | Unreadable:
     if not text.startswith(b"{"):
         return _NO_OBJECT if is_json else _NO_JSON
     code = INVALID_REQUEST if is_json else PARSE_ERROR
-    return Unreadable(reason(wrong), named(text[:PREFIX_KEPT], text[-PREFIX_KEPT:]), code)
+    return Unreadable(reason(wrong), peek(text[:PREFIX_KEPT], text[-PREFIX_KEPT:]), code)
 
 
 # --- messages of which only the ends are known --------------------------------------------------------------
@@ -167,10 +169,10 @@ _MEMBER = rb'\s*"[A-Za-z_]+"\s*:\s*(?:' + _VALUE + rb")\s*"
 _TAIL = re.compile(rb"[,{](" + _MEMBER + rb"(?:," + _MEMBER + rb"){0,7})\}\s*\Z")
 
 
-def named(start: bytes, end: bytes) -> Named:
+def peek(start: bytes, end: bytes) -> SeenMembers:
     """What the first and the last bytes of one message say. Programs write the id first, or last."""
     if not start.lstrip().startswith(b"{"):
-        return Named()
+        return SeenMembers()
     members: dict[bytes, bytes] = {}
     at = start.index(b"{") + 1
     while member := _HEAD.match(start, at):
@@ -185,7 +187,7 @@ def named(start: bytes, end: bytes) -> Named:
     written = members.get(b"id", b"")
     method = members.get(b"method", b"")[1:-1].decode("utf-8", "replace")
     is_usable = written[:1] in b'"-0123456789' and len(written) <= ID_LIMIT and (not method or _is_json(written))
-    return Named(
+    return SeenMembers(
         written if is_usable else b"",
         method,
         b"method" not in members and not members.keys().isdisjoint({b"result", b"error"}),

@@ -13,7 +13,7 @@ import msgspec
 
 from wire import frames
 from wire.framing import Oversize, string_member
-from wire.lenient_json import UNREADABLE, reason, repaired
+from wire.lenient_json import UNREADABLE, reason, repair
 
 SHORT = 256 * 1024
 """Bytes that a frame of any kind may have."""
@@ -52,7 +52,7 @@ def decode_long(line: bytes | bytearray) -> frames.FromExtension | frames.Unknow
     try:
         named = frames.envelope.decode(line)
     except UNREADABLE as error:
-        mended = repaired(bytes(line))
+        mended = repair(bytes(line))
         return frames.Malformed(f"not a JSON object: {reason(error)}") if mended is None else decode_long(mended)
     kind, frame_id = (text if isinstance(text, str) else None for text in (named.type, named.id))
     limit = LIMITS.get(kind or "", SHORT)

@@ -120,7 +120,7 @@ def with_known_folders(text: str) -> str:
     return _HOME.sub("~", _HERE.sub(".", text))
 
 
-def words_for_sure(text: str) -> list[str] | None:
+def certain_words(text: str) -> list[str] | None:
     """All words of a text for a shell, and those of each word that is a command itself, `with_known_folders`. None if
     the shell may name a file that is not among them: by other variables, substitutions, patterns or escapes, several
     lines, or programs that make or read commands."""
@@ -133,7 +133,7 @@ def words_for_sure(text: str) -> list[str] | None:
             continue
         if not word.strip(_PUNCTUATION) or word in _MAKES_COMMANDS or _TURNS.search(word) or _OTHER_PLACE.match(word):
             return None
-        inside = words_for_sure(word) if _QUOTED.search(word) else []
+        inside = certain_words(word) if _QUOTED.search(word) else []
         if inside is None:
             return None
         found += [word, *inside]

@@ -29,7 +29,7 @@ def add(name: str, module: str) -> None:
         raise ValueError(f"the dialect {name} is that of {MODULES[name]}")
 
 
-def dialect_named(name: str) -> Dialect:
+def find_dialect(name: str) -> Dialect:
     """Returns the dialect. Raises `KeyError`."""
     found: Dialect = import_module(MODULES[name]).DIALECT
     return found
@@ -38,7 +38,7 @@ def dialect_named(name: str) -> Dialect:
 def with_defaults(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a manifest, with the defaults of this dialect where they are absent or null."""
     filled = dict(fields)
-    for field, default in dialect_named(name).manifest_defaults.items():
+    for field, default in find_dialect(name).manifest_defaults.items():
         value = filled.get(field)
         filled[field] = {**default, **value} if isinstance(value, dict) else default if value is None else value
     return filled

@@ -20,7 +20,7 @@ class VerdictKind(Enum):
     NO_VERDICT = "no verdict"
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class GuardVerdict(msgspec.Struct, frozen=True):
     """The answer of one guard. Outputs that the event does not allow have no effect."""
 
     kind: VerdictKind
@@ -42,5 +42,5 @@ class Verdict(msgspec.Struct, frozen=True):
         return self.modified_args is not None or self.replace_text is not None or self.modified_result is not None
 
 
-ALLOW = Verdict(VerdictKind.ALLOW)
+ALLOW = GuardVerdict(VerdictKind.ALLOW)
 """Allows the event and says nothing else. It is told from others by identity."""

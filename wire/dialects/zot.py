@@ -9,7 +9,7 @@ from msgspec import UNSET
 from wire import frames
 from wire.dialects.base import EVENTS, HOOK_POINTS, Dialect, GuardAnswer, NoHostCalls
 from wire.dialects.long_lines import SHORT, decode_long, describe_oversize, limit_of
-from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
+from wire.dialects.verdict import ALLOW, GuardVerdict, VerdictKind
 from wire.framing import LineSplitter
 from wire.lenient_json import UNREADABLE, json_on_one_line
 
@@ -133,7 +133,7 @@ class ZotSession(NoHostCalls):
         return frames.encode(frames.Ping(ping_id))
 
 
-def verdict_in(frame: frames.InterceptResponse) -> Verdict:
+def verdict_in(frame: frames.InterceptResponse) -> GuardVerdict:
     """The verdict in a frame: `ALLOW` itself if it has no other field. A block counts more than a question."""
     if (
         not frame.block
@@ -149,7 +149,7 @@ def verdict_in(frame: frames.InterceptResponse) -> Verdict:
     ):
         return ALLOW
     retries = 1 if frame.retry_count is None else frame.retry_count
-    return Verdict(
+    return GuardVerdict(
         VerdictKind.DENY if frame.block else VerdictKind.ASK if frame.ask else VerdictKind.ALLOW,
         frame.reason or "",
         modified_args=None if frame.modified_args is UNSET else bytes(frame.modified_args),

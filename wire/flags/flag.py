@@ -1,4 +1,4 @@
-"""A row of the table of flags: how a flag is written, which values it takes, and what help says of it."""
+"""A row of the table of flags: how a flag is written, which values it takes, and its help."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ METAVARS = {
     Kind.COUNT: "N", Kind.WAIT: "DURATION", Kind.LIMIT: "DURATION", Kind.DOLLARS: "USD", Kind.SIZE: "SIZE",
     Kind.PATH: "FILE", Kind.PATHS: "FILE", Kind.SCHEMA: "FILE", Kind.TEXT: "TEXT", Kind.TEXTS: "TEXT",
 }  # fmt: skip
-"""What help writes for the value of a flag whose row says nothing else."""
+"""The placeholder in the help for the value of a flag without a `metavar`."""
 
 
 class Flag(msgspec.Struct, frozen=True):
@@ -58,21 +58,21 @@ class Flag(msgspec.Struct, frozen=True):
     """The title of its group in the help."""
     metavar: str = ""
     choices: tuple[str, ...] = ()
-    """The values of a `CHOICE`; of another kind those that a shell offers."""
+    """The values of a `CHOICE`; for another kind, the values that a shell offers."""
     least: float = 1
     most: float | None = None
     default: str | int | None = None
     shows_default: bool = True
-    """Whether help adds the default; its text may say it better."""
+    """Whether help adds the default. False if the text of the help names it."""
     completer: str = ""
     """The function of `cli.help.completion` that offers values."""
     field: str | None = ""
-    """The field of the request for a run or a batch that it sets; empty if that has the name of the flag, None if there
-    is no such field. A flag `--no-…` of a run sets its field to false."""
+    """The field that it sets in the request for a run or a batch; empty if the field has the flag's name, None if it
+    sets none. A flag `--no-…` of a run sets its field to false."""
     is_option: bool = True
-    """Whether `pyzot` has it as an option."""
+    """Whether it is an option of `pyzot`, too."""
     option_help: str = ""
-    """The description of that option, where `help` does not fit."""
+    """Description of the `pyzot` option, if `help` does not fit."""
 
     @property
     def words(self) -> list[str]:
@@ -99,5 +99,5 @@ class Flag(msgspec.Struct, frozen=True):
         return self.kind in (Kind.TEXTS, Kind.PATHS)
 
     def variant(self, help: str = "", *, panel: str | None = None) -> Flag:  # noqa: A002
-        """The flag as another command has it."""
+        """Returns the flag for another command: with this help and this panel, where given."""
         return replace(self, help=help or self.help, panel=self.panel if panel is None else panel)

@@ -9,45 +9,45 @@ OF_THE_START = (
     EXT.variant(panel=""),
     MCP_CONFIG.variant(panel=""),
     NO_EXT.variant(panel=""),
-    Flag("--cwd", "The project's folder. Default: this one.", Kind.PATH, metavar="DIR"),
+    Flag("--cwd", "Use DIR as the project's folder. Default: the current one.", Kind.PATH, metavar="DIR"),
     Flag(
         "--trust-project", "Start the project's extensions and MCP servers although they are not trusted.", Kind.SWITCH
     ),
     WATCH.variant(panel=""),
     STRICT_GUARDS.variant(panel=""),
     ALLOW_ASKED.variant(panel=""),
-    Flag("--stats", "Append what everything costs, for zot report; 64 MiB at most, in four files.", Kind.PATH),
+    Flag("--stats", "Append the use of host and extensions, for zot report; at most 64 MiB, in four files.", Kind.PATH),
     Flag(
-        "--stats-interval", "Between two lines of --stats. Default: 10.", Kind.NUMBER, metavar="SECONDS",
+        "--stats-interval", "Write a line of --stats every SECONDS. Default: 10.", Kind.NUMBER, metavar="SECONDS",
         least=0.25, most=3600, shows_default=False,
     ),
     METRICS.variant(panel=""),
     OPENMETRICS.variant(panel=""),
 )  # fmt: skip
-"""Flags that have an effect when a host starts, and none on one that runs."""
+"""Flags that take effect when a host starts, not on a running one."""
 LOG = (
     Flag(
-        "--log-format", "Of the events on stderr: lines for a person, or JSON.", Kind.CHOICE,
+        "--log-format", "Write events on stderr as lines for a person, or as JSON.", Kind.CHOICE,
         choices=("console", "json"), default="console",
     ),
     Flag(
-        "--log-level", "The lowest level that is written.", Kind.CHOICE,
+        "--log-level", "Write events of this level and higher ones.", Kind.CHOICE,
         choices=("debug", "info", "warning", "error"), default="info",
     ),
 )  # fmt: skip
 HOST = (*OF_THE_START, *LOG)
 SERVED = {
     "ext": "Serve the extension in this folder; repeatable.",
-    "mcp_config": "Serve the MCP servers of this file, too, which has the form of .mcp.json; repeatable.",
+    "mcp_config": "Serve the MCP servers of this file too; it has the form of .mcp.json; repeatable.",
     "no_ext": "Serve only those named with --ext and --mcp-config.",
 }
-"""Help of `zot mcp serve`, where it says it in other words than `zot host`."""
+"""Help of `zot mcp serve` for flags that `zot host` describes in other words."""
 SERVE = (
     *(flag.variant(SERVED.get(flag.name, "")) for flag in OF_THE_START),
     Flag(
-        "--host", "Serve the extensions of a zot host that runs: its pid, or its folder.", metavar="PID|DIR",
+        "--host", "Serve the extensions of a running zot host: its pid, or its folder.", metavar="PID|DIR",
         completer="hosts",
     ),
     *LOG,
-    Flag("-q --quiet", "Only errors on stderr.", Kind.SWITCH),
+    Flag("-q --quiet", "Write only errors to stderr.", Kind.SWITCH),
 )  # fmt: skip

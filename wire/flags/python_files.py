@@ -1,4 +1,4 @@
-"""The files that are made of the table of flags, as text; `python docs/generate.py` writes them."""
+"""Generates the text of the files that come from the table of flags; `python docs/generate.py` writes them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPTION_KINDS = {
     Kind.PATHS: "PLACES", Kind.NAMES: "CSV", Kind.SCHEMA: "SCHEMA", Kind.COUNT: "COUNT", Kind.SIZE: "COUNT",
     Kind.WAIT: "SECONDS", Kind.LIMIT: "SECONDS", Kind.DOLLARS: "DOLLARS",
 }  # fmt: skip
-"""The kinds that `pyzot` knows, by their names there."""
+"""The name in `pyzot.flags` of each kind of value."""
 OPTION_TYPES = {
     "SWITCH": "bool", "TEXT": "str", "TEXTS": "str | Sequence[str]", "PLACE": "Place",
     "PLACES": "Place | Sequence[Place]", "CSV": "str | Sequence[str]", "SCHEMA": "Place | Mapping[str, Any]",

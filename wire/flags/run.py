@@ -14,18 +14,18 @@ LIMITS = "Limits"
 SWITCH, TEXTS, PATH, PATHS, COUNT, WAIT = Kind.SWITCH, Kind.TEXTS, Kind.PATH, Kind.PATHS, Kind.COUNT, Kind.WAIT
 
 OUTPUT_SCHEMA = Flag(
-    "--output-schema", "The final answer must be JSON that fits this JSON Schema: a file, or {…} itself.",
-    Kind.SCHEMA, OUTPUT, option_help="Of the answer to each prompt: a file, or the JSON Schema itself.",
+    "--output-schema", "Require a final answer that is JSON and fits this JSON Schema: a file, or {…} itself.",
+    Kind.SCHEMA, OUTPUT, option_help="JSON Schema of the answer to each prompt: a file, or the schema itself.",
 )  # fmt: skip
 API_KEY = Flag(
-    "--api-key", "Default: the provider's variable, such as $ANTHROPIC_API_KEY, else what zot login has stored.",
+    "--api-key", "Use this key. Default: the provider's variable, such as $ANTHROPIC_API_KEY, else zot login's.",
     panel=MODEL, metavar="KEY", shows_default=False, is_option=False,
 )  # fmt: skip
 API_KEY_FILE = Flag(
     "--api-key-file", "Read the key from this file, - is stdin; unlike --api-key it does not show in ps.", PATH, MODEL,
 )  # fmt: skip
 BASE_URL = Flag(
-    "--base-url", "Any server that speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's.",
+    "--base-url", "Use this server of the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's.",
     panel=MODEL, metavar="URL", shows_default=False,
 )  # fmt: skip
 RECORD = Flag("--record", "Write the exchanges with the model to a cassette.", PATH, MODEL)
@@ -33,7 +33,7 @@ EXT = Flag(
     "-e --ext", "Start the extension in this folder; repeatable.", PATHS, TOOLS, metavar="DIR", field="extensions",
 )  # fmt: skip
 MCP_CONFIG = Flag(
-    "--mcp-config", "Start the MCP servers of this file, too, which has the form of .mcp.json; repeatable.",
+    "--mcp-config", "Start the MCP servers of this file too; it has the form of .mcp.json; repeatable.",
     PATHS, TOOLS, field="mcp_configs",
 )  # fmt: skip
 NO_EXT = Flag(
@@ -45,20 +45,20 @@ TRUST_PROJECT = Flag(
 )  # fmt: skip
 WATCH = Flag("--watch", "Reload an extension when its files change.", SWITCH, TOOLS)
 STRICT_GUARDS = Flag(
-    "--strict-guards", "A guard that gives no verdict (crash, timeout) denies.", SWITCH, TOOLS,
+    "--strict-guards", "Deny if a guard gives no verdict (crash, timeout).", SWITCH, TOOLS,
 )  # fmt: skip
 ALLOW_ASKED = Flag(
-    "--allow-asked", "Allow what guards want a person to decide. Default: it is refused, since nobody is asked.",
+    "--allow-asked", "Allow what guards leave to a person. Default: refuse it, since no person is asked.",
     SWITCH, TOOLS,
 )  # fmt: skip
 STREAM_BEFORE_GUARDS = Flag(
     "--stream-before-guards", "Print text before guards of messages have seen it, as zot does.", SWITCH, TOOLS,
 )  # fmt: skip
 CWD = Flag(
-    "-C --cwd", "The project's folder.", PATH, THE_RUN, metavar="DIR",
+    "-C --cwd", "Use DIR as the project's folder.", PATH, THE_RUN, metavar="DIR",
     option_help="Default: the working directory of this process when the runtime starts.",
 )  # fmt: skip
-MAX_STEPS = Flag("--max-steps", "At most so many turns.", COUNT, LIMITS)
+MAX_STEPS = Flag("--max-steps", "Allow at most N turns.", COUNT, LIMITS)
 METRICS = Flag(
     "--metrics", "Keep a file of metrics up to date, for node_exporter's textfile collector.", PATH, THE_RUN,
 )  # fmt: skip
@@ -77,35 +77,36 @@ RUN = (
     Flag("-o --output", "Write the final answer to this file.", PATH, OUTPUT, field=None, is_option=False),
     OUTPUT_SCHEMA,
     Flag(
-        "--summary", "Append what happened to this file, as Markdown: $GITHUB_STEP_SUMMARY.", PATH, OUTPUT,
+        "--summary", "Append a report of the run to this file, as Markdown: $GITHUB_STEP_SUMMARY.", PATH, OUTPUT,
         field=None, is_option=False,
     ),
     Flag(
-        "--provider", "anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings.",
+        "--provider",
+        "Use anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings.",
         panel=MODEL, metavar="NAME", completer="providers",
     ),
     Flag(
-        "-m --model", "Model id; an unknown one is passed on, its cost is then unknown.",
+        "-m --model", "Use the model with this id; an unknown id is passed on, its cost is then unknown.",
         panel=MODEL, metavar="ID", completer="models",
     ),
     API_KEY,
     API_KEY_FILE,
     BASE_URL,
-    Flag("--system-prompt", "Instead of $ZOT_HOME/SYSTEM.md or the built-in one.", panel=MODEL),
-    Flag("--append-system-prompt", "Added to the system prompt; repeatable.", TEXTS, MODEL),
-    Flag("--reasoning", "How much the model may think.", Kind.CHOICE, MODEL, choices=("low", "medium", "high")),
+    Flag("--system-prompt", "Use this system prompt, not $ZOT_HOME/SYSTEM.md or the built-in one.", panel=MODEL),
+    Flag("--append-system-prompt", "Add this to the system prompt; repeatable.", TEXTS, MODEL),
+    Flag("--reasoning", "Let the model think this much.", Kind.CHOICE, MODEL, choices=("low", "medium", "high")),
     RECORD,
     Flag("--replay", "Answer from a cassette; a request that differs is an error.", PATH, MODEL),
     Flag(
-        "--tools", "Only these built-in tools: read,write,edit,bash.", Kind.NAMES, TOOLS, metavar="CSV", field=None,
+        "--tools", "Offer only these of the tools read,write,edit,bash.", Kind.NAMES, TOOLS, metavar="CSV", field=None,
     ),
-    Flag("--no-tools", "No built-in tools; those of extensions stay.", SWITCH, TOOLS, field=None),
+    Flag("--no-tools", "Offer no built-in tools; those of extensions stay.", SWITCH, TOOLS, field=None),
     EXT,
     MCP_CONFIG,
     NO_EXT,
     Flag(
         "--ext-wait",
-        "Let the first request wait so long for extensions that are still starting. Default: as long as the"
+        "Let the first request wait for extensions that are still starting, at most DURATION. Default: as long as the"
         " model takes to get ready, at least 1s and at most 3s; for MCP servers up to 5s, for Copilot extensions up to"
         " 10s.",
         WAIT, TOOLS, field="extension_wait",
@@ -120,7 +121,7 @@ RUN = (
     ALLOW_ASKED,
     STREAM_BEFORE_GUARDS,
     Flag(
-        "--with-skills --with-skill", "Offer the user's and the project's skills, too.", SWITCH, TOOLS,
+        "--with-skills --with-skill", "Offer the user's and the project's skills too.", SWITCH, TOOLS,
         field="user_skills",
     ),
     Flag("--no-skill --no-skills", "Offer no skills.", SWITCH, TOOLS, field="skills"),
@@ -153,23 +154,23 @@ RUN = (
     CWD,
     MAX_STEPS,
     Flag(
-        "--max-cost-usd", "Make no request any more once the model has cost so many dollars.", Kind.DOLLARS, LIMITS,
-        option_help="Of all prompts together, as `max_tokens`.",
+        "--max-cost-usd", "Make no more requests once the model has cost USD.", Kind.DOLLARS, LIMITS,
+        option_help="US dollars of all prompts together; `max_tokens` counts in the same way.",
     ),
-    Flag("--max-tokens", "Make no request any more after so many tokens, input plus output.", COUNT, LIMITS),
+    Flag("--max-tokens", "Make no more requests after N tokens, input plus output.", COUNT, LIMITS),
     Flag(
-        "--timeout", "End the run after so long: 90, 500ms, 5m, 1h30m. With --rpc each prompt.", Kind.LIMIT, LIMITS,
-        option_help="Of each prompt.",
+        "--timeout", "End the run after DURATION: 90, 500ms, 5m, 1h30m. With --rpc: each prompt.", Kind.LIMIT, LIMITS,
+        option_help="Seconds for each prompt.",
     ),
     Flag(
-        "--drain-timeout", "With --rpc: at the end of stdin, let the prompt go on for so long. Default: 30s.",
+        "--drain-timeout", "With --rpc: at the end of stdin, let the prompt go on for DURATION. Default: 30s.",
         WAIT, THE_RUN, field=None, option_help="Default here: 0. When this process ends, so does its engine.",
     ),
     Flag(
-        "--no-stdin", "Leave a pipe on stdin alone: the prompt is its words.", SWITCH, THE_RUN,
+        "--no-stdin", "Do not read stdin: the prompt is the words of the command line.", SWITCH, THE_RUN,
         field=None, is_option=False,
     ),
-    Flag("--stats", "Write what each extension uses, and a timeline, for zot report.", PATH, THE_RUN),
+    Flag("--stats", "Write the use of each extension, and a timeline, for zot report.", PATH, THE_RUN),
     METRICS,
     OPENMETRICS,
 )  # fmt: skip

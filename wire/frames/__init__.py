@@ -1,4 +1,4 @@
-"""The frames of the extension protocol: what they are (`definitions`), and how a line becomes one.
+"""The frames of the extension protocol: their definitions (`definitions`), and how a line becomes a frame.
 
 Their classes are also the neutral messages that other dialects translate into. Limits of long lines: `wire.dialects`.
 """
@@ -11,7 +11,7 @@ import msgspec
 
 from wire.frames.definitions import *  # noqa: F403  (all of them, by the same names)
 from wire.frames.definitions import Frame, FromExtension, FromHost
-from wire.lenient_json import UNREADABLE, reason, repaired
+from wire.lenient_json import UNREADABLE, reason, repair
 
 
 class UnknownFrame(msgspec.Struct, frozen=True):
@@ -21,13 +21,13 @@ class UnknownFrame(msgspec.Struct, frozen=True):
 
 
 class Malformed(msgspec.Struct, frozen=True):
-    """A line that is not a frame: not JSON, not an object, or a field of the wrong type."""
+    """A line that is not a frame: it is not JSON or not an object, or a field has the wrong type."""
 
     reason: str
     type: str | None = None
-    """The frame's type, when the line was an object that named one."""
+    """The frame's type, if the line was an object with a type."""
     id: str | None = None
-    """The frame's id, likewise; a pending call with this id can be failed at once."""
+    """The frame's id, if the line was an object with an id; a pending call with this id can be failed at once."""
 
 
 class _Envelope(msgspec.Struct):
@@ -62,17 +62,17 @@ def decode_from_host(line: bytes) -> FromHost | UnknownFrame | Malformed:
 
 
 def encode(frame: Frame) -> bytes:
-    """The frame as one line, LF included."""
+    """Encodes the frame as one line, LF included."""
     return encoder.encode(frame) + b"\n"
 
 
 def second_look(
     line: bytes, error: Exception, decoder: msgspec.json.Decoder[Any], known: frozenset[Any]
 ) -> Any | UnknownFrame | Malformed:
-    """The frame, if it can be decoded after a repair of its characters; else the error."""
+    """Returns the frame if it can be decoded after a repair of its characters, else the error."""
     if not line.lstrip().startswith(b"{"):
         return Malformed("not a JSON object")
-    if (mended := repaired(line)) is not None:
+    if (mended := repair(line)) is not None:
         line = mended
         try:
             return decoder.decode(line)

@@ -41,15 +41,16 @@ FEATURES = (
 """Features beyond zot's protocol 1 that this host has, as its `hello_ack` says. Another host may have fewer; it ignores
 frames that it does not know."""
 SessionSource = Literal["startup", "resume", "new"]
-"""How a session has begun. startup: with the program; resume: it goes on; new: in a program that had another one."""
+"""How a session began. startup: with the program; resume: it is continued; new: in a program that had another one."""
 SessionEnd = Literal["complete", "error", "abort", "timeout", "user_exit"]
-"""Why a session ends. user_exit: its client has gone, or begins another session."""
+"""Why a session ends. user_exit: its client is gone, or begins another session."""
 ErrorContext = Literal["model_call", "tool_execution", "system", "user_input"]
 """Where an error comes from."""
 ErrorHandling = Literal["retry", "skip", "abort"]
-"""What a guard wants to be done about an error, see `InterceptResponse`."""
+"""The handling of an error that a guard asks for, see `InterceptResponse`."""
 BLOCKS_LIMIT = 10_000
-"""Content blocks of one tool result. The largest frame could hold a million, and each takes memory and is sent on."""
+"""Maximum number of content blocks in one tool result. The largest frame could hold a million, and each takes memory
+and is sent on."""
 
 
 class Frame(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
@@ -60,7 +61,7 @@ class Frame(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
 
 
 class Hello(Frame, frozen=True, tag="hello"):
-    """Must be the first frame. The manifest's name is used; a different `name` here is reported."""
+    """The first frame. The manifest's name is used; a different `name` here is reported."""
 
     name: str
     version: str | None = None
@@ -76,25 +77,26 @@ class RegisterTool(Frame, frozen=True, tag="register_tool"):
     name: str
     description: str | None = None
     schema: Raw | msgspec.UnsetType = msgspec.UNSET
-    """JSON Schema of the arguments object, as sent; judged by the supervisor, not by the frame."""
+    """JSON Schema of the arguments object, as sent. The supervisor checks it, not the frame's decoder."""
     retry: bool | None = None
     """The old name of `idempotent`."""
     timeout_s: Annotated[float, msgspec.Meta(gt=0, le=86_400)] | None = None
-    """Seconds that a call of this tool may take; default: `timeouts.tool_call` of the manifest."""
+    """Maximum seconds of a call of this tool; default: `timeouts.tool_call` of the manifest."""
     idempotent: bool | None = None
-    """After a crash the call may be made again, once, in another worker of the extension."""
+    """Whether a call may be repeated once after a crash, in another worker of the extension."""
     read_only: bool | None = None
-    """The tool changes nothing. Neighbouring calls of one turn that are all read-only may run at the same time."""
+    """Whether the tool changes nothing. Neighbouring calls of one turn that are all read-only may run at the same
+    time."""
 
 
 class UnregisterTool(Frame, frozen=True, tag="unregister_tool"):
-    """Takes back one of its tools. From the next turn on the model is not offered it."""
+    """Removes one of the extension's tools. From the next turn on, the model is not offered it."""
 
     name: str
 
 
 class Subscribe(Frame, frozen=True, tag="subscribe"):
-    """Adds to what was subscribed before; may come at any time."""
+    """Adds to earlier subscriptions; may come at any time."""
 
     events: list[str] | None = None
     intercept: list[str] | None = None
@@ -127,10 +129,10 @@ class Panel(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ToolProgress(Frame, frozen=True, tag="tool_progress"):
-    """The progress of a running call, for the user. The model does not see it."""
+    """Progress of a running call, for the user. The model does not see it."""
 
     id: str
-    """Of the `tool_call`."""
+    """Id of the `tool_call`."""
     text: str
 
 
@@ -145,19 +147,19 @@ class CommandResponse(Frame, frozen=True, tag="command_response"):
 
 
 class ModifiedResult(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A result that the model gets in place of the tool's."""
+    """A result that the model gets instead of the tool's."""
 
     content: Annotated[list[ContentBlock], msgspec.Meta(max_length=BLOCKS_LIMIT)]
     is_error: bool | None = None
-    """null: as in the tool's result."""
+    """Absent or null: as in the tool's result."""
 
 
 class InterceptResponse(Frame, frozen=True, tag="event_intercept_response"):
-    """A guard's verdict. Without any other field: allow, unchanged."""
+    """A guard's verdict. Without any other field, the event is allowed unchanged."""
 
     id: str
     block: bool | None = None
-    """Not for `session_start`, `session_end` and `error`, which have happened."""
+    """Has no effect on `session_start`, `session_end` and `error`, which have already happened."""
     reason: str | None = None
     modified_args: Raw | msgspec.UnsetType = msgspec.UNSET
     """For `tool_call`: a JSON object; null means unchanged."""
@@ -166,19 +168,19 @@ class InterceptResponse(Frame, frozen=True, tag="event_intercept_response"):
     modified_result: ModifiedResult | None = None
     """For `tool_result`."""
     ask: bool | None = None
-    """A person has to decide, wherever `block` could stand. Where none can be asked it is refused, unless the user lets
-    all of these pass."""
+    """A person has to decide; allowed wherever `block` is. If no person can be asked, the event is refused, unless the
+    user lets all such events pass."""
     additional_context: str | None = None
     """A text for the model. For `session_start` and `user_prompt` it follows the prompt, for `tool_call` and
     `tool_result` it follows the result."""
     error_handling: Literal["retry", "skip", "abort"] | None = None
-    """For `error`. retry: the same once more; skip: go on without it; abort: the prompt ends."""
+    """For `error`. retry: repeat the step; skip: go on without it; abort: end the prompt."""
     retry_count: int | None = None
-    """With `retry`: how often at most; default 1, the most is 3."""
+    """With `retry`: maximum number of repetitions; default 1, at most 3."""
     notification: str | None = None
     """For `error`: a note for the user."""
     session_summary: str | None = None
-    """For `session_end`: it is kept with the session."""
+    """For `session_end`: a text that is kept with the session."""
 
 
 class Notify(Frame, frozen=True, tag="notify"):
@@ -188,7 +190,7 @@ class Notify(Frame, frozen=True, tag="notify"):
 
 
 class ClearNotes(Frame, frozen=True, tag="clear_notes"):
-    """Retracts the notes that this extension sent before."""
+    """Removes the notes that this extension sent before."""
 
 
 class Log(Frame, frozen=True, tag="log"):
@@ -208,13 +210,13 @@ class PanelRender(Frame, frozen=True, tag="panel_render"):
 
 
 class PanelClosed(Frame, frozen=True, tag="panel_close"):
-    """Sent by either side: the extension closes its panel, or the user did."""
+    """Sent by either side: by the extension to close its panel, by the host after the user closed it."""
 
     panel_id: str
 
 
 class ShutdownAck(Frame, frozen=True, tag="shutdown_ack"):
-    """The extension is about to exit. The host goes on waiting for the exit."""
+    """The extension is about to exit. The host still waits for the exit."""
 
 
 class Pong(Frame, frozen=True, tag="pong"):
@@ -254,9 +256,9 @@ class HelloAck(Frame, frozen=True, tag="hello_ack", omit_defaults=False):
     cwd: str
     extension_dir: str | msgspec.UnsetType = msgspec.UNSET
     data_dir: str | msgspec.UnsetType = msgspec.UNSET
-    """A folder for its state. It exists, and updates of the extension do not change it."""
+    """A folder for the extension's state. It exists, and updates of the extension do not change it."""
     features: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-    """See `FEATURES`."""
+    """The features of this host; names as in `FEATURES`."""
 
 
 class CommandInvoked(Frame, frozen=True, tag="command_invoked"):
@@ -269,29 +271,29 @@ class ToolCall(Frame, frozen=True, tag="tool_call"):
     id: str
     name: str
     args: Raw
-    """The JSON that the model wrote, after interceptors rewrote it."""
+    """The arguments as JSON: as the model wrote them, or as guards rewrote them."""
 
 
 class Cancel(Frame, frozen=True, tag="cancel"):
     """The host no longer waits for the answer to this `tool_call` or `command_invoked`, and ignores a late one. Sent
-    only if the hello has the capability `cancel`: an extension written for zot may take any frame for a request."""
+    only if the hello has the capability `cancel`: an extension written for zot may take any frame as a request."""
 
     id: str
     reason: str | None = None
 
 
 class Tokens(msgspec.Struct, frozen=True):
-    """What one request to the model has used."""
+    """Tokens that one request to the model used."""
 
     input: int
-    """Without those that the provider had cached."""
+    """Input tokens without those that the provider had cached."""
     output: int
     cache_read: int
     cache_write: int
 
 
 class Event(Frame, frozen=True, tag="event"):
-    """Something happened. There is no answer. Only the fields of that event are present."""
+    """Something happened. There is no answer. Only the fields of the event in question are present."""
 
     event: str
     step: int | None = None
@@ -301,22 +303,23 @@ class Event(Frame, frozen=True, tag="event"):
     tool_name: str | None = None
     tool_args: Raw | msgspec.UnsetType = msgspec.UNSET
     text: str | None = None
-    """With a question about `session_start` the first prompt, about `session_end` the last message."""
+    """`assistant_message` and `user_prompt`: the text; in a question about `session_start` the first prompt, about
+    `session_end` the last message."""
     is_error: bool | None = None
     content: list[ContentBlock] | None = None
     source: SessionSource | None = None
-    """As in `event_intercept`, like the next three; only a question about the event has this one and `recoverable`."""
+    """As in `event_intercept`, like the next three; only questions have this one and `recoverable`."""
     reason: SessionEnd | None = None
     error_context: ErrorContext | None = None
     recoverable: bool | None = None
     files: list[str] | None = None
-    """`user_prompt`: the files that were sent with it, as they were named."""
+    """`user_prompt`: the paths of the files that were sent with it, as the user wrote them."""
     sender: str | None = None
-    """`user_prompt`: the extension that has sent it; null if the user has."""
+    """`user_prompt`: the extension that sent it; null if the user did."""
     model: str | None = None
-    """`usage`, which only extensions of other dialects observe: the model that was asked."""
+    """`usage`, which only extensions of other dialects observe: the model of the request."""
     tokens: Tokens | None = None
-    """`usage`."""
+    """`usage`: the tokens of the request."""
 
 
 class EventIntercept(Frame, frozen=True, tag="event_intercept"):
@@ -327,20 +330,20 @@ class EventIntercept(Frame, frozen=True, tag="event_intercept"):
     tool_id: str | None = None
     tool_name: str | None = None
     tool_args: Raw | msgspec.UnsetType = msgspec.UNSET
-    """`tool_call`, and a `tool_result` of a call that was run: then as guards have left them."""
+    """`tool_call`, and a `tool_result` of a call that ran: then as guards left them."""
     step: int | None = None
     error: str | None = None
-    """`error`, and a `session_end` after one."""
+    """`error`, and `session_end` after an error: the error's text."""
     text: str | None = None
     """`session_start`: the first prompt; `session_end`: the last message that readers saw."""
     is_error: bool | None = None
     content: list[ContentBlock] | None = None
     source: SessionSource | None = None
-    """`session_start`."""
+    """`session_start`: how the session began."""
     reason: SessionEnd | None = None
-    """`session_end`."""
+    """`session_end`: why the session ends."""
     error_context: ErrorContext | None = None
-    """`error`. With `tool_execution` there is the tool."""
+    """`error`: where it comes from. With `tool_execution`, `tool_name` names the tool."""
     recoverable: bool | None = None
     """`error`: whether it can be retried."""
     files: list[str] | None = None

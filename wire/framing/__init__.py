@@ -1,5 +1,5 @@
-"""Cuts the bytes of an extension into its messages: `lines` ends each at LF, `content_length` by the length that a
-header before it says (`length_headers`)."""
+"""Cuts the bytes of an extension into messages: `lines` at LF, `content_length` by the length in the header before each
+message (`length_headers`)."""
 
 from wire.framing.lines import (
     COPIED,

@@ -1,16 +1,16 @@
 """Cuts a byte stream into messages that headers announce: `Content-Length: N`, a blank line, and N bytes of JSON.
 
 The time is linear in the number of bytes, and the result does not depend on how they are cut into chunks. Programs also
-write other things to the same stream, so this finds the next message again behind anything:
+write other text to the same stream, so the next message is found behind any text:
 
-- What is no header is cut at LF into lines, each a `Text`.
+- Text that is not a header is cut at LF into lines, each an `OtherText`.
 - A header may follow other text in its line. It is spelt `Content-Length` or `content-length`.
-- A body must begin with `{` and end with `}`. If it does not, or the header of another message stands in it, then the
-  header was only text; nothing behind it is lost. No JSON has such a header in it: strings have no line breaks.
-- Text between a header and its body, which is written apart, is found by the words with which bodies begin.
+- A body must begin with `{` and end with `}`. If it does not, or if it contains the header of another message, its own
+  header was only text; nothing behind it is lost. No JSON contains such a header: strings have no line breaks.
+- A body that other text separates from its header is found by the words with which bodies begin.
 
-A body longer than the limit is dropped and reported; memory is bounded by the limit. No call of `feed` takes long: of a
-body that turns out to be text it returns a part.
+A body longer than the limit is dropped and reported; memory is bounded by the limit. No call of `feed` takes long: if a
+body turns out to be text, it returns only a part.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SHORTEST_MESSAGE = 19
-"""Bytes of `{"id":1,"result":0}`."""
+"""Length of `{"id":1,"result":0}` in bytes."""
 
 
-class Text(bytes):
-    """A line that is not part of any message, whatever it looks like."""
+class OtherText(bytes):
+    """A line of text that belongs to no message."""
 
 
-def framed(body: bytes) -> bytes:
-    """A message with its header."""
+def add_header(body: bytes) -> bytes:
+    """Returns the message with its header."""
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
@@ -80,34 +80,34 @@ class ContentSplitter:
         *,
         shortest: int = SHORTEST_MESSAGE,
     ) -> None:
-        """With `limit_of`, a longer body than `limit` may have as many bytes as that function says. It gets the first
-        bytes of the body, `PREFIX_KEPT` at most. `shortest` is for `framing.drop_scraps`."""
+        """`limit_of` returns the limit of a body longer than `limit`, by its first bytes, `PREFIX_KEPT` at most.
+        `shortest` is for `framing.drop_scraps`."""
         if limit < 1:
             raise ValueError(f"frame limit must be positive, not {limit}")
         self.limit = limit
         self.shortest = shortest
         self.pending = 0
-        """Bytes held back because it is not clear yet what they are."""
+        """Number of bytes held back until it is clear what they are."""
         self.has_more = False
-        """Whether the next `feed` returns more, also if its chunk is empty."""
+        """Whether the next `feed` returns more, even for an empty chunk."""
         self._limit_of = limit_of
         self._state = _State.TEXT
         self._left = 0  # steps of this call of `feed`
         self._held = bytearray()
-        self._at = 0  # of `_held`: where what is not returned begins
+        self._at = 0  # position in `_held` of the first byte that was not returned
         self._found: list[Line | Oversize] = []
-        self._header = b""  # the line of Content-Length, while its body is not found
+        self._header = b""  # the line of Content-Length, until its body is found
         self._size = 0  # bytes of the body
         self._others = 0
-        self._start = 0  # where the body begins, behind `_at`
+        self._start = 0  # start of the body, counted from `_at`
         self._starts = 0
-        self._searched = 0  # how far no header was found in the body, behind `_at`
+        self._searched = 0  # end of the part of the body without a header, counted from `_at`
         self._allowed = limit
-        self._first = b""  # of what is dropped
+        self._first = b""  # first bytes of a dropped body or line
         self._dropped = 0
 
     def feed(self, data: bytes) -> list[Line | Oversize]:
-        """Takes the next chunk; returns the messages and lines that it completes."""
+        """Takes the next chunk. Returns the messages and lines that it completes."""
         self._found = []
         if not self.pending and (self._state is _State.TEXT or self._state is _State.BODY):
             at = self._usual(data)
@@ -127,8 +127,8 @@ class ContentSplitter:
         return self._found
 
     def _usual(self, data: bytes) -> int:
-        """Takes the messages with which a chunk begins, as long as there is nothing unusual about them and each is
-        whole; a header may be the end of the chunk, and its body the next one. Returns where the rest begins."""
+        """Fast path: takes complete messages of the usual form from the start of a chunk; the last header may end the
+        chunk, and its body be the next chunk. Returns where the rest begins."""
         at = 0
         if self._state is _State.BODY:
             if len(data) < self._size or not is_usual_body(data, 0, self._size):
@@ -144,7 +144,7 @@ class ContentSplitter:
         return at
 
     def finish(self) -> Line | Oversize | None:
-        """The rest at the end of the stream; None when it ended behind a message or a line."""
+        """Returns the rest at the end of the stream; None if it ended behind a message or a line."""
         rest = self._header + bytes(self._held)
         if self._state in (_State.LONG_TEXT, _State.LONG_BODY):
             self._found = []
@@ -152,9 +152,9 @@ class ContentSplitter:
             return self._found[0]
         if len(rest) > max(self.limit, self._allowed):
             return Oversize(len(rest), rest[:PREFIX_KEPT], self.limit, rest[-PREFIX_KEPT:])
-        return Text(rest) if rest else None
+        return OtherText(rest) if rest else None
 
-    # --- one step of each state: whether there may be another ----------------------------------------------
+    # --- one step of each state; returns whether to go on --------------------------------------------------
 
     def _step(self) -> bool:
         state = self._state
@@ -183,7 +183,7 @@ class ContentSplitter:
         if (last := self._last_of_plain(at)) > end:
             self._at = last + 1
             lines = held[at:last].split(b"\n")
-            self._found += [Text(line) for line in lines if line.strip(forms.BLANKS)]
+            self._found += [OtherText(line) for line in lines if line.strip(forms.BLANKS)]
             self._left -= len(lines) // forms.STEP_BYTES + sum(len(line) >= self.shortest for line in lines)
             return True
         self._at = end + 1
@@ -196,7 +196,7 @@ class ContentSplitter:
         return True
 
     def _last_of_plain(self, at: int) -> int:
-        """Where the last line ends that lies before anything like a header; -1 if none does."""
+        """Returns the end of the last line before anything like a header; -1 if there is no such line."""
         word = forms.CONTENT_WORD.search(self._held, at, at + min(self.limit, forms.PLAIN))
         return self._held.rfind(b"\n", at, at + min(self.limit, forms.PLAIN) if word is None else word.start())
 
@@ -212,7 +212,8 @@ class ContentSplitter:
         return True
 
     def _length_at_end(self, start: int, end: int) -> int | None:
-        """Where the header begins that ends the line that ends at `end`, if one does. Goes on with that header."""
+        """If the line that ends at `end` ends in a header, goes on with the header and returns where it begins; else
+        None."""
         seen = AT_END.search(self._held, max(start, end - AT_END_WITHIN), end)
         if seen is None or not 1 < int(seen[1]) <= MOST:
             return None
@@ -283,8 +284,8 @@ class ContentSplitter:
         return False
 
     def _judge_size(self, start: int, have: int) -> bool | None:
-        """Decides by its first bytes whether a body over the limit may be so long: None if it may, else what a step
-        returns."""
+        """Decides by its first bytes whether a body over the limit may be that long. Returns None if it may, else the
+        step's result."""
         start_end = min(start + self._size, start + PREFIX_KEPT)
         if self._has_header(start, min(have, start_end)):
             self._give_header_up()
@@ -304,7 +305,7 @@ class ContentSplitter:
         return True
 
     def _stray(self) -> bool:
-        """Looks for the body of a header behind the place at which it does not begin."""
+        """Looks for the body of a header farther behind it."""
         held, at = self._held, self._at
         last = at + forms.STRAY_LIMIT + len(forms.BODY_START)
         start = held.find(
@@ -345,12 +346,12 @@ class ContentSplitter:
         self._state = _State.TEXT
         return True
 
-    # --- what the steps have in common --------------------------------------------------------------------
+    # --- helpers of the steps -----------------------------------------------------------------------------
 
     def _tell(self, text: bytes | bytearray) -> None:
-        """Returns a line of text, unless it is blank or says the type of the next body."""
+        """Adds a line of text to the result, unless it is blank or is the `Content-Type` of the next body."""
         if NOT_BLANK.search(text) and not CONTENT_TYPE.match(text):
-            self._found.append(Text(text))
+            self._found.append(OtherText(text))
 
     def _tell_lines(self, text: bytearray) -> None:
         for line in text.split(b"\n") if text else ():
@@ -363,7 +364,7 @@ class ContentSplitter:
         )
 
     def _forget(self, end: int) -> None:
-        """Keeps the last bytes of what is dropped: a header may have begun in them."""
+        """Keeps the last bytes of the dropped part: a header may have begun in them."""
         surplus = end - self._at - 2 * PREFIX_KEPT
         if surplus > 0:
             self._dropped += surplus
@@ -380,8 +381,7 @@ class ContentSplitter:
         return self._header_at(start, end) is not None
 
     def _header_at(self, start: int, end: int) -> int | None:
-        """Where the first header begins that is whole between these places, if there is one. What was searched is not
-        searched again."""
+        """Returns where the first complete header between these positions begins, or None. Searches no byte twice."""
         at = max(start, self._at + self._searched)
         self._searched = max(self._searched, end - self._at)
         return first_header(self._held, start, at, end)

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DEFAULT_FRAME_LIMIT = 16 * 1024 * 1024
-"""Bytes, without the LF, where nothing else is said. Lines of extensions have limits by kind: `dialects.long_lines`."""
+"""Default limit of a line in bytes, without the LF. Lines of extensions have limits by kind: `dialects.long_lines`."""
 
 PREFIX_KEPT = 512
-"""Bytes of an oversize line that are kept, to name the line in the error."""
+"""Number of bytes of an oversize line that are kept, to name the line in the error."""
 
 COPIED = 64 * 1024
-"""Bytes. A longer line that came in pieces is returned as the bytearray that collected the pieces: a copy would take as
-long as receiving the line."""
+"""Length in bytes up to which a line is copied to `bytes`. A longer line that came in pieces is returned as the
+bytearray that collected them: a copy would take as long as receiving the line."""
 
 CROWD = 1000
-"""Lines of one chunk that are all decoded, however short they are."""
+"""Number of lines in one chunk that are decoded however short they are."""
 SHORTEST_FRAME = 12
-"""Bytes of the shortest object with a `type` of one letter."""
+"""Length in bytes of the shortest object with a `type` of one letter."""
 
 Line = bytes | bytearray
 
@@ -36,27 +36,27 @@ class Oversize(NamedTuple):
     """A line that was dropped because it was longer than the limit."""
 
     size: int
-    """Bytes of the whole line, without the LF."""
+    """Length of the whole line in bytes, without the LF."""
     prefix: bytes
     """Its first bytes, `PREFIX_KEPT` at most."""
     limit: int
-    """Most bytes that it might have had."""
+    """Its limit in bytes."""
     suffix: bytes = b""
     """Its last bytes, `PREFIX_KEPT` at most: some programs write the id of an answer last."""
 
     @property
     def frame_type(self) -> str | None:
-        """The frame's `type`, if it stands near the start."""
+        """The frame's `type` if it is near the start, else None."""
         return string_member(self.prefix, b"type")
 
     @property
     def frame_id(self) -> str | None:
-        """The frame's `id`, if it stands near the start."""
+        """The frame's `id` if it is near the start, else None."""
         return string_member(self.prefix, b"id")
 
     @property
     def written_id(self) -> bytes | None:
-        """The JSON text of its `id`, as it was written, if that is a string or a number near the start."""
+        """The JSON text of its `id` as it was written, if it is a string or a number near the start, else None."""
         return written_member(self.prefix, b"id")
 
 
@@ -69,7 +69,7 @@ class LineSplitter:
     __slots__ = ("_allowed", "_dropped", "_last", "_limit_of", "_tail", "limit", "pending", "shortest")
 
     has_more = False
-    """Each `feed` returns all there is."""
+    """Each `feed` returns every complete line."""
 
     def __init__(
         self,
@@ -78,8 +78,8 @@ class LineSplitter:
         *,
         shortest: int = SHORTEST_FRAME,
     ) -> None:
-        """With `limit_of`, a longer line than `limit` may have as many bytes as that function says. It gets the first
-        bytes of the line, `PREFIX_KEPT` at most. `shortest` is for `drop_scraps`."""
+        """`limit_of` returns the limit of a line longer than `limit`, by its first bytes, `PREFIX_KEPT` at most.
+        `shortest` is for `drop_scraps`."""
         if limit < 1:
             raise ValueError(f"frame limit must be positive, not {limit}")
         self.limit = limit
@@ -90,10 +90,10 @@ class LineSplitter:
         self._dropped = 0  # bytes of the current oversize line that were seen and not kept
         self._last = b""  # its last bytes so far
         self.pending = 0
-        """Bytes held back because their LF has not come yet."""
+        """Number of bytes held back because their LF has not come yet."""
 
     def feed(self, data: bytes) -> list[Line | Oversize]:
-        """Takes the next chunk; returns the lines that it completes."""
+        """Takes the next chunk. Returns the lines that it completes."""
         lines: list[Line | Oversize] = []
         if self.pending:
             end = data.find(b"\n")
@@ -111,7 +111,7 @@ class LineSplitter:
         return lines + whole if lines else whole
 
     def finish(self) -> Line | Oversize | None:
-        """The unterminated rest at end of stream; None when the stream ended on a LF."""
+        """Returns the rest without LF at the end of the stream; None if the stream ended with LF."""
         if not self._tail:
             return None
         return self._complete(b"")
@@ -144,9 +144,9 @@ class LineSplitter:
 
 
 def drop_scraps(lines: list[Line | Oversize], shortest: int) -> int:
-    """Removes the lines after the first `CROWD` ones that have less than `shortest` bytes, too few for a message;
-    returns how many. To decode such a line takes as long as a frame of a hundred bytes, and a chunk may have tens of
-    thousands of them."""
+    """Removes lines of less than `shortest` bytes, too few for a message, after the first `CROWD` lines. Returns their
+    number. Decoding such a line takes as long as decoding a frame of a hundred bytes, and a chunk may have tens of
+    thousands."""
     before = len(lines)
     lines[CROWD:] = [line for line in lines[CROWD:] if type(line) is Oversize or len(line) >= shortest]
     return before - len(lines)
@@ -158,14 +158,15 @@ _MEMBERS = re.compile(rb'\s*"(?P<key>[A-Za-z_]+)"\s*:\s*(?:' + _VALUE + rb")\s*,
 
 
 def string_member(prefix: bytes, key: bytes) -> str | None:
-    """A string member of the object that starts in `prefix`. The search ends at the first nested member."""
+    """Returns a string member of the object that starts in `prefix`, or None. The search ends at the first nested
+    member."""
     written = written_member(prefix, key)
     return written[1:-1].decode("utf-8", "replace") if written is not None and written[:1] == b'"' else None
 
 
 def written_member(prefix: bytes, key: bytes) -> bytes | None:
-    """The JSON text of a member of the object that starts in `prefix`, if it is a string or a number. The search ends
-    at the first nested member."""
+    """Returns the JSON text of a member of the object that starts in `prefix`, if it is a string or a number; else
+    None. The search ends at the first nested member."""
     start = prefix.find(b"{")
     if start < 0 or prefix[:start].strip():
         return None

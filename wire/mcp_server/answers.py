@@ -1,4 +1,4 @@
-"""Results for an MCP client: what the server is, and what extensions answer, as tools and as prompts. Pure."""
+"""Results for an MCP client: facts about the server, lists, and answers of extensions to tools and prompts. Pure."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from wire.control import CommandInfo, ToolInfo
 
 ARGUMENTS = "arguments"
-"""The one argument of a prompt: what follows the command."""
+"""Name of the only argument of a prompt: the text behind the command."""
 _HEAD = 16
-"""Characters of base64 for the first `HEAD_BYTES` of an image."""
+"""Number of characters of base64 for the first `HEAD_BYTES` of an image."""
 
 
 # --- the server ---------------------------------------------------------------------------------------------
 
 
-def answered_version(asked: str) -> str:
-    """The version of a session: the client's if it is known, else our newest."""
+def choose_version(asked: str) -> str:
+    """Returns the version of a session: the client's if it is known, else our newest."""
     return asked if asked in LEGACY else LEGACY[-1]
 
 
@@ -41,13 +41,13 @@ def server_info(version: str) -> dict[str, str]:
 
 
 def as_modern(result: dict[str, Any], version: str) -> dict[str, Any]:
-    """A result in the form of the modern era."""
+    """Returns the result in the form of the modern era."""
     meta = {f"{META_PREFIX}serverInfo": server_info(version), **result.get("_meta", {})}
     return {"resultType": "complete", **result, "_meta": meta}
 
 
-def uncached(result: dict[str, Any]) -> dict[str, Any]:
-    """A modern list: the client may keep it, but should ask again when it needs it."""
+def mark_uncached(result: dict[str, Any]) -> dict[str, Any]:
+    """Marks a list of the modern era: the client may keep it, but should ask again when it needs the list."""
     return {**result, "ttlMs": 0, "cacheScope": "private"}
 
 
@@ -55,7 +55,7 @@ def uncached(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def tool_definition(tool: ToolInfo) -> dict[str, Any]:
-    """An element of `tools`."""
+    """Returns an element of `tools`."""
     hints = {"readOnlyHint": tool.read_only, "idempotentHint": tool.idempotent}
     annotations = {name: True for name, is_said in hints.items() if is_said}
     found: dict[str, Any] = {
@@ -67,7 +67,7 @@ def tool_definition(tool: ToolInfo) -> dict[str, Any]:
 
 
 def prompt_definition(command: CommandInfo) -> dict[str, Any]:
-    """An element of `prompts`."""
+    """Returns an element of `prompts`."""
     argument = {"name": ARGUMENTS, "description": f"What follows /{command.name}", "required": False}
     return {"name": command.name, "description": command.description, ARGUMENTS: [argument]}
 
@@ -76,18 +76,18 @@ def prompt_definition(command: CommandInfo) -> dict[str, Any]:
 
 
 def error_result(text: str) -> frames.ToolResult:
-    """A result that says why there is no other."""
+    """Returns an error result with this text."""
     return frames.ToolResult("", [frames.ContentBlock("text", text=valid_text(text))], is_error=True)
 
 
-def with_texts(result: frames.ToolResult, *texts: str) -> frames.ToolResult:
-    """The result with more texts behind it; empty ones are left out."""
+def add_texts(result: frames.ToolResult, *texts: str) -> frames.ToolResult:
+    """Returns the result with more texts behind it; empty ones are left out."""
     added = [frames.ContentBlock("text", text=text) for text in texts if text]
     return replace(result, content=[*(result.content or ()), *added]) if added else result
 
 
 def call_result(result: frames.ToolResult) -> dict[str, Any]:
-    """The result of `tools/call`. A block that a client could not show becomes a text that names it."""
+    """Returns the result of `tools/call`. A block that a client could not show becomes a text that names it."""
     content = [_block(block) for block in result.content or ()]
     return {"content": content, "isError": bool(result.is_error)}
 
@@ -106,7 +106,7 @@ def _block(block: frames.ContentBlock) -> dict[str, str]:
 
 
 def _type_of(data: str) -> str:
-    """The type of the image whose bytes are these in base64; "" if it is none."""
+    """Returns the media type of the image with this base64 data; "" if it is not a known image."""
     try:
         return image_type(b64decode(data[:_HEAD], validate=True))
     except (binascii.Error, ValueError):
@@ -121,7 +121,8 @@ def _text(text: str) -> dict[str, str]:
 
 
 def prompt_result(command: str, description: str, answer: frames.CommandResponse) -> dict[str, Any]:
-    """The result of `prompts/get`: what the command would send to the model, or what it shows, as a user's text."""
+    """Returns the result of `prompts/get`: the text that the command would send to the model or show, as a user's
+    message."""
     text = _said(answer).strip("\n") or f"(the command /{command} has run, and shows nothing)"
     return {"description": description, "messages": [{"role": "user", "content": _text(text)}]}
 

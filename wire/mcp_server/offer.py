@@ -1,4 +1,4 @@
-"""What the extensions offer at one time, and the text that tells a client what this server is. Pure."""
+"""The tools and commands on offer at one time, and the instructions for clients of this server. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NAMES_SHOWN = 30
 INSTRUCTIONS_LENGTH = 16 * 1024
-"""Most characters of what extensions say of their tools."""
+"""Maximum length in characters of the extensions' texts about their tools."""
 
 
 class Offer(msgspec.Struct, frozen=True):
@@ -25,7 +25,7 @@ class Offer(msgspec.Struct, frozen=True):
     commands: tuple[CommandInfo, ...] = ()
 
     def lacks_some_of(self, other: Offer) -> bool:
-        """Whether a tool or a command of the other offer is not in this one."""
+        """Whether a tool or a command of `other` is missing here."""
         tools = {tool.name for tool in self.tools}
         commands = {command.name for command in self.commands}
         return any(tool.name not in tools for tool in other.tools) or any(
@@ -34,7 +34,8 @@ class Offer(msgspec.Struct, frozen=True):
 
 
 def instructions(extensions: Sequence[str], said: str = "") -> str:
-    """What the client may tell its model of this server. `extensions` are their names, `said` is what they say."""
+    """Returns the text about this server for the client's model. `extensions` are their names, `said` is their own
+    text."""
     names = ", ".join(extensions[:NAMES_SHOWN]) + (" and more" if len(extensions) > NAMES_SHOWN else "")
     of = f" ({names})" if names else ""
     said = valid_text(said).rstrip()
@@ -54,11 +55,11 @@ class Say(msgspec.Struct, frozen=True):
 
     line: bytes
     is_vital: bool = True
-    """An answer. Others may be left out for a client that reads slowly."""
+    """Whether it is an answer. Other lines may be left out for a client that reads slowly."""
 
 
 class Call(msgspec.Struct, frozen=True):
-    """Call a tool; the answer goes to `ServedSession.called`."""
+    """The server is to call a tool; the answer goes to `ServedSession.called`."""
 
     key: Key
     name: str
@@ -67,7 +68,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Invoke(msgspec.Struct, frozen=True):
-    """Run a command; the answer goes to `ServedSession.invoked`."""
+    """The server is to run a command; the answer goes to `ServedSession.invoked`."""
 
     key: Key
     name: str
@@ -75,7 +76,7 @@ class Invoke(msgspec.Struct, frozen=True):
 
 
 class Abandon(msgspec.Struct, frozen=True):
-    """The client has cancelled a call or a command: end it. It has no answer."""
+    """The server is to end a call or a command that the client has cancelled. It gets no answer."""
 
     key: Key
     reason: str

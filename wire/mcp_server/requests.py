@@ -1,4 +1,4 @@
-"""Requests of an MCP client: their ids, their `_meta` and their parameters, as far as the server reads them. Pure."""
+"""Requests of an MCP client: their ids, their `_meta`, and the parameters that the server reads. Pure."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from wire.dialects.mcp.protocol import LOG_LEVELS, META_PREFIX
 from wire.lenient_json import UNREADABLE, read, reason
 
 Key = tuple[str, str | int | float]
-"""What an id means: 7 and 7.0 are the same, "7" is another."""
+"""The meaning of an id: 7 and 7.0 are equal, "7" is another id."""
 
 
 class BadParamsError(ValueError):
-    """The parameters of a request are not usable; the text says why."""
+    """The parameters of a request cannot be used; the text says why."""
 
 
 class Era(Enum):
-    """What the first request has decided."""
+    """The era of a session, which its first request decides."""
 
     OPEN = "open"
-    """There was none yet."""
+    """No request has come yet."""
     LEGACY = "legacy"
     """A session since `initialize`."""
     MODERN = "modern"
-    """No session: every request says its version in `_meta`."""
+    """No session: every request has its version in `_meta`."""
 
 
 class Meta(msgspec.Struct, frozen=True):
@@ -39,22 +39,22 @@ class Meta(msgspec.Struct, frozen=True):
 
     @property
     def progress_token(self) -> str | int | None:
-        """None: the client wants no progress."""
+        """None if the client wants no progress."""
         return self.token if isinstance(self.token, str | int) and not isinstance(self.token, bool) else None
 
     @property
     def log_level(self) -> int | None:
-        """The place in `LOG_LEVELS`; None: the client wants no log messages."""
+        """Index in `LOG_LEVELS`; None if the client wants no log messages."""
         return LOG_LEVELS.index(self.level) if isinstance(self.level, str) and self.level in LOG_LEVELS else None
 
 
-class Request(msgspec.Struct, frozen=True):
+class ClientRequest(msgspec.Struct, frozen=True):
     method: str
     id: bytes
     """The JSON text of its id."""
     key: Key
     params: bytes
-    """The JSON text of an object or of anything else; `{}` if there are none."""
+    """The JSON text of an object or of any other value; `{}` if they are missing."""
     meta: Meta
 
 
@@ -81,13 +81,13 @@ class Cancelled(msgspec.Struct):
     reason: Any = None
 
 
-class Wanted(msgspec.Struct):
+class SubscriptionFilter(msgspec.Struct):
     tools: bool | None = msgspec.field(default=None, name="toolsListChanged")
     prompts: bool | None = msgspec.field(default=None, name="promptsListChanged")
 
 
 class Listen(msgspec.Struct):
-    notifications: Wanted
+    notifications: SubscriptionFilter
 
 
 class _Params(msgspec.Struct):
@@ -99,7 +99,7 @@ _meta = msgspec.json.Decoder(Meta).decode
 
 
 def key_of(written_id: Raw | bytes) -> Key | None:
-    """What this JSON text means as an id; None if it is no string and no number."""
+    """Returns the meaning of this JSON text as an id; None if it is neither a string nor a number."""
     try:
         value = msgspec.json.decode(written_id)
     except UNREADABLE:
@@ -112,7 +112,7 @@ def key_of(written_id: Raw | bytes) -> Key | None:
 
 
 def read_meta(params: bytes) -> Meta:
-    """The `_meta` in these parameters; without, or if it is no object, one that says nothing."""
+    """Returns the `_meta` of these parameters; an empty one if it is missing or not an object."""
     if b'"_meta"' in params:
         try:
             if (found := _params(params).meta) is not UNSET:
@@ -122,7 +122,7 @@ def read_meta(params: bytes) -> Meta:
     return Meta()
 
 
-def read_params(request: Request, kind: type[Any]) -> Any:
+def read_params(request: ClientRequest, kind: type[Any]) -> Any:
     try:
         return msgspec.json.decode(request.params, type=kind)
     except UNREADABLE as error:
@@ -130,7 +130,7 @@ def read_params(request: Request, kind: type[Any]) -> Any:
 
 
 def call_arguments(written: bytes) -> bytes:
-    """The arguments of a call, after a repair of their characters if they need one; null is no arguments. Raises
+    """Returns the arguments of a call, with repaired characters if necessary; null means no arguments. Raises
     `BadParamsError`."""
     try:
         value, text = read(written)

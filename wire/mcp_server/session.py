@@ -1,5 +1,5 @@
-"""One client's session with the server, in the era that its first request decides. Pure: it reads no clock, and does no
-I/O. Every method returns actions, which the server carries out."""
+"""The session of one client, in the era that its first request decides. Pure: no clock, no I/O. Every method returns
+actions, which the server carries out."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from wire.mcp_server.requests import (
     BadParamsError,
     CallParams,
     Cancelled,
+    ClientRequest,
     Era,
     Key,
     Level,
     Listen,
     PromptParams,
-    Request,
+    SubscriptionFilter,
     Version,
-    Wanted,
     call_arguments,
     key_of,
     read_meta,
     read_params,
 )
-from wire.suggest import no_such
+from wire.suggestions import no_such
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,50 +41,51 @@ if TYPE_CHECKING:
     from wire.framing import Line, Oversize
 
 REQUESTS_LIMIT = 1000
-"""Most requests that are under way at the same time; subscriptions count."""
+"""Maximum number of unanswered requests, subscriptions included."""
 DEFAULT_LEVEL = LOG_LEVELS.index("warning")
-"""The least level of log messages of a session in which the client has set none."""
+"""The lowest level of log messages for a session whose client has set none."""
 REASON_LENGTH = 500
-"""Most characters of the reason that a client gives for a cancel."""
+"""Maximum length in characters of the client's reason for a cancellation."""
 _VERSIONS = (MODERN, *LEGACY)
 _NO_ID = b"null"
 _SUBSCRIPTION = f"{protocol.META_PREFIX}subscriptionId"
 
 
 class _Open(msgspec.Struct):
-    """A request without its answer yet."""
+    """An unanswered request."""
 
-    request: Request
+    request: ClientRequest
     name: str = ""
-    """Of the tool or the command."""
+    """Name of the tool or the command."""
     reports: int = 0
-    """Of progress, so far."""
-    wanted: Wanted | None = None
-    """What a subscription is about; None: it is no subscription."""
+    """Number of progress reports so far."""
+    wanted: SubscriptionFilter | None = None
+    """The changes that a subscription asks for; None for other requests."""
 
 
 class ServedSession:
-    """Requests about tools and prompts wait until the first `offered`: the extensions are still starting."""
+    """The session of one client. Requests about tools and prompts wait until the first `offered`, while the extensions
+    start."""
 
     def __init__(self, version: str, describe: Callable[[], str], is_described: Callable[[], bool]) -> None:
-        """`describe` gives the instructions for the client. As long as `is_described` does not hold they lack
-        something, and who asks for them waits, too."""
+        """`describe` returns the instructions for the client. Until `is_described` returns true they are incomplete,
+        and requests for them wait, too."""
         self.era = Era.OPEN
         self._version = version
         self._describe = describe
         self._is_described = is_described
         self._offer: Offer | None = None
         self._open: dict[Key, _Open] = {}
-        self._waiting: list[Request] = []
+        self._waiting: list[ClientRequest] = []
         self._listed: set[str] = set()
-        """The lists that the client has asked for, by the first part of their methods."""
+        """The lists that the client has asked for: `tools`, `prompts`."""
         self._level = DEFAULT_LEVEL
-        self._methods: dict[Era, dict[str, Callable[[Request], list[Action]]]] = {
+        self._methods: dict[Era, dict[str, Callable[[ClientRequest], list[Action]]]] = {
             Era.OPEN: {},
             Era.LEGACY: {protocol.PING: self._ping, protocol.SET_LEVEL: self._set_level},
             Era.MODERN: {protocol.DISCOVER: self._discover, protocol.LISTEN: self._listen},
         }
-        self._of_offer: dict[str, Callable[[Request], list[Action]]] = {
+        self._of_offer: dict[str, Callable[[ClientRequest], list[Action]]] = {
             protocol.LIST_TOOLS: self._list,
             protocol.LIST_PROMPTS: self._list,
             protocol.CALL_TOOL: self._call,
@@ -93,12 +94,12 @@ class ServedSession:
 
     @property
     def is_idle(self) -> bool:
-        """No request waits for its answer. Subscriptions never get one before the end."""
+        """Whether no request waits for its answer. Subscriptions do not count: they are answered at the end."""
         return not self._waiting and all(opened.wanted is not None for opened in self._open.values())
 
     @property
     def offer(self) -> Offer:
-        """What the client has been told last."""
+        """The last offer that the client knows."""
         return self._offer or Offer()
 
     # --- from the client --------------------------------------------------------------------------------------
@@ -110,14 +111,14 @@ class ServedSession:
             if isinstance(message, Incoming):
                 actions += self._take(message)
             else:
-                named = message.named.id if message.code == INVALID_REQUEST else b""  # else it may be no id at all
+                named = message.seen.id if message.code == INVALID_REQUEST else b""  # otherwise it may not be an id
                 actions.append(_refuse(named, message.code, message.reason))
         return actions
 
     def receive_oversize(self, line: Oversize) -> list[Action]:
-        """Takes what is left of a line that was too long. Its id may stand near its start or its end. An answer and a
-        notification are passed over: nothing answers them."""
-        named = jsonrpc.named(line.prefix, line.suffix)
+        """Takes the kept ends of a line that was too long. Its id may be near its start or its end. Answers and
+        notifications are ignored: they need no answer."""
+        named = jsonrpc.peek(line.prefix, line.suffix)
         if named.is_answer or (named.method.startswith("notifications/") and key_of(named.id) is None):
             return []
         what = f"the {named.method} message" if named.method else "the message"
@@ -125,7 +126,7 @@ class ServedSession:
         return [_refuse(named.id, INVALID_REQUEST, text)]
 
     def _take(self, message: Incoming) -> list[Action]:
-        """Takes one message. Answers are passed over: the server asks nothing."""
+        """Takes one message. Answers are ignored: the server sends no requests."""
         written = b"" if message.id is UNSET else bytes(message.id)
         params = b"" if message.params is UNSET else bytes(message.params)
         if message.method is None:
@@ -137,9 +138,9 @@ class ServedSession:
             return [_refuse(written, INVALID_REQUEST, "the id of a request is a string or a number")]
         if params in (b"", b"null"):
             params = b"{}"
-        return self._asked(Request(message.method, written, key, params, read_meta(params)))
+        return self._asked(ClientRequest(message.method, written, key, params, read_meta(params)))
 
-    def _asked(self, request: Request) -> list[Action]:
+    def _asked(self, request: ClientRequest) -> list[Action]:
         if request.method != protocol.INITIALIZE and (refusal := self._choose_era(request)):
             return [refusal]
         if request.key in self._open or any(request.key == waiting.key for waiting in self._waiting):
@@ -160,15 +161,16 @@ class ServedSession:
     def _is_full(self) -> bool:
         return len(self._open) + len(self._waiting) >= REQUESTS_LIMIT
 
-    def _wait(self, request: Request) -> list[Action]:
-        """Lets a request wait for the first offer."""
+    def _wait(self, request: ClientRequest) -> list[Action]:
+        """Keeps a request until the first offer."""
         if self._is_full:
             return [_fail(request, INTERNAL_ERROR, f"{REQUESTS_LIMIT} requests are under way; wait for answers")]
         self._waiting.append(request)
         return []
 
-    def _choose_era(self, request: Request) -> Say | None:
-        """Lets the first request decide; returns the refusal of a request that does not fit."""
+    def _choose_era(self, request: ClientRequest) -> Say | None:
+        """Takes the era from the first request. Returns the refusal of a request that does not fit the era, else
+        None."""
         is_modern = request.meta.version is not None or (request.method == protocol.DISCOVER and self.era is Era.OPEN)
         if self.era is Era.LEGACY:
             if is_modern:
@@ -189,7 +191,7 @@ class ServedSession:
         return None
 
     @staticmethod
-    def _tried(handler: Callable[[Request], list[Action]], request: Request) -> list[Action]:
+    def _tried(handler: Callable[[ClientRequest], list[Action]], request: ClientRequest) -> list[Action]:
         try:
             return handler(request)
         except BadParamsError as error:
@@ -213,15 +215,15 @@ class ServedSession:
 
     # --- requests about the session -----------------------------------------------------------------------------
 
-    def _initialize(self, request: Request) -> list[Action]:
-        """Begins a session, also for a client that has asked `server/discover` before."""
+    def _initialize(self, request: ClientRequest) -> list[Action]:
+        """Begins a session, even for a client that has sent `server/discover` before."""
         asked = read_params(request, Version).version
         self.era = Era.LEGACY
         self._level = DEFAULT_LEVEL
         if self._must_wait:
             return self._wait(request)
         result = {
-            "protocolVersion": answers.answered_version(asked),
+            "protocolVersion": answers.choose_version(asked),
             "capabilities": answers.capabilities(),
             "serverInfo": answers.server_info(self._version),
             "instructions": self._describe(),
@@ -230,10 +232,10 @@ class ServedSession:
 
     @property
     def _must_wait(self) -> bool:
-        """Whether the instructions still lack something."""
+        """Whether the instructions are still incomplete."""
         return self._offer is None and not self._is_described()
 
-    def _discover(self, request: Request) -> list[Action]:
+    def _discover(self, request: ClientRequest) -> list[Action]:
         if self._must_wait:
             return self._wait(request)
         result = {
@@ -241,19 +243,19 @@ class ServedSession:
             "capabilities": answers.capabilities(),
             "instructions": self._describe(),
         }
-        return [self._result(request, answers.uncached(result))]
+        return [self._result(request, answers.mark_uncached(result))]
 
-    def _ping(self, request: Request) -> list[Action]:
+    def _ping(self, request: ClientRequest) -> list[Action]:
         return [Say(jsonrpc.answer(request.id, b"{}"))]
 
-    def _set_level(self, request: Request) -> list[Action]:
+    def _set_level(self, request: ClientRequest) -> list[Action]:
         level = read_params(request, Level).level
         if level not in LOG_LEVELS:
             raise BadParamsError(f"there is no level {level[:80]!r}; it is one of {', '.join(LOG_LEVELS)}")
         self._level = LOG_LEVELS.index(level)
         return [Say(jsonrpc.answer(request.id, b"{}"))]
 
-    def _listen(self, request: Request) -> list[Action]:
+    def _listen(self, request: ClientRequest) -> list[Action]:
         """Opens a subscription. It stays open until the client cancels it or the server ends."""
         if len(self._open) >= REQUESTS_LIMIT:
             return [_fail(request, INTERNAL_ERROR, f"{REQUESTS_LIMIT} requests are under way")]
@@ -265,8 +267,8 @@ class ServedSession:
 
     # --- requests about tools and prompts -----------------------------------------------------------------------
 
-    def _list(self, request: Request) -> list[Action]:
-        """The whole list, whatever the cursor: it has one page."""
+    def _list(self, request: ClientRequest) -> list[Action]:
+        """Returns the whole list for any cursor: it has one page."""
         kind = request.method.partition("/")[0]
         self._listed.add(kind)
         found = (
@@ -275,15 +277,15 @@ class ServedSession:
             else [answers.prompt_definition(command) for command in self.offer.commands]
         )
         result = {kind: found}
-        return [self._result(request, answers.uncached(result) if self.era is Era.MODERN else result)]
+        return [self._result(request, answers.mark_uncached(result) if self.era is Era.MODERN else result)]
 
-    def _call(self, request: Request) -> list[Action]:
+    def _call(self, request: ClientRequest) -> list[Action]:
         params = read_params(request, CallParams)
         args = b"{}" if params.arguments is UNSET else call_arguments(bytes(params.arguments))
         self._open[request.key] = _Open(request, params.name)
         return [Call(request.key, params.name, args)]
 
-    def _get_prompt(self, request: Request) -> list[Action]:
+    def _get_prompt(self, request: ClientRequest) -> list[Action]:
         params = read_params(request, PromptParams)
         given = dict(params.arguments or {})
         text = given.pop(answers.ARGUMENTS, "")
@@ -298,12 +300,12 @@ class ServedSession:
     # --- from the extensions ------------------------------------------------------------------------------------
 
     def called(self, key: Key, result: frames.ToolResult) -> list[Action]:
-        """The answer of a call. Nothing is said of a call that the client has cancelled."""
+        """A call was answered. The client is not told if it has cancelled the call."""
         opened = self._open.pop(key, None)
         return [] if opened is None else [self._result(opened.request, answers.call_result(result))]
 
     def invoked(self, key: Key, answer: frames.CommandResponse) -> list[Action]:
-        """The answer of a command."""
+        """A command was answered."""
         opened = self._open.get(key)
         if opened is None:
             return []
@@ -314,12 +316,12 @@ class ServedSession:
         return [self._result(opened.request, answers.prompt_result(opened.name, about, answer))]
 
     def failed(self, key: Key, code: int, text: str) -> list[Action]:
-        """A call or a command that could not even be tried."""
+        """A call or a command could not be started."""
         opened = self._open.pop(key, None)
         return [] if opened is None else [_fail(opened.request, code, text)]
 
     def progressed(self, key: Key, text: str) -> list[Action]:
-        """Progress of a call, for a client that wants it."""
+        """A call has reported progress. It is sent to a client that wants it."""
         opened = self._open.get(key)
         if opened is None or (token := opened.request.meta.progress_token) is None:
             return []
@@ -328,8 +330,8 @@ class ServedSession:
         return [Say(jsonrpc.notification(protocol.PROGRESS, encode(params)), is_vital=False)]
 
     def offered(self, offer: Offer) -> list[Action]:
-        """What the extensions offer now. The first time answers what has waited for it; later, the client is told if
-        there is a difference to a list that it knows."""
+        """The offer of the extensions has changed. The first offer answers the requests that waited for it; later, the
+        client is told if a list that it knows differs."""
         before, self._offer = self._offer, offer
         if before is not None:
             changed = {"tools": offer.tools != before.tools, "prompts": offer.commands != before.commands}
@@ -351,7 +353,7 @@ class ServedSession:
         ]
 
     def logged(self, level: str, logger: str, text: str) -> list[Action]:
-        """A log message of an extension, if the client wants messages of this level."""
+        """An extension has logged a message. It is sent if the client wants messages of this level."""
         if self.era is Era.OPEN:
             return []
         every = (each.request.meta.log_level for each in self._open.values())
@@ -362,7 +364,7 @@ class ServedSession:
         return [Say(jsonrpc.notification(protocol.LOG_MESSAGE, encode(params)), is_vital=False)]
 
     def end(self, reason: str) -> list[Action]:
-        """Answers all that is under way: the server stops, for this reason."""
+        """Answers all open requests: the server stops for this reason."""
         actions: list[Action] = [_fail(request, INTERNAL_ERROR, reason) for request in self._waiting]
         for opened in self._open.values():
             if opened.wanted is not None:
@@ -378,19 +380,19 @@ class ServedSession:
 
     # --- lines --------------------------------------------------------------------------------------------------
 
-    def _result(self, request: Request, result: dict[str, Any]) -> Say:
+    def _result(self, request: ClientRequest, result: dict[str, Any]) -> Say:
         said = answers.as_modern(result, self._version) if self.era is Era.MODERN else result
         return Say(jsonrpc.answer(request.id, encode(said)))
 
     @staticmethod
-    def _about_subscription(request: Request, method: str, params: dict[str, Any]) -> bytes:
+    def _about_subscription(request: ClientRequest, method: str, params: dict[str, Any]) -> bytes:
         return jsonrpc.notification(method, encode({**params, "_meta": {_SUBSCRIPTION: Raw(request.id)}}))
 
 
-def _fail(request: Request, code: int, text: str, data: Any = None) -> Say:
+def _fail(request: ClientRequest, code: int, text: str, data: Any = None) -> Say:
     return Say(jsonrpc.refusal(request.id, code, text, b"" if data is None else encode(data)))
 
 
 def _refuse(written_id: bytes, code: int, text: str) -> Say:
-    """The answer to what is no request. Its id is null if it has none that can be used."""
+    """Returns the answer to a line that is not a request. Its id is null if the line has no usable id."""
     return Say(jsonrpc.refusal(_NO_ID if key_of(written_id) is None else written_id, code, text))

@@ -23,7 +23,7 @@ HALVES = {
     "async_host.py": "host.py",
     "batches/async_batch.py": "batches/batch.py",
 }
-"""The blocking half by the asyncio half, both in `pyzot`."""
+"""File of the blocking half by file of the asyncio half, both in `pyzot`."""
 NOTE = "# Written by `python -m wire.rpc.blocking_half` from {}; do not edit.\n"
 RULES = [
     (re.compile(pattern, re.MULTILINE | re.DOTALL), to)
@@ -47,14 +47,14 @@ RULES = [
 
 
 def blocking_half(text: str, source: str) -> str:
-    """The blocking half of a module of the asyncio half, which is the file `source` of `pyzot`."""
+    """Returns the blocking half of a module of the asyncio half; `source` is its file in `pyzot`."""
     for pattern, to in RULES:
         text = pattern.sub(to, text)
     return _formatted(NOTE.format(source) + text)
 
 
 def _formatted(text: str) -> str:
-    """With imports that are in order and needed, and lines as everywhere."""
+    """Sorts imports, removes unused ones, and formats the lines."""
     ruff, name = [sys.executable, "-m", "ruff"], ["--stdin-filename", str(API / "runtime.py"), "-"]
     for step in (["check", "--quiet", "--fix", "--select", "I,F401"], ["format", "--quiet"]):
         text = subprocess.run([*ruff, *step, *name], input=text, capture_output=True, text=True, check=True).stdout

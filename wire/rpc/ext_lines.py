@@ -1,7 +1,6 @@
-"""The `ext` lines of `zot rpc`: frames to and from an extension that lives in the client program.
-
-A client says them as the request `ext`; these are the lines that the server says. The settings of such an extension are
-those of a manifest, as far as they are not about a process.
+"""The `ext` lines of `zot rpc`: frames to and from an extension that lives in the client program. A client sends them
+as the request `ext`; this module has the lines of the server. The settings of such an extension are those of a manifest
+that do not concern a process.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ SETTINGS = (
     "version", "description", "language", "priority", "on_failure", "independent", "timeouts", "watchdog_s",
     "stall_after",
 )  # fmt: skip
-"""The fields of a manifest that hold for an extension in the client program."""
+"""Fields of a manifest that an extension in the client program may have."""
 NEVER_STALLED = 1_000_000
-"""`stall_after` if the manifest has none: such an extension is not given up because it is slow."""
+"""`stall_after` if the manifest has none: such an extension is never given up for being slow."""
 EXEC = "(the client program)"
-"""Stands in the place of `exec`."""
+"""The value of `exec` for such an extension."""
 NAME_RULE = "1 to 64 characters, without slashes or control characters, and not starting with a dot"
 
 
@@ -35,7 +34,7 @@ class ExtLine(msgspec.Struct, frozen=True, tag_field="type", tag="ext", kw_only=
     frame: Raw | msgspec.UnsetType = msgspec.UNSET
     """A frame of the extension protocol."""
     closed: str | msgspec.UnsetType = msgspec.UNSET
-    """The extension has been given up or has ended: why. A new `hello` may use its name again."""
+    """Why the extension was given up or has ended. A new `hello` may use its name again."""
 
 
 class UnfitManifestError(ValueError):
@@ -43,34 +42,34 @@ class UnfitManifestError(ValueError):
 
 
 class LongLine(NamedTuple):
-    """What can be told of a line to an extension that was over the limit and is lost."""
+    """The known part of a lost line to an extension that was over the limit."""
 
     extension: str
     frame: Oversize
-    """Its frame, cut off."""
+    """The frame, cut off."""
 
 
 _encoder = msgspec.json.Encoder()
 _fields = msgspec.json.Decoder(dict[str, Raw])
 
 
-def opening(extension: str) -> bytes:
-    """The beginning of each line with a frame for this extension."""
+def line_start(extension: str) -> bytes:
+    """Returns the start of every line with a frame for this extension."""
     return b'{"type":"ext","extension":%s,"frame":' % _encoder.encode(extension)
 
 
-def with_frame(opening: bytes, frame: bytes) -> bytes:
-    """A line with a frame, LF included. `frame` is a line, too."""
-    return b"%s%s}\n" % (opening, frame[:-1])
+def frame_line(start: bytes, frame: bytes) -> bytes:
+    """Returns a line with a frame, LF included. `start` is of `line_start`; `frame` is a line with LF."""
+    return b"%s%s}\n" % (start, frame[:-1])
 
 
-def with_end(extension: str, reason: str) -> bytes:
-    """The line that says that an extension has ended, LF included."""
+def end_line(extension: str, reason: str) -> bytes:
+    """Returns the line which says that an extension has ended, LF included."""
     return _encoder.encode(ExtLine(extension=extension, closed=reason)) + b"\n"
 
 
 def manifest_of(name: str, given: bytes) -> Manifest:
-    """The manifest of an extension in the client program. `given` is the text of the settings; empty for none. Raises
+    """Returns the manifest of an extension in the client program. `given` is the text of its settings, or empty. Raises
     `UnfitManifestError`."""
     if not re.match(NAME_PATTERN, name):
         raise UnfitManifestError(f"extension: {NAME_RULE}")
@@ -103,8 +102,8 @@ def _why_not(field: str) -> str:
 
 
 def long_line(line: Oversize) -> LongLine | None:
-    """What can be told of a line that was over the limit; None if it is not to an extension, or does not say to which
-    one near its start."""
+    """Reads the start of a line that was over the limit; None if the line is not for an extension, or does not name it
+    near its start."""
     extension = string_member(line.prefix, b"extension")
     if line.frame_type != "ext" or extension is None:
         return None

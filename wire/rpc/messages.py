@@ -1,4 +1,4 @@
-"""The messages of a conversation, as `get_messages` gives them and `set_messages` takes them."""
+"""The messages of a conversation, as `get_messages` returns them and `set_messages` takes them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Image(Block, frozen=True, tag="image"):
     bytes: int = 0
     """Size of the decoded image."""
     data: str | msgspec.UnsetType = ABSENT
-    """Ours: the image in base64. Only with `full`; needed by `set_messages`."""
+    """Ours: the image in base64. Present only with `full`; `set_messages` needs it."""
 
 
 class Thinking(Block, frozen=True, tag="thinking", omit_defaults=True):
-    """Ours, only with `full`: reasoning of the model, which must go back to the provider unchanged."""
+    """Ours, present only with `full`: reasoning of the model, which must go back to the provider unchanged."""
 
     text: str = ""
     signature: str = ""
@@ -38,9 +38,9 @@ class ToolCall(Block, frozen=True, tag="tool_call"):
     id: str
     name: str
     args: Raw
-    """Any JSON; null when what the model wrote was not JSON."""
+    """Any JSON; null if the model did not write JSON."""
     args_text: str | msgspec.UnsetType = ABSENT
-    """Ours, only with `full`: what the model wrote, if `args` does not repeat it to the byte."""
+    """Ours, present only with `full`: the text that the model wrote, if it differs from `args` in any byte."""
 
 
 class ToolResult(Block, frozen=True, tag="tool_result"):

@@ -20,9 +20,10 @@ API = WIRE.parent / "pyzot"
 INDENT = "    "
 WIDTH = 120
 RENAMED = {"Extension": "ExtensionNotice"}
-"""By their name on the wire. An `Extension` is what a program runs; the record is a notice about one."""
+"""Name in `pyzot` by name on the wire. In `pyzot` an `Extension` is what a program runs; the record is a notice about
+one."""
 NO_EVENTS = ("Totals", "Cost", "SentPrompt")
-"""Parts of records."""
+"""Classes that are parts of records."""
 ANSWERS = {
     "rpc/responses.py": (
         "SessionFile",
@@ -37,7 +38,7 @@ ANSWERS = {
     "control.py": ("CommandInfo",),
     "stats.py": ("Alarm", "ExtensionStats"),
 }
-"""What the methods of a runtime return, by the file that defines it."""
+"""Classes that the methods of a runtime return, by the file that defines them."""
 HOST_ANSWERS = {
     "stats.py": ("HostStats", "Stats"),
     "control.py": (
@@ -57,25 +58,25 @@ HOST_ANSWERS = {
         "InterceptResponse",
     ),
 }
-"""What those of a host return, and `ExtensionStats`."""
+"""Classes that the methods of a host return; `ExtensionStats` is one of them, too."""
 BATCH = {
     "batch/outcome.py": ("Usage", "CommandEnd", "Lost", "Outcome"),
     "batch/records.py": ("BatchEnd",),
 }
-"""What a batch gives."""
+"""Classes of the results of a batch."""
 WITHOUT_ID = {
     "HostInfoReply": "HostInfo",
     "ToolResult": "ToolAnswer",
     "CommandResponse": "CommandAnswer",
     "InterceptResponse": "Verdict",
 }
-"""They are no messages there, so they have no id, and `ToolResult` is an event."""
+"""New names of classes that are not messages in `pyzot`: they have no id. `ToolResult` is an event there."""
 RENAMED_ANSWERS = {"Session": "SessionInfo"}
-"""`Session` is an event."""
+"""`Session` is an event in `pyzot`."""
 RENAMED_BATCH = {"Usage": "TaskUsage", "Lost": "LostRequests", "Outcome": "TaskResult", "BatchEnd": "BatchSummary"}
-"""`Usage` is an event."""
+"""`Usage` is an event in `pyzot`."""
 INHERITED = {"Session": "A session that is kept in a file."}
-"""What classes are that have the members of another one, too."""
+"""Descriptions of classes that also get the members of their base class."""
 _NAMES = [name for names in (*ANSWERS.values(), *HOST_ANSWERS.values()) for name in names]
 PARTS = {
     *NO_EVENTS,
@@ -84,7 +85,7 @@ PARTS = {
     "CommandEnd",
     "LostRequests",
 }
-"""What a member may be read as."""
+"""Classes of members that are objects."""
 META = re.compile(r"Annotated\[(.+), msgspec\.Meta\([^)]*\)\]")
 HEAD = '''"""{about}
 
@@ -100,22 +101,22 @@ if TYPE_CHECKING:
     from typing import {typing}
 '''
 CONTENT = ("Content", "TextContent")
-"""How the types of lists of content blocks begin."""
+"""Starts of the types of lists of content blocks."""
 PART = "from .record import Part"
 TYPING = "Any, ClassVar, Literal"
 
 
 def pages() -> dict[str, str]:
-    """The text of each generated file, by its name."""
+    """Returns the text of each generated file by its name."""
     return {
         "parts.py": _parts(),
         "events.py": _events(),
-        "answers.py": _answers("What the methods of a runtime return.", ANSWERS, "from .parts import Totals"),
+        "answers.py": _answers("Classes that the methods of a runtime return.", ANSWERS, "from .parts import Totals"),
         "host_answers.py": _answers(
-            "What the methods of a host return.", HOST_ANSWERS, "from .answers import ExtensionStats"
+            "Classes that the methods of a host return.", HOST_ANSWERS, "from .answers import ExtensionStats"
         ),
         "batches/results.py": _answers(
-            "What a batch gives.", BATCH, "from ..parts import Cost, SentPrompt", RENAMED_BATCH
+            "Classes of the results of a batch.", BATCH, "from ..parts import Cost, SentPrompt", RENAMED_BATCH
         ),
     }
 
@@ -138,12 +139,13 @@ def _events() -> str:
     table = _table("EVENTS", "dict[str, type[Event]]", by_type, "By the `type` of a record.")
     members = "".join(f"    | {name}\n" for name in [*list(by_type.values())[1:], "UnknownEvent"])
     union = f"AnyEvent = (\n    {next(iter(by_type.values()))}\n{members})\n"
-    union += '"""What an event is, for a `match` that a type checker finds complete."""\n'
+    union += '"""Every event, for a `match` that a type checker accepts as complete."""\n'
     return "\n\n".join([head, *(_class(node, "Event") for node in records), f"{union}{table}"])
 
 
 def _answers(about: str, classes: dict[str, tuple[str, ...]], other: str, renamed: dict[str, str] | None = None) -> str:
-    """`renamed` has names of this page alone, also where members are of these classes."""
+    """Returns the text of a file. `renamed` has new names for this file only, of the classes and in the types of
+    members."""
     imports = PART if renamed is None else PART.replace(".", "..", 1)
     head = HEAD.format(about=about, imports=imports, typing=TYPING) + f"\n    {other}\n"
     renamed = renamed or {}
@@ -223,8 +225,8 @@ def _table(name: str, kind: str, members: dict[str, str], about: str) -> str:
 
 
 def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str, str | None, str]]:
-    """Each member: its name, its annotation, its default as text, and its description. Those with a default come last:
-    the others can be given by position."""
+    """Yields the name, the annotation, the default as text, and the description of each member. Members with a default
+    come last, so that the others can be given by position."""
     found = list(_written_fields(node))
     yield from (field for field in found if field[2] is None)
     yield from (field for field in found if field[2] is not None)
@@ -257,8 +259,8 @@ def _annotation(item: ast.AnnAssign) -> tuple[str, str | None]:
 
 
 def _part(annotation: str) -> str:
-    """What reads the member: the class of a part, with `[]` for a list and `{}` for members of any name; "" for a plain
-    value."""
+    """Returns how the member is read: the class of a part, with `[]` for a list and `{}` for members of any name; ""
+    for a plain value."""
     annotation = annotation.removesuffix(" | None")
     if annotation.startswith("tuple["):
         inner = annotation.removeprefix("tuple[").removesuffix(", ...]")

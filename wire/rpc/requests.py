@@ -13,18 +13,18 @@ from msgspec import Raw
 
 from wire.field_errors import explain
 from wire.framing import DEFAULT_FRAME_LIMIT
-from wire.lenient_json import UNREADABLE, reason, repaired
+from wire.lenient_json import UNREADABLE, reason, repair
 from wire.rpc import responses
 from wire.rpc.messages import Message
-from wire.suggest import did_you_mean
+from wire.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from wire.framing import Oversize
 
 LINE_LIMIT = DEFAULT_FRAME_LIMIT
-"""Bytes of one request, without the LF. A longer one is answered with an error."""
+"""Maximum length of a request in bytes, without the LF. A longer one is answered with an error."""
 NAME_SHOWN = 80
-"""Characters of an unknown command in the error about it."""
+"""Maximum number of characters of an unknown command in its error."""
 _ID_STARTS = b'"-0123456789'
 
 
@@ -32,7 +32,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
     """Base of all requests; its `type` is the class's tag."""
 
     data: ClassVar[Any] = None
-    """The class of the data in the response; None if it has none."""
+    """The class of the data in the response; None if the response has no data."""
     id: responses.Id | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -40,25 +40,24 @@ class ImageData(msgspec.Struct, frozen=True):
     """An image of a prompt."""
 
     mime_type: str
-    """`image/png`, `image/jpeg`, `image/gif` or `image/webp`; it must be what the bytes are."""
+    """`image/png`, `image/jpeg`, `image/gif` or `image/webp`; it must match the bytes."""
     data: str
-    """Base64."""
+    """The bytes in base64."""
 
 
 class Hello(Request, frozen=True, tag="hello"):
-    """Who is there? With a token in `ZOTCORE_RPC_TOKEN` it must be the first line."""
+    """Asks who the server is. With a token in `ZOTCORE_RPC_TOKEN` it must be the first line."""
 
     data = responses.Greeting
     token: str | None = None
-    """Ignored if the server has no token."""
+    """The token; ignored if the server has none."""
     sent_prompts: bool = False
-    """Show also the records of prompts that extensions send. Without it a client sees the records of its own prompts
-    alone, so it may take each `done` for the end of its own."""
+    """Whether the client also gets the records of prompts that extensions send. Without them it gets only the records
+    of its own prompts, so each `done` is the end of one of its own."""
 
 
 class Prompt(Request, frozen=True, tag="prompt"):
-    """Sends a message to the model. It needs text or an image. Prompts are carried out in the order of their
-    arrival."""
+    """Sends a message with text, images or both to the model. Prompts run in the order of their arrival."""
 
     data = responses.Started
     message: str | None = None
@@ -66,9 +65,9 @@ class Prompt(Request, frozen=True, tag="prompt"):
 
 
 class Steer(Request, frozen=True, tag="steer"):
-    """Ours. A message for the prompt that runs: the model gets it with its next request, after the results of the tools
-    that run. If the model would end the prompt, it gets another turn. Refused if no prompt runs. It needs text or an
-    image."""
+    """Ours. Adds a message with text, images or both to the running prompt: the model gets it with its next request,
+    after the results of the running tools. If the model was about to end the prompt, it gets another turn. Refused if
+    no prompt runs."""
 
     data = responses.Steered
     message: str | None = None
@@ -76,107 +75,106 @@ class Steer(Request, frozen=True, tag="steer"):
 
 
 class Compact(Request, frozen=True, tag="compact"):
-    """Has the model write a summary that takes the place of all messages but the last four. It has its place among the
-    prompts."""
+    """Has the model write a summary that replaces all messages but the last four. It waits its turn like a prompt."""
 
     data = responses.Started
     instructions: str | None = None
-    """Ours: what the summary should heed, in addition."""
+    """Ours: additional instructions for the summary."""
 
 
 class Abort(Request, frozen=True, tag="abort"):
-    """Ends a prompt or a compaction early. Without `prompt` the one that runs; if none has begun, the first one that
-    waits. Also succeeds if there is none."""
+    """Ends a prompt or a compaction early: `prompt`, or without it the running one, or the first waiting one if none
+    runs. Succeeds even if there is nothing to end."""
 
     prompt: str | None = None
-    """Ours: the id of a prompt or a compaction that runs or waits."""
+    """Ours: the id of a running or waiting prompt or compaction."""
 
 
 class GetState(Request, frozen=True, tag="get_state"):
-    """How is the conversation?"""
+    """Asks for the state of the conversation."""
 
     data = responses.State
 
 
 class GetMessages(Request, frozen=True, tag="get_messages"):
-    """All messages of the conversation."""
+    """Asks for all messages of the conversation."""
 
     data = responses.Messages
     full: bool = False
-    """Ours: with the data of images, reasoning, and arguments as the model wrote them: all that `set_messages`
-    needs."""
+    """Ours: whether the answer includes the data of images, reasoning, and arguments as the model wrote them, which
+    `set_messages` needs."""
 
 
 class Clear(Request, frozen=True, tag="clear"):
-    """Drops all messages. Refused while a prompt runs or waits."""
+    """Removes all messages. Refused while a prompt runs or waits."""
 
 
 class SetModel(Request, frozen=True, tag="set_model"):
-    """Another model of the same provider, from the next turn on."""
+    """Selects another model of the same provider, from the next turn on."""
 
     data = responses.Model
     model: str
-    """Any id that `--model` takes."""
+    """Any id that `--model` accepts."""
 
 
 class GetModels(Request, frozen=True, tag="get_models"):
-    """The known models of the provider."""
+    """Asks for the known models of the provider."""
 
     data = responses.Models
 
 
 class Ping(Request, frozen=True, tag="ping"):
-    """Is the server alive?"""
+    """Asks whether the server is alive."""
 
     data = responses.Pong
 
 
 class Queue(Request, frozen=True, tag="queue"):
-    """Ours. The prompts and compactions that run or wait."""
+    """Ours. Asks for the running and waiting prompts and compactions."""
 
     data = responses.Queued
 
 
 class RunCommand(Request, frozen=True, tag="run_command"):
-    """Ours. Runs a slash command of an extension. Answered when it has ended; the model sees nothing of it."""
+    """Ours. Runs a slash command of an extension. Answered when it has ended; the model does not see it."""
 
     data = responses.CommandOutcome
     name: str
-    """With or without the slash."""
+    """Name of the command, with or without the slash."""
     args: str | None = None
 
 
 class ListCommands(Request, frozen=True, tag="list_commands"):
-    """Ours. The slash commands of the extensions."""
+    """Ours. Asks for the slash commands of the extensions."""
 
     data = responses.Commands
 
 
 class ListTools(Request, frozen=True, tag="list_tools"):
-    """Ours. The tools that the model is offered in the next turn."""
+    """Ours. Asks for the tools that the model is offered in the next turn."""
 
     data = responses.Tools
 
 
 class ListSkills(Request, frozen=True, tag="list_skills"):
-    """Ours. The skills that the model may load."""
+    """Ours. Asks for the skills that the model may load."""
 
     data = responses.Skills
 
 
 class ExtStats(Request, frozen=True, tag="ext_stats"):
-    """Ours. What each extension uses."""
+    """Ours. Asks for the figures of each extension."""
 
     data = responses.ExtensionsStats
 
 
 class ReloadExt(Request, frozen=True, tag="reload_ext"):
-    """Ours. Reads one extension anew from its folder, or all and those that were not there before. Answered when it is
-    over; prompts go on meanwhile."""
+    """Ours. Loads one extension again from its folder, or all and new ones. Answered at the end of the reload; prompts
+    go on during it."""
 
     data = responses.Reloaded
     name: str | None = None
-    """Without a name, all."""
+    """Name of the extension; absent or null: all."""
 
 
 class SetMessages(Request, frozen=True, tag="set_messages"):
@@ -184,86 +182,87 @@ class SetMessages(Request, frozen=True, tag="set_messages"):
 
     data = responses.Count
     messages: tuple[Message, ...]
-    """As `get_messages` gives them with `full`."""
+    """The messages, as `get_messages` returns them with `full`."""
 
 
 class ListSessions(Request, frozen=True, tag="list_sessions"):
-    """Ours. The sessions that are kept of the server's folder, the one that was written to last first."""
+    """Ours. Asks for the stored sessions of the server's folder, the most recently written first."""
 
     data = responses.Sessions
     all: bool = False
-    """Those of all folders."""
+    """Whether the sessions of all folders are listed."""
 
 
 class Resume(Request, frozen=True, tag="resume"):
-    """Ours. Goes on with a session: its messages take the place of those so far, and what follows is written to its
-    file. Refused while a prompt runs or waits."""
+    """Ours. Continues a session: its messages replace the current ones, and later ones are written to its file. Refused
+    while a prompt runs or waits."""
 
     data = responses.Resumed
     session: str
-    """Its id, the beginning of it (4 characters or more), or the path of its file; a relative path is one in the
+    """The session's id, the beginning of the id (4 characters or more), or the path of its file, relative to the
     server's folder."""
 
 
 class Fork(Request, frozen=True, tag="fork"):
-    """Ours. Copies a session, or the beginning of it, to a new one. Without `session` it is the conversation of this
-    server, which goes on in the copy; that is refused while a prompt runs or waits."""
+    """Ours. Copies a session, or its beginning, to a new session. Without `session`, copies the conversation of this
+    server, which goes on in the copy; this is refused while a prompt runs or waits."""
 
     data = responses.Forked
     session: str | None = None
-    """As in `resume`."""
+    """The session, as in `resume`."""
     at: int | None = None
-    """How many messages are copied; all without it. Those before a compaction count."""
+    """Number of messages to copy, those before a compaction included; absent or null: all."""
 
 
 class Export(Request, frozen=True, tag="export"):
-    """Ours. A session as a text to read, or as a file for another machine."""
+    """Ours. Exports a session as a text to read, or as a file for another machine."""
 
     data = responses.Exported
     session: str | None = None
-    """As in `resume`; without it, the conversation of this server."""
+    """The session, as in `resume`; without it, the conversation of this server."""
     format: Literal["markdown", "html", "json", "zotsession"] = "markdown"
     path: str | None = None
-    """The file to write, in the server's folder if it is relative; a file that is there is replaced. Without it, the
-    answer has the text."""
+    """The file to write, relative to the server's folder; an existing file is replaced. Without it, the answer has the
+    text."""
 
 
 class Import(Request, frozen=True, tag="import"):
-    """Ours. Takes the file of a session, perhaps from another machine, as a new session of the server's folder."""
+    """Ours. Imports the file of a session, for example from another machine, as a new session of the server's
+    folder."""
 
     data = responses.Imported
     path: str
-    """In the server's folder, if it is relative."""
+    """Path of the file, relative to the server's folder."""
 
 
 class Tree(Request, frozen=True, tag="tree"):
-    """Ours. The sessions of the server's folder, each with its forks."""
+    """Ours. Asks for the sessions of the server's folder, each with its forks."""
 
     data = responses.Branches
     all: bool = False
-    """Those of all folders."""
+    """Whether the sessions of all folders are listed."""
 
 
 class GetSchema(Request, frozen=True, tag="get_schema"):
-    """Ours. A JSON Schema of anything that zot reads or writes."""
+    """Ours. Asks for a JSON Schema of anything that zot reads or writes."""
 
     data = responses.Schemas
     name: str | None = None
-    """As `zot schema` lists them; without a name the names are listed."""
+    """Name of the schema, as in the list of `zot schema`; without it the names are listed."""
 
 
 class PanelKey(Request, frozen=True, tag="panel_key"):
-    """Ours. A key for an open panel of an extension."""
+    """Ours. Sends a key to an open panel of an extension."""
 
     extension: str
     panel_id: str
     key: str
-    """As in the extension protocol: up, down, enter, rune …"""
+    """The key, as in the extension protocol: up, down, enter, rune …"""
     text: str | None = None
 
 
 class PanelResize(Request, frozen=True, tag="panel_resize"):
-    """Ours. How much room an open panel has, in characters."""
+    """Ours. Tells the size of an open panel, in characters."""
 
     extension: str
     panel_id: str
@@ -279,28 +278,28 @@ class PanelClose(Request, frozen=True, tag="panel_close"):
 
 
 class Ext(Request, frozen=True, tag="ext"):
-    """Ours. A frame of an extension that lives in the client program. A `hello` for a new name adds the extension.
-    There is no response, but for a line that is refused."""
+    """Ours. Carries a frame of an extension that lives in the client program. A `hello` for a new name adds the
+    extension. Only a refused line gets a response."""
 
     extension: str
-    """Its name: as in a manifest."""
+    """Name of the extension, as in a manifest."""
     frame: Raw | msgspec.UnsetType = msgspec.UNSET
     """A frame of the extension protocol."""
     manifest: Raw | msgspec.UnsetType = msgspec.UNSET
-    """Only with a `hello`: the settings of a manifest that hold here. `name` and `exec` are not among them."""
+    """Only with a `hello`: the settings of a manifest that apply here, without `name` and `exec`."""
     closed: bool = False
-    """The program ends the extension."""
+    """Whether the program ends the extension."""
 
 
 COMMANDS: dict[str, type[Request]] = {str(kind.__struct_config__.tag): kind for kind in Request.__subclasses__()}
-"""Every request by its `type`, in the order of their definitions."""
+"""Every request by its `type`, in the order of the definitions."""
 
 
 class Refusal(NamedTuple):
-    """Why a line is no request; the error response has these three."""
+    """Why a line is not a request: the three members of the error response."""
 
     command: str
-    """The line's `type`; empty if it has none that can be read."""
+    """The line's `type`; empty if it cannot be read."""
     id: Raw | msgspec.UnsetType
     error: str
 
@@ -315,15 +314,15 @@ _decoders: dict[str, msgspec.json.Decoder[Any]] = {name: msgspec.json.Decoder(ki
 
 
 def decode(line: bytes) -> Request | Refusal:
-    """The request in a line, or why there is none. Invalid Unicode becomes U+FFFD."""
+    """Returns the request in a line, or why the line is not one. Invalid Unicode becomes U+FFFD."""
     found = _decode(line)
-    if isinstance(found, Refusal) and (mended := repaired(line)) is not None:
+    if isinstance(found, Refusal) and (mended := repair(line)) is not None:
         return _decode(mended)
     return found
 
 
 def too_long(line: Oversize) -> Refusal:
-    """Why a line over the limit is no request."""
+    """Returns the refusal of a line over the limit."""
     written = line.written_id
     id_ = msgspec.UNSET if written is None else Raw(written.decode("utf-8", "replace").encode())
     error = f"a line of {line.size:,} bytes is over the limit of {LINE_LIMIT >> 20} MiB"
@@ -351,7 +350,7 @@ def _decode(line: bytes) -> Request | Refusal:
 
 
 def _checked_id(written: Raw | msgspec.UnsetType) -> Raw | msgspec.UnsetType | None:
-    """The id as it was written; None if it is neither a string nor a number. Raises one of `UNREADABLE`."""
+    """Returns the id as it was written; None if it is neither a string nor a number. Raises one of `UNREADABLE`."""
     if written is msgspec.UNSET:
         return msgspec.UNSET
     text = bytes(written)

@@ -1,7 +1,7 @@
 """The responses to the requests of an rpc client: one JSON object per line, between the records of prompts.
 
-Each request gets exactly one response: `success`, and then `data` if the command has any, or else `error`. An `ext`
-line only gets one if it is refused.
+Each request gets exactly one response: with `success`, and then `data` if the command has any, else `error`. An `ext`
+line gets a response only if it is refused.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ class Response(
     """The answer to a request."""
 
     id: Id | msgspec.UnsetType = msgspec.UNSET
-    """As in the request; absent if that has none."""
+    """The id of the request; absent if it has none."""
     command: str
-    """The `type` of the request; empty if it could not be read."""
+    """The `type` of the request; empty if it was unreadable."""
     success: bool
     data: Data | msgspec.UnsetType = msgspec.UNSET
     error: str | msgspec.UnsetType = msgspec.UNSET
-    """One line that a person can act on; only if `success` is false."""
+    """One line that a person can act on; present only if `success` is false."""
     code: Literal["no_prompt", "busy"] | msgspec.UnsetType = msgspec.UNSET
-    """Ours, with `error`, for programs, which need not read that: `no_prompt` for a `steer` that comes too early or too
-    late, `busy` for a session that another run writes to."""
+    """Ours, for programs, with some errors: `no_prompt` for a `steer` that comes too early or too late, `busy` for a
+    session that another run writes to."""
 
 
 class Greeting(msgspec.Struct, frozen=True):
@@ -53,21 +53,21 @@ class Greeting(msgspec.Struct, frozen=True):
 
 
 class Started(msgspec.Struct, frozen=True):
-    """Data of `prompt` and `compact`, on their arrival."""
+    """Data of `prompt` and `compact`, sent on their arrival."""
 
     started: bool
     """Always true."""
     prompt: str
-    """Ours: the id of the prompt or of the compaction, which its records repeat."""
+    """Ours: the id of the prompt or compaction, which its records repeat."""
     position: int
-    """Ours: how many prompts and compactions are carried out before it, the running one included."""
+    """Ours: number of prompts and compactions before it, the running one included."""
 
 
 class Steered(msgspec.Struct, frozen=True):
-    """Data of `steer`. The message is not delivered yet: a `user_message` comes when it is."""
+    """Data of `steer`. The message is not delivered yet: a `user_message` reports its delivery."""
 
     prompt: str
-    """The id of the prompt that runs."""
+    """The id of the running prompt."""
 
 
 class SessionFile(msgspec.Struct, frozen=True):
@@ -75,25 +75,25 @@ class SessionFile(msgspec.Struct, frozen=True):
 
     id: str
     path: str
-    """Absolute. The file is there from the first message on."""
+    """Absolute path. The file exists from the first message on."""
 
 
 class State(msgspec.Struct, frozen=True):
     """Data of `get_state`."""
 
     provider: str
-    """`none` without a credential: then each prompt fails."""
+    """Name of the provider; `none` without a credential: then each prompt fails."""
     model: str
     cwd: str
     message_count: int
     busy: bool
     """Whether a prompt or a compaction runs or waits."""
     usage: Totals
-    """Of all prompts and compactions together."""
+    """The use of all prompts and compactions together."""
     starting: bool
-    """Ours: whether extensions are still starting; prompts wait until they have."""
+    """Ours: whether extensions are still starting; prompts wait for them."""
     session: SessionFile | None = None
-    """Ours: null if the conversation is kept in no file."""
+    """Ours: the file of the conversation; null without one."""
 
 
 class Messages(msgspec.Struct, frozen=True):
@@ -125,16 +125,16 @@ class QueuedPrompt(msgspec.Struct, frozen=True):
     prompt: str
     running: bool
     aborted: bool
-    """It ends as soon as it can, or as soon as it is its turn."""
+    """Whether it was aborted: it ends as soon as it can, or on its turn."""
     message: str
     """The start of its text, or of the instructions of a compaction."""
     command: Literal["prompt", "compact"]
     extension: str | msgspec.UnsetType = msgspec.UNSET
-    """The extension that has sent it. Absent if the client has."""
+    """The extension that sent it; absent if the client did."""
 
 
 class Queued(msgspec.Struct, frozen=True):
-    """Data of `queue`, in the order in which the prompts are carried out."""
+    """Data of `queue`, in the order in which the prompts run."""
 
     prompts: tuple[QueuedPrompt, ...]
 
@@ -144,9 +144,9 @@ class CommandOutcome(msgspec.Struct, frozen=True):
 
     extension: str
     action: Literal["noop", "prompt", "insert", "display", "open_panel"]
-    """What the extension wants to be done with `text`: nothing, send it as a prompt, offer it for the next prompt, or
-    show it. With `insert` and `display` a record `ext_insert` or `ext_display` with the same text follows, with
-    `open_panel` those of a panel. With `prompt` the client sends it, if it likes."""
+    """The use of `text` that the extension asks for: none, send it as a prompt, offer it for the next prompt, show it,
+    or show a panel. For `insert` and `display`, a record `ext_insert` or `ext_display` with the same text follows, for
+    `open_panel` the records of the panel. For `prompt`, the client decides whether to send it."""
     text: str
 
 
@@ -168,21 +168,21 @@ class SkillInfo(msgspec.Struct, frozen=True):
     source: str
     """The path of its SKILL.md; `builtin` for one that comes with zot."""
     allowed_tools: tuple[str, ...] | None
-    """The entries of `allowed-tools`: what may be called while it is active. null: it restricts nothing."""
+    """The entries of `allowed-tools`: the tools that may be called while it is active; null without a restriction."""
 
 
 class Skills(msgspec.Struct, frozen=True):
     """Data of `list_skills`."""
 
     skills: tuple[SkillInfo, ...]
-    """In the order of their precedence."""
+    """The skills in the order of their precedence."""
 
 
 class ExtensionsStats(msgspec.Struct, frozen=True):
     """Data of `ext_stats`."""
 
     extensions: dict[str, ExtensionStats]
-    """By name, in the order in which guards are asked."""
+    """The extensions by name, in the order in which guards are asked."""
 
 
 class ReloadError(msgspec.Struct, frozen=True):
@@ -194,11 +194,11 @@ class Reloaded(msgspec.Struct, frozen=True):
     """Data of `reload_ext`: names of extensions, in the order in which guards are asked."""
 
     stopped: tuple[str, ...]
-    """A version of it that ran has given way: to a new one, or it is disabled or gone."""
+    """Extensions whose running version was stopped: a new one took over, or the extension is disabled or removed."""
     loaded: tuple[str, ...]
-    """Its version from the folder runs now."""
+    """Extensions whose version from the folder runs now."""
     ready: tuple[str, ...]
-    """It serves now; if `errors` has it, too, then in the version that ran before."""
+    """Extensions that serve now; if `errors` names one, too, its earlier version serves."""
     errors: tuple[ReloadError, ...]
     """Extensions whose version from the folder was not loaded, and why."""
 
@@ -219,18 +219,18 @@ class Resumed(msgspec.Struct, frozen=True):
     """Data of `resume`."""
 
     session: str
-    """Its id."""
+    """Id of the session."""
     path: str
-    """Of its file."""
+    """Path of its file."""
     message_count: int
-    """Of the conversation, as in `get_state`: from the last compaction on."""
+    """Number of messages of the conversation, as in `get_state`: from the last compaction on."""
     model: str
-    """That the session was with; the server asks its own."""
+    """The session's last model; the server uses its own model."""
     title: str
-    """As the user has named it, else how the first prompt begins; empty without a prompt."""
+    """The name that the user gave it, else the beginning of the first prompt; empty without a prompt."""
     repairs: int
-    """Messages that were changed, added or left out, so that the model's API takes the rest: a call without a result
-    gets one that says so."""
+    """Number of messages that were changed, added or left out so that the model's API accepts the rest: a call without
+    a result gets one that says so."""
 
 
 class Forked(msgspec.Struct, frozen=True):
@@ -239,11 +239,11 @@ class Forked(msgspec.Struct, frozen=True):
     session: str
     """The id of the new session."""
     path: str
-    """Of its file."""
+    """Path of its file."""
     parent: str
-    """The id of the session that it is a copy of; empty if that has none."""
+    """The id of the copied session; empty if it has none."""
     message_count: int
-    """How many messages were copied."""
+    """Number of copied messages."""
 
 
 class Exported(msgspec.Struct, frozen=True):
@@ -252,7 +252,7 @@ class Exported(msgspec.Struct, frozen=True):
     path: str | None
     """The file that was written; null without a `path`."""
     text: str | None
-    """What would be in the file; null with a `path`."""
+    """The text of the export; null with a `path`."""
 
 
 class Imported(msgspec.Struct, frozen=True):
@@ -261,28 +261,28 @@ class Imported(msgspec.Struct, frozen=True):
     session: str
     """The id of the new session."""
     path: str
-    """Of its file."""
+    """Path of its file."""
 
 
 class Branches(msgspec.Struct, frozen=True):
     """Data of `tree`."""
 
     branches: tuple[Branch, ...]
-    """The sessions that are no fork of another one that is there."""
+    """The sessions that are not a fork of another listed session."""
 
 
 class Schemas(msgspec.Struct, frozen=True):
     """Data of `get_schema`."""
 
     names: tuple[str, ...]
-    """All names; empty if one was asked for."""
+    """All names; empty if the request named a schema."""
     schema: dict[str, Any] | None
-    """The one that was asked for."""
+    """The schema that the request named; null if it named none."""
 
 
 _encoder = msgspec.json.Encoder()
 
 
 def encode(response: Response[Any]) -> bytes:
-    """The response as one line, LF included."""
+    """Encodes the response as one line, LF included."""
     return _encoder.encode(response) + b"\n"

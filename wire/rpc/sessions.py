@@ -1,4 +1,4 @@
-"""What is told of session files: by `zot session` with `--json`, and by its export to JSON."""
+"""The lines of `zot session` with `--json` about session files, and the export of a session to JSON."""
 
 from __future__ import annotations
 
@@ -10,77 +10,77 @@ from wire.events import Totals
 from wire.rpc.messages import Message
 
 EXPORT_VERSION = 1
-"""Increased when a member of `Export` is removed or changes its meaning, but not for new ones."""
+"""Increased when a member of `Export` is removed or changes its meaning, but not for new members."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a session without its messages."""
+    """The facts about a session without its messages."""
 
     id: str
-    """A UUID; the file's name without its suffix where the file has none."""
+    """A UUID; if the file has none, its name without the suffix."""
     title: str
-    """As the user has named it, else how the first prompt begins; empty without a prompt."""
+    """The name that the user gave it, else the beginning of the first prompt; empty without a prompt."""
     cwd: str
-    """The working folder; empty where the file does not say."""
+    """The working folder; empty if the file does not name it."""
     provider: str
     model: str
-    """That is asked next."""
+    """The model of the next request."""
     started: str
-    """RFC 3339, as the file says; empty where it does not."""
+    """Time of its start in RFC 3339, as in the file; empty if the file has none."""
     modified: str
-    """When the file was last written to: RFC 3339, UTC."""
+    """Time of the last write to the file, RFC 3339 in UTC."""
     usage: Totals
-    """Of the whole session."""
+    """The use of the whole session."""
     parent: str
-    """The id of the session that this one is a fork of; empty if it is none."""
+    """The id of the session that it was forked from; empty if it is not a fork."""
     fork_point: int
-    """How many messages of the parent were copied."""
+    """Number of messages that were copied from the parent."""
 
 
 class Session(Facts, frozen=True, kw_only=True):
     """A line of `zot session list --json`: the fields of `Facts`, and these."""
 
     path: str
-    """Of the session file."""
+    """Path of the session file."""
     message_count: int
-    """Messages in the file, those before a compaction included."""
+    """Number of messages in the file, those before a compaction included."""
     size_bytes: int
     in_use: bool
     """Whether a run writes to it."""
 
 
 class Branch(Session, frozen=True, kw_only=True):
-    """A line of `zot session tree --json`, a session that is no fork of another one that is shown: the fields of
+    """A line of `zot session tree --json`, a session that is not a fork of another listed session: the fields of
     `Facts` and of `Session`, and these."""
 
     children: tuple[Branch, ...] = ()
-    """Its forks, and theirs."""
+    """Its forks, each with its own forks."""
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     """A line of `zot session search --json`: a block of a message in which the text occurs."""
 
     id: str
-    """Of the session."""
+    """Id of the session."""
     path: str
     title: str
     message: int
-    """Counted from 1."""
+    """Number, counted from 1."""
     role: Literal["user", "assistant", "tool"]
     part: Literal["text", "arguments", "result"]
     tool: str
-    """Of arguments and results: the name of the tool; empty where the file does not say."""
+    """The name of the tool for arguments and results; empty if the file does not name it."""
     snippet: str
     """The first match with some text around it, on one line."""
     matches: int
-    """How often it occurs in this block."""
+    """Number of matches in this block."""
 
 
 class Compacted(msgspec.Struct, frozen=True, kw_only=True):
-    """A compaction: from here on the model sees other messages in place of those before."""
+    """A compaction: from here on the model sees other messages instead of the earlier ones."""
 
     after: int
-    """How many of the session's messages stand before it."""
+    """Number of the session's messages before it."""
     messages: tuple[Message, ...]
 
 
@@ -88,7 +88,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     """A line of the session file that could not be read."""
 
     line: int
-    """Counted from 1."""
+    """Number, counted from 1."""
     reason: str
 
 
@@ -98,13 +98,13 @@ class Export(Facts, frozen=True, kw_only=True):
 
     export_version: int = EXPORT_VERSION
     version: str
-    """Of the program that began the session; empty where the file does not say."""
+    """Version of the program that began the session; empty if the file does not name it."""
     messages: tuple[Message, ...]
-    """All, complete, as in `get_messages` with `full`, as they stand in the file: a call may lack its result."""
+    """All messages of the file, as in `get_messages` with `full`; a call may lack its result."""
     compactions: tuple[Compacted, ...]
     faults: tuple[Fault, ...]
-    """The first ones."""
+    """The first faults."""
     fault_count: int
-    """Lines that could not be read, all of them."""
+    """Number of all unreadable lines."""
     summary: str = ""
-    """What an extension has made of the session at its end; empty if none has."""
+    """The summary that an extension wrote at the end of the session; empty without one."""

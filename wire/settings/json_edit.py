@@ -1,6 +1,6 @@
-"""Changes members of objects in a JSON file that people write, and leaves the rest of its text as it is.
+"""Changes members of objects in a JSON file that people write, and leaves the rest of its text unchanged.
 
-Order, indentation, line ends, comments and the fields that nobody here knows stay. Pure.
+Order, indentation, line ends, comments and unknown fields stay. Pure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SCALAR = re.compile(rb'[^][{},:"\s]+')
 _SPACE = re.compile(rb"\s*")
 _BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]', re.DOTALL)
 INDENT = b"  "
-"""Of one level, in a file that has none of its own."""
+"""Indentation of one level in a file without indentation."""
 
 
 class _Member(NamedTuple):
@@ -27,15 +27,15 @@ class _Member(NamedTuple):
 
     name: str
     start: int
-    """Of its name."""
+    """Start of its name."""
     value: int
     end: int
 
 
-def with_member(text: bytes, section: str, name: str, value: Any) -> bytes:
-    """The text with this member in the object `section` of the outermost object, in the place of the one of the same
-    name, else behind the last one. Without such a section, one is added behind the last member. The text must be empty,
-    or what `plain_json` makes a JSON object of whose section is an object."""
+def set_member(text: bytes, section: str, name: str, value: Any) -> bytes:
+    """Returns the text with this member in the object `section` of the outermost object: it replaces the member of the
+    same name, or is added behind the last one. A missing section is added behind the last member. The text must be
+    empty, or `plain_json` of it must be a JSON object whose section, if any, is an object."""
     edited = JsonText(text)
     if not edited.plain.strip():
         return _json({section: {name: value}}, INDENT) + b"\n"
@@ -47,9 +47,9 @@ def with_member(text: bytes, section: str, name: str, value: Any) -> bytes:
     return edited.whole
 
 
-def without_member(text: bytes, section: str, name: str) -> bytes:
-    """The text without the members of this name in the object `section` of the outermost object, as in `with_member`,
-    but not empty."""
+def remove_member(text: bytes, section: str, name: str) -> bytes:
+    """Returns the text without the members of this name in the object `section` of the outermost object. The text must
+    be as for `set_member`, but not empty."""
     edited = JsonText(text)
     held = edited.last(edited.outermost, section)
     while held is not None and edited.last(held.value, name) is not None:
@@ -58,13 +58,13 @@ def without_member(text: bytes, section: str, name: str) -> bytes:
 
 
 class JsonText:
-    """The text of a JSON object, which is changed in place. Each change is made in a pass over the whole text."""
+    """The text of a JSON object, which is changed in place. Each change takes a pass over the whole text."""
 
     def __init__(self, text: bytes) -> None:
         self._mark = MARK if text.startswith(MARK) else b""
         self._text = text.removeprefix(MARK)
         self.plain = plain_json(text)
-        """The text without comments; each byte is where it is in the text."""
+        """The text without comments; each byte keeps its position."""
 
     @property
     def whole(self) -> bytes:
@@ -74,28 +74,29 @@ class JsonText:
         self._text = self._text[:start] + new + self._text[end:]
         self.plain = plain_json(self._text)
 
-    # --- looking ----------------------------------------------------------------------------------------------
+    # --- reading ----------------------------------------------------------------------------------------------
 
     @property
     def outermost(self) -> int:
-        """Where the outermost object begins."""
+        """Position of the outermost object."""
         return self._past_space(0)
 
     def last(self, brace: int, name: str) -> _Member | None:
-        """The member of the object at `brace`. Of several with one name the last counts, as for readers of the file."""
+        """Returns the member `name` of the object at `brace`, the last one of several, as readers of the file take it;
+        None if it is missing."""
         return next((member for member in reversed(self._members(brace)) if member.name == name), None)
 
     def is_object(self, member: _Member) -> bool:
         return self.plain[member.value : member.value + 1] == b"{"
 
     def lead(self, at: int) -> bytes:
-        """The space at the start of the line in which `at` is."""
+        """Returns the white space at the start of the line of `at`."""
         line = self._text[self._text.rfind(b"\n", 0, at) + 1 : at]
         return line[: len(line) - len(line.lstrip())]
 
     @property
     def _unit(self) -> bytes | None:
-        """The indentation of one level; None if the file is on one line."""
+        """Indentation of one level; None if the file is one line."""
         outer = self._members(self.outermost)
         if not outer:
             return INDENT
@@ -108,7 +109,7 @@ class JsonText:
         return b"\r\n" if b"\r\n" in self._text else b"\n"
 
     def shown(self, value: Any, lead: bytes) -> bytes:
-        """The value as it is written behind a name, in a line that starts with `lead`."""
+        """Returns the value as JSON for its place behind a name, in a line that starts with `lead`."""
         return _json(value, self._unit).replace(b"\n", self._line_end + lead)
 
     def _members(self, brace: int) -> list[_Member]:
@@ -126,7 +127,7 @@ class JsonText:
         return found
 
     def _end_of(self, at: int) -> int:
-        """The end of the value that begins there."""
+        """Returns the end of the value that begins at `at`."""
         if self.plain[at : at + 1] not in (b"{", b"["):
             scalar = (_STRING if self.plain[at : at + 1] == b'"' else _SCALAR).match(self.plain, at)
             assert scalar is not None, "the text is no JSON"
@@ -144,7 +145,7 @@ class JsonText:
         return found.end()
 
     def _end_of_line(self, at: int) -> int | None:
-        """The end of the line, if nothing but a comment follows there; None if something does."""
+        """Returns the end of the line if only a comment may follow `at` in it, else None."""
         end = self.plain.find(b"\n", at)
         if end < 0 or self.plain[at:end].strip():
             return None
@@ -153,14 +154,14 @@ class JsonText:
     # --- changing ---------------------------------------------------------------------------------------------
 
     def put(self, held: _Member, name: str, value: Any) -> None:
-        """Gives a member of this name the value, in the object that `held` is. That stays where it is."""
+        """Sets the member `name` of the object that is the value of `held`, which stays in its place."""
         if (old := self.last(held.value, name)) is None:
             self.add(held.value, name, value, self.lead(held.start))
         else:
             self.replace(old.value, old.end, self.shown(value, self.lead(old.start)))
 
     def add(self, brace: int, name: str, value: Any, lead: bytes) -> None:
-        """Adds a member behind the last one of the object at `brace`, whose own line starts with `lead`."""
+        """Adds a member behind the last one of the object at `brace`, whose line starts with `lead`."""
         members, unit, end = self._members(brace), self._unit, self._line_end
         if members and b"\n" in self.plain[brace : members[-1].start]:
             lead = self.lead(members[-1].start)
@@ -174,7 +175,7 @@ class JsonText:
             self.replace(brace + 1, self._past_space(brace + 1), new + end + lead)
 
     def _add_behind(self, at: int, comma: bytes, new: bytes) -> None:
-        """Adds a member behind the one that ends at `at`, and behind the comment in its line."""
+        """Adds a member behind the one that ends at `at`, and behind a comment in the same line."""
         line_end = self._end_of_line(at)
         if line_end is None or not self._text[at:line_end].strip():
             self.replace(at, at, comma + new)
@@ -207,9 +208,9 @@ def _json(value: Any, unit: bytes | None) -> bytes:
     return json.dumps(value, indent=None if unit is None else unit.decode(), ensure_ascii=False).encode()
 
 
-def switched(text: bytes, key: str, *, on: bool) -> bytes | None:
-    """The text with this server enabled or disabled; None if the file has no such server that is an object. The text
-    must be one that `parse_mcp` reads."""
+def switch_server(text: bytes, key: str, *, on: bool) -> bytes | None:
+    """Returns the text with this server enabled or disabled; None if the file has no such server or it is not an
+    object. `parse_mcp` must accept the text."""
     edited = JsonText(text)
     sections = (edited.last(edited.outermost, top) for top in TOP)
     server = next((found for held in sections if held and (found := edited.last(held.value, key))), None)

@@ -8,57 +8,56 @@ import msgspec
 
 from wire.field_errors import fault_path, fault_steps
 from wire.lenient_json import UNREADABLE, Place, fault_of, place_at, places
-from wire.manifest import FILE, VOCABULARY, Manifest, explained, near_miss, outside_of_types
+from wire.manifest import FILE, VOCABULARY, Manifest, explain_fault, find_other_faults, near_miss
 
 MOST_FAULTS = 20
-"""Each fault takes a reading of the whole text."""
+"""Maximum number of faults: finding each takes a pass over the whole text."""
 _STAND_INS: tuple[Any, ...] = ("X", 1, {})
 
 
-class Fault(NamedTuple):
+class ManifestFault(NamedTuple):
     """One fault of a manifest."""
 
     message: str
-    """It names the field."""
+    """The text; it names the field."""
     place: Place | None
-    """None if the fault is in no one place."""
+    """Place of the fault; None if it is in no single place."""
 
 
-def all_faults(text: bytes) -> list[Fault]:
-    """Every fault for which `parse_manifest` refuses a text, each in its words, up to `MOST_FAULTS`: for people who
-    correct the file."""
+def all_faults(text: bytes) -> list[ManifestFault]:
+    """Returns the faults for which `parse_manifest` refuses a text, in its words, at most `MOST_FAULTS`."""
     try:
         fields = msgspec.json.decode(text)
     except UNREADABLE as error:
         what, place = fault_of(text, error)
-        return [Fault(f"{FILE} is no JSON: {what}", place)]
+        return [ManifestFault(f"{FILE} is no JSON: {what}", place)]
     if not isinstance(fields, dict):
-        return [Fault("a manifest is an object, { … }", place_at(text, 0))]
+        return [ManifestFault("a manifest is an object, { … }", place_at(text, 0))]
     where = places(text)
 
-    def fault(path: str, message: str) -> Fault:
-        return Fault(message, place_at(text, where[path]) if path in where else None)
+    def fault(path: str, message: str) -> ManifestFault:
+        return ManifestFault(message, place_at(text, where[path]) if path in where else None)
 
     found = [fault(each.place, near_miss(each)) for each in VOCABULARY.unknown(fields) if each.is_near_miss]
-    found += [fault(path, message) for path, message in outside_of_types(fields, text)]
+    found += [fault(path, message) for path, message in find_other_faults(fields, text)]
     while True:
         try:
             msgspec.convert(fields, Manifest)
         except msgspec.ValidationError as error:
             path = fault_path(str(error))
-            found.append(fault(path, explained(error, text)))
+            found.append(fault(path, explain_fault(error, text)))
             if len(found) >= MOST_FAULTS:
                 break
             _mend(fields, fault_steps(str(error)))
         else:
             break
     if not found and (refusal := _refusal(text)) is not None:
-        found.append(fault(fault_path(str(refusal)), explained(refusal, text)))
+        found.append(fault(fault_path(str(refusal)), explain_fault(refusal, text)))
     return sorted(found, key=lambda each: (each.place is not None, each.place and each.place[:2]))
 
 
 def _refusal(text: bytes) -> msgspec.ValidationError | None:
-    """The first fault in the order of the text. Of a name that is there twice it may be in the first value."""
+    """Returns the first fault in the order of the text. For a repeated name, it may be in the first value."""
     try:
         msgspec.json.decode(text, type=Manifest)
     except msgspec.ValidationError as error:
@@ -67,13 +66,13 @@ def _refusal(text: bytes) -> msgspec.ValidationError | None:
 
 
 def _mend(fields: dict[str, Any], steps: tuple[str | int, ...]) -> None:
-    """Takes the faulty value at these steps away, so that the next fault shows."""
+    """Removes the faulty value at these steps, so that the next fault shows."""
     *parents, last = steps
     holder: Any = fields
     for step in parents:
         holder = holder[step]
     if isinstance(holder, list) and isinstance(last, int):
-        # another value in its place: the indices of the others must stay
+        # replaced, not removed: the indices of the other items must stay
         holder[last] = next(value for value in _STAND_INS if _fits(value, fields, steps, holder, last))
     elif last in ("name", "exec") and holder is fields:
         holder[last] = "x"

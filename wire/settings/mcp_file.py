@@ -1,7 +1,7 @@
 """The format of `.mcp.json` and `$ZOT_HOME/mcp.json`, in which people describe MCP servers. Pure.
 
-Many programs read such files, and each has fields of its own. Those that zot does not read are ignored and named, as in
-a manifest. Every entry is checked by itself: a bad one costs only itself. Comments and commas behind the last item are
+Many programs read such files, and each has its own fields. Unknown fields are ignored and named, as in a manifest.
+Every entry is checked by itself: a faulty one does not affect the others. Comments and commas behind the last item are
 accepted.
 """
 
@@ -18,8 +18,8 @@ from wire.field_errors import explain, fault_steps
 from wire.lenient_json import MARK, UNREADABLE, Place, Steps, fault_of, path_of, place_at, places_by_steps
 from wire.manifest import NAME_PATTERN, VOCABULARY
 from wire.settings.mcp_server import McpServer, server_name
-from wire.suggest import letters
-from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, shown, words
+from wire.suggestions import letters
+from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, short_name, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,7 +31,8 @@ _SIGN = re.compile(rb"[^\r\n]")
 
 
 def plain_json(text: bytes) -> bytes:
-    """The text as JSON, if it was that otherwise. As long as `text` without its byte order mark."""
+    """Returns the text without comments and trailing commas, which spaces replace: it is as long as `text` without its
+    byte order mark."""
     return _COMMA.sub(_blank, _COMMENT.sub(_blank, text.removeprefix(MARK)))
 
 
@@ -40,41 +41,41 @@ def _blank(found: re.Match[bytes]) -> bytes:
 
 
 TOP = ("mcpServers", "servers")
-"""The names that hold the servers; a file may have both."""
+"""Names of the members with the servers; a file may have both."""
 STDIO = frozenset({"stdio", "local"})
-"""Types of servers that are programs with pipes; `local` is another program's word for it."""
+"""Types of servers that are programs with pipes; `local` is the word of another program."""
 SERVERS_LIMIT = 500
-"""Servers of a file. Each that cannot be used is a line for the user of every run."""
+"""Maximum number of servers in a file. Every run shows its user a line for each unusable server."""
 LONGEST_S = 86_400.0
 _NAME = re.compile(NAME_PATTERN)
 _MAY_BE_REQUIRED = re.compile(rb'"required"\s{0,99}:\s{0,99}(?:true|"|1)')
 
 
 class McpEntry(msgspec.Struct, frozen=True):
-    """A server that can be run, if its variables are set."""
+    """A server that can run if its variables are set."""
 
     key: str
-    """Its name as it is written."""
+    """Its name in the file."""
     name: str
-    """Its name as that of an extension: `server_name` of the key."""
+    """Its name as an extension: `server_name` of the key."""
     server: McpServer
     unknown: tuple[UnknownField, ...] = ()
-    """The fields that nothing reads."""
+    """The unknown fields."""
     place: Place | None = None
     remarks: tuple[str, ...] = ()
     """Lines about values that probably mean something else."""
     given: dict[str, Any] = {}
-    """The fields that it has, by the names of `McpServer`: what is not there has a default."""
+    """The fields that are in the file, by their names in `McpServer`; missing ones have their default."""
 
     @property
     def remark(self) -> str:
-        """One line for the user; empty if there is nothing to say."""
+        """One line for the user; empty without remarks."""
         return "; ".join([*([remark(self.unknown)] if self.unknown else ()), *self.remarks])
 
     @property
     def manifest_fields(self) -> dict[str, Any]:
-        """Fields for the manifest of an extension, without those that the dialect has defaults for. `exec`, `args` and
-        `env` are as they are written, not expanded."""
+        """Fields for the manifest of an extension, without those for which the dialect has defaults. `exec`, `args` and
+        `env` are as in the file, not expanded."""
         server = self.server
         taken: dict[str, Any] = {
             name: self.given[name] for name in ("limits", "restart", "required", "description") if name in self.given
@@ -96,29 +97,29 @@ class EntryFault(msgspec.Struct, frozen=True):
     key: str
     name: str
     message: str
-    """It names the field, but neither the file nor the entry."""
+    """The text; it names the field, but neither the file nor the entry."""
     place: Place | None = None
     is_disabled: bool = False
-    """Whether the user wants it skipped anyway."""
+    """Whether the entry is disabled."""
     may_be_needed: bool = False
-    """Whether it may be a required one."""
+    """Whether it may be a required server."""
 
 
 class McpFile(msgspec.Struct, frozen=True):
     """The content of a file."""
 
     entries: tuple[McpEntry, ...]
-    """In their order."""
+    """The usable servers, in their order."""
     faults: tuple[EntryFault, ...] = ()
     remark: str = ""
-    """A line that names the fields beside the servers that nothing reads; empty if there are none."""
+    """A line that names the unknown fields of the file itself; empty without any."""
 
 
 class McpFileError(ValueError):
     """The file cannot be used at all. The text says what is wrong, and where: `12:7: …`."""
 
     may_be_needed = False
-    """Whether it may have a required server."""
+    """Whether the file may have a required server."""
 
     def of(self, file: object) -> str:
         """`FILE:LINE:COLUMN: what is wrong`."""
@@ -126,18 +127,18 @@ class McpFileError(ValueError):
 
 
 _FILTERS = {
-    "includeTools": words("includeTools include_tools enabledTools enabled_tools"),
-    "excludeTools": words("excludeTools exclude_tools disabledTools disabled_tools"),
+    "includeTools": split_words("includeTools include_tools enabledTools enabled_tools"),
+    "excludeTools": split_words("excludeTools exclude_tools disabledTools disabled_tools"),
 }
 """The spellings of the filters of tools. Several in one entry count together."""
 _GUARDING = VOCABULARY.guarding
 _OF_ENTRY = Vocabulary(
     known=frozenset({"$schema", *McpServer.__struct_encode_fields__}).union(*_FILTERS.values()),
     guarding={
-        "disabled": Guarding(words("disable isdisabled")),
-        "enabled": Guarding(words("enable isenabled")),
-        "includeTools": Guarding(words("includetool allowedtools allowtools onlytools toolsallow toolallowlist")),
-        "excludeTools": Guarding(words("excludetool blockedtools deniedtools denytools toolsdeny tooldenylist")),
+        "disabled": Guarding(split_words("disable isdisabled")),
+        "enabled": Guarding(split_words("enable isenabled")),
+        "includeTools": Guarding(split_words("includetool allowedtools allowtools onlytools toolsallow toolallowlist")),
+        "excludeTools": Guarding(split_words("excludetool blockedtools deniedtools denytools toolsdeny tooldenylist")),
         **{name: _GUARDING[name] for name in ("required", "limits", "env", "env_policy")},
     },
     inside={name: VOCABULARY.inside[name] for name in ("limits", "restart", "timeouts")},
@@ -259,7 +260,7 @@ class _Reader:
 
 
 def _waits(server: McpServer, given: dict[str, Any]) -> dict[str, float]:
-    """The times in seconds that are set, as `timeouts` of a manifest."""
+    """Returns the times that are set, in seconds, as `timeouts` of a manifest."""
     call = server.tool_timeout_sec or (None if server.timeout is None else server.timeout / 1000)
     said = {"hello": server.startup_timeout_sec, "tool_call": call}
     waits = {name: min(value, LONGEST_S) for name, value in said.items() if value is not None}
@@ -280,9 +281,9 @@ def _converted(fields: dict[str, Any]) -> tuple[McpServer, dict[str, Any]]:
             given[name] = tools
     for name, value in given["env"].items() if isinstance(given.get("env"), dict) else ():
         if not name or "=" in name or "\0" in name:
-            raise _FaultyEntryError(f"env: {shown(name)!r} is no name of a variable", "env", name)
+            raise _FaultyEntryError(f"env: {short_name(name)!r} is no name of a variable", "env", name)
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise _FaultyEntryError(f"env.{shown(name)}: expected text or a number", "env", name)
+            raise _FaultyEntryError(f"env.{short_name(name)}: expected text or a number", "env", name)
     if given.get("command") == "":
         raise _FaultyEntryError("command must not be empty", "command")
     try:
@@ -300,7 +301,7 @@ def _explained(fault: str, steps: Steps) -> str:
 
 
 def _not_stdio(fields: dict[str, Any]) -> str | None:
-    """Why the server is none that can be run; None if it may be one."""
+    """Returns why the server cannot run here; None if it may run."""
     kind = fields.get("type")
     if kind is None and "command" in fields:
         return None
@@ -309,10 +310,10 @@ def _not_stdio(fields: dict[str, Any]) -> str | None:
     address = next((fields[name] for name in ("url", "httpUrl", "serverUrl") if name in fields), None)
     if kind is None and address is None:
         others = [name for name in fields if letters(name) in _COMMANDS]
-        return "command is required" + (f"; rename {shown(others[0])!r}" if others else "")
+        return "command is required" + (f"; rename {short_name(others[0])!r}" if others else "")
     if kind is not None and not isinstance(kind, str):
-        return None  # the conversion says so
-    said = f"its type is {shown(kind)!r}" if kind is not None else "it has an address and no command"
+        return None  # the conversion reports it
+    said = f"its type is {short_name(kind)!r}" if kind is not None else "it has an address and no command"
     return f"{said}: only stdio servers can be run; a bridge makes one of it: npx -y mcp-remote URL"
 
 
@@ -326,12 +327,13 @@ def _remarks(key: str, name: str, server: McpServer) -> Iterator[str]:
 def _clash(entry: McpEntry, other: McpEntry) -> str:
     if entry.key == other.key:
         return f"the name {entry.key!r} is there twice, in mcpServers and in servers; the first counts"
-    return f"the name {entry.name!r} is that of {shown(other.key)!r} too; the first counts, call one of them otherwise"
+    same = f"the name {entry.name!r} is that of {short_name(other.key)!r} too"
+    return f"{same}; the first counts, call one of them otherwise"
 
 
 def _repeated(text: bytes) -> dict[Steps, frozenset[str]]:
-    """Of the file, of its lists of servers, of each server and of its `env`: the names that are there more than once,
-    by the steps that lead there. The text must be JSON."""
+    """Returns the repeated names of the file, of its objects of servers, of each server and of its `env`, by the steps
+    to each object. The text must be JSON."""
 
     def pairs(found: list[tuple[str, Any]]) -> _Object:
         made = _Object(found)

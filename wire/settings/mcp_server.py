@@ -1,7 +1,7 @@
 """The fields of an MCP server in `.mcp.json` and `$ZOT_HOME/mcp.json`.
 
-What holds for the files, and for trust, is in [MCP servers](../mcp.md). Other fields are ignored and named; a near miss
-of one that changes what a server may do is an error of its entry.
+[MCP servers](../mcp.md) describes the files and trust. Other fields are ignored and named; a near miss of a field that
+changes what a server may do is an error of its entry.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ WORKSPACE = "workspaceFolder"
 _PART = re.compile(
     r"\$\{(?:(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?|(?P<other>[A-Za-z]+:[^{}]*))\}"
 )
-"""`other` is what editors ask a person for, or read from their settings: `${input:token}`, `${config:x}`."""
+"""`other` is a value that editors ask a person for, or read from their settings: `${input:token}`, `${config:x}`."""
 
 
 class ExpansionError(ValueError):
-    """A variable is not set, or is one that only an editor has. The text names it and says what to do."""
+    """A variable is not set, or only an editor has it. The text names it and says what to do."""
 
 
 def expand(text: str, environ: Mapping[str, str], workspace: str) -> str:
-    """The text with the values of its variables. Raises `ExpansionError`."""
+    """Returns the text with the values of its variables. Raises `ExpansionError`."""
 
     def value(found: re.Match[str]) -> str:
         if found["other"] is not None:
@@ -48,21 +48,21 @@ def expand(text: str, environ: Mapping[str, str], workspace: str) -> str:
 
 
 def variables_in(text: str) -> Iterator[str]:
-    """Yields the names of the environment variables in the text, also of those with a default."""
+    """Yields the names of the environment variables in the text, those with a default included."""
     for found in _PART.finditer(_divided(text)[0]):
         if found["name"] is not None and found["name"] != WORKSPACE:
             yield found["name"]
 
 
 def _divided(text: str) -> tuple[str, str]:
-    """The text up to its last closing brace, and the rest, in which no variable ends: a search for the end of each that
-    begins there would take the square of its length."""
+    """Divides the text behind its last closing brace. No variable ends in the rest: searching it for the end of each
+    variable that begins there would take time that grows with the square of its length."""
     end = text.rfind("}") + 1
     return text[:end], text[end:]
 
 
 NAME_KEPT = 55
-"""Characters of a name that is too long; `_` and 8 hexadecimal digits of its hash follow."""
+"""Number of characters that are kept of a name that is too long; `_` and 8 hexadecimal digits of its hash follow."""
 NAME_LIMIT = 64
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069/\\]")
 
@@ -71,19 +71,19 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class McpServer(msgspec.Struct, frozen=True, kw_only=True):
-    """One server, as its entry has it. In `command`, `args`, `env` and `cwd` variables are expanded: `${VAR}`,
+    """The entry of one server. In `command`, `args`, `env` and `cwd`, variables are expanded: `${VAR}`,
     `${VAR:-default}`, `${env:VAR}` and `${workspaceFolder}`, which is the project's folder."""
 
     command: Annotated[str, msgspec.Meta(pattern=r"^[^\x00]+$(?!\n)")]
     """The program: a name on PATH, an absolute path, or a path with a `/` that starts in `cwd`."""
     args: tuple[Text, ...] = ()
-    """Its arguments."""
+    """The program's arguments."""
     env: dict[str, Text | int | float] = {}
-    """Variables that it gets besides those of `env_policy`."""
+    """Environment variables of the server, in addition to those of `env_policy`."""
     cwd: Text | None = None
     """The folder that it runs in. A relative path starts in the project's folder, which is the default."""
     type: str = "stdio"
-    """Only `stdio` (also `local`) can be run. Servers of other types are skipped aloud."""
+    """Only `stdio` (also `local`) can run. Servers of other types are skipped with a message."""
     description: str | None = None
     """One line for people."""
     disabled: bool = False
@@ -91,26 +91,26 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool = True
     """False: it is not started."""
     required: bool = False
-    """A run that cannot start it fails with exit status 9."""
+    """Whether a run that cannot start it fails with exit status 9."""
     timeout: Positive | None = None
-    """Milliseconds for the result of a tool call, at most a day. `timeouts.tool_call` and `tool_timeout_sec` come
-    first."""
+    """Milliseconds for the result of a tool call, at most a day. `timeouts.tool_call` and `tool_timeout_sec` have
+    precedence."""
     startup_timeout_sec: Positive | None = None
-    """Seconds from its start to its hello, at most a day. `timeouts.hello` comes first."""
+    """Seconds from its start to its hello, at most a day. `timeouts.hello` has precedence."""
     tool_timeout_sec: Positive | None = None
-    """Seconds for the result of a tool call, at most a day. `timeouts.tool_call` comes first."""
+    """Seconds for the result of a tool call, at most a day. `timeouts.tool_call` has precedence."""
     include_tools: tuple[str, ...] | None = msgspec.field(default=None, name="includeTools")
-    """Only these tools are offered, by their own names. Also written `enabled_tools`. Absent: all."""
+    """The server's own names of the only tools that are offered. Also written `enabled_tools`. Absent: all."""
     exclude_tools: tuple[str, ...] = msgspec.field(default=(), name="excludeTools")
-    """These tools are not offered. Also written `disabled_tools`."""
+    """The server's own names of tools that are not offered. Also written `disabled_tools`."""
     instructions: bool = True
-    """Whether what the server says of its use goes into the system prompt."""
+    """Whether the server's instructions go into the system prompt."""
     limits: Limits = msgspec.field(default_factory=Limits)
-    """What it may use, as in a manifest."""
+    """The resources that it may use, as in a manifest."""
     restart: Restart = msgspec.field(default_factory=Restart)
-    """When it is started again, as in a manifest; but its policy is `permanent` if it names none."""
+    """The rules for starting it again, as in a manifest; without a `policy` it is `permanent`."""
     timeouts: Timeouts = msgspec.field(default_factory=Timeouts)
-    """How long the host waits for it, as in a manifest."""
+    """The times that the host waits for it, as in a manifest."""
     env_policy: EnvPolicy = "minimal"
     """minimal: only the variables that every program needs, `env`, and those that the entry names in `${}`; inherit:
     the host's environment without its secrets."""
@@ -121,7 +121,7 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def texts(self) -> Iterator[str]:
-        """All texts that are expanded."""
+        """Yields all texts that are expanded."""
         yield self.command
         yield from self.args
         yield from (str(value) for value in self.env.values())
@@ -144,8 +144,8 @@ class McpFormat(msgspec.Struct, frozen=True):
 
 
 def server_name(key: str) -> str:
-    """The name of a server as that of an extension, which names logs and folders: what does not fit becomes `_`, a
-    longer name than 64 characters is cut and ends in a part of its hash. Two keys may have one name."""
+    """Returns the name of a server as an extension, which names logs and folders: unfit characters become `_`, and a
+    name of more than 64 characters is cut and ends in a part of its hash. Two keys may have the same name."""
     name = _UNFIT.sub("_", key).strip()
     if name.startswith("."):
         name = "_" + name[1:]

@@ -1,8 +1,8 @@
 """The fields of `models.json`, in which a user describes models and providers. Pure.
 
 The format is zot's. Every entry is checked by itself, so that a fault names the provider, the model, the field and the
-line. A near miss of a field that changes what is asked, or what it costs, is an error; any other unknown field is named
-in a remark, as in `config.json`.
+line. A near miss of a field that changes requests or their cost is an error; any other unknown field is named in a
+remark, as in `config.json`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 
 from wire.field_errors import explain, fault_path
 from wire.lenient_json import UNREADABLE, Place, fault_of, place_at, places
-from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, shown, words
+from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, short_name, split_words
 
 FILE = "models.json"
 
@@ -23,40 +23,40 @@ Text = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 
 
 class UserModel(msgspec.Struct, frozen=True, rename="camel"):
-    """A model. For a model that this program knows, what is left out is as packaged."""
+    """A model. Missing fields of a model that this program knows have the packaged values."""
 
     id: Text
     """The id in a request, as the server wants it."""
     name: str = ""
-    """For people. Default: the id."""
+    """Name for people. Default: the id."""
     reasoning: bool | None = None
     """Whether the model can think: false leaves `--reasoning` out of its requests. Absent: as its name suggests."""
     context_window: Tokens | None = None
-    """Tokens of a prompt and its reply together. Absent or 0: unknown."""
+    """Maximum tokens of a prompt and its reply together. Absent or 0: unknown."""
     max_tokens: Tokens | None = None
-    """The most tokens of a reply. Absent or 0: unknown, and 8,192 are asked for."""
+    """Maximum tokens of a reply. Absent or 0: unknown, and requests ask for 8,192."""
     price_input: Dollars | None = None
-    """US dollars per million tokens; 0 says that they are free. Absent: unknown, and so is the cost of a run."""
+    """US dollars per million tokens; 0 means free. Absent: unknown, and so is the cost of a run."""
     price_output: Dollars | None = None
-    """As `priceInput`."""
+    """Like `priceInput`, for output tokens."""
     price_cache_read: Dollars | None = None
-    """As `priceInput`, for tokens that came from the cache. Absent: the cost is unknown if there are such tokens."""
+    """Like `priceInput`, for tokens that came from the cache. Absent: the cost is unknown if there are such tokens."""
     price_cache_write: Dollars | None = None
-    """As `priceCacheRead`, for tokens that went to the cache."""
+    """Like `priceCacheRead`, for tokens that went to the cache."""
     base_url: str = ""
     """The address for this model. Default: that of the provider."""
 
 
 class UserProvider(msgspec.Struct, frozen=True, rename="camel"):
-    """A provider, and models of it."""
+    """A provider and its models."""
 
     base_url: str = ""
     """The address to which `/v1/messages` is added; a `/v1` at its end is left out. Default: the preset's."""
     api: str = ""
-    """What the server speaks. Only `anthropic` (also `anthropic-messages` and `messages`) can be used here; zot knows
-    others. Default: `anthropic` for the presets of this program, else `openai`, as in zot."""
+    """The API of the server. Only `anthropic` (also `anthropic-messages` and `messages`) works here; zot knows others.
+    Default: `anthropic` for the presets of this program, else `openai`, as in zot."""
     auth: str = ""
-    """`none`: no credential is sent. Default: the one that is found."""
+    """`none`: no credential is sent. Default: the credential that is found."""
     models: tuple[UserModel, ...] = ()
 
 
@@ -64,16 +64,16 @@ class ModelsFile(msgspec.Struct, frozen=True):
     """`$ZOT_HOME/models.json`."""
 
     providers: dict[str, UserProvider] = {}
-    """By name: a preset of this program, or a provider of the user's own."""
+    """Providers by name: presets of this program, or the user's own."""
 
 
 class ModelsFault(NamedTuple):
     """Why the file cannot be used."""
 
     message: str
-    """With the path of the field."""
+    """The text, with the path of the field."""
     place: Place | None
-    """None if the fault is in no one place."""
+    """Place of the fault; None if it is in no single place."""
 
 
 class ModelsFileError(ValueError):
@@ -99,27 +99,27 @@ _OTHER_WORDS = {
     "reasoning": "thinking reasoningsupported canreason",
     **_PRICE,
 }
-_ZOTS_OF_MODEL = words("type output input api compat reasoningLevelMap")
-_ZOTS_OF_PROVIDER = words("discover")
-"""Fields of zot's without a meaning here."""
+_ZOTS_OF_MODEL = split_words("type output input api compat reasoningLevelMap")
+_ZOTS_OF_PROVIDER = split_words("discover")
+"""Fields of zot that have no meaning here."""
 
 
 def _vocabulary(struct: type[msgspec.Struct], zots: frozenset[str]) -> Vocabulary:
     fields = struct.__struct_encode_fields__
-    guarding = {name: Guarding(words(_OTHER_WORDS[name])) for name in fields if name in _OTHER_WORDS}
+    guarding = {name: Guarding(split_words(_OTHER_WORDS[name])) for name in fields if name in _OTHER_WORDS}
     return Vocabulary(known=zots | {*fields}, guarding=guarding)
 
 
 _OF_MODEL = _vocabulary(UserModel, _ZOTS_OF_MODEL)
 _OF_PROVIDER = _vocabulary(UserProvider, _ZOTS_OF_PROVIDER)
 _OF_FILE = Vocabulary(
-    known=words("providers $schema"), guarding={"providers": Guarding(words("provider models vendors"))}
+    known=split_words("providers $schema"), guarding={"providers": Guarding(split_words("provider models vendors"))}
 )
 
 
 def parse(text: bytes) -> tuple[ModelsFile, str]:
-    """The content of a file, and a line that names the fields that nothing reads; "" if there are none. Raises
-    `ModelsFileError` with the first fault."""
+    """Returns the content of a file, and a line that names its unknown fields; "" without any. Raises `ModelsFileError`
+    with the first fault."""
     try:
         value = msgspec.json.decode(text)
     except UNREADABLE as error:
@@ -166,7 +166,7 @@ class _Reader:
     def _provider(self, name: str, fields: Any) -> UserProvider:
         path = f"providers.{name}"
         if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > 64:
-            raise _FaultyFieldError(path, f"{shown(name)!r} is no name of a provider")
+            raise _FaultyFieldError(path, f"{short_name(name)!r} is no name of a provider")
         if not isinstance(fields, dict):
             raise _FaultyFieldError(path, "must be an object")
         self._check_names(fields, _OF_PROVIDER, f"{path}.")

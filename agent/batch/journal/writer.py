@@ -27,7 +27,7 @@ from wire.batch.journal_lines import (
     Started,
     encode_line,
 )
-from wire.batch.outcome import bounded
+from wire.batch.outcome import cut_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,7 +152,7 @@ class Journal:
 
     def finished(self, outcome: Outcome, *, final: bool) -> None:
         """An attempt has ended: tell it in `when_durable`. A text that is too long is cut."""
-        outcome = bounded(outcome)
+        outcome = cut_texts(outcome)
         self.append(Finished, task=outcome.id, attempt=outcome.attempt, final=final, outcome=outcome)
 
     def reopened(self, task: str) -> None:

@@ -17,7 +17,7 @@ from agent.batch.opening.settings import FLAGS, flags_of
 from agent.batch.pool.run_facts import RunFacts
 from agent.batch.tasks.digest import Digests
 from wire.batch.outcome import Outcome, TaskStatus
-from wire.suggest import no_such, some
+from wire.suggestions import join_names, no_such
 from wire.text import counted, noun_for, one_line, valid_text
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def writers_of_one_folder(tasks: Sequence[Task], flags: RunRequest) -> str:
         return ""
     folder, ids = max(several.items(), key=lambda item: len(item[1]))
     others = f" and {counted(len(several) - 1, 'other folder')} likewise" if len(several) > 1 else ""
-    head = f"{len(ids)} tasks may change {valid_text(folder)} at the same time{others} ({some(ids, 3)})"
+    head = f"{len(ids)} tasks may change {valid_text(folder)} at the same time{others} ({join_names(ids, 3)})"
     return (
         f"{one_line(head, HEAD)}: --workspace copy gives each its own copy, --tools read lets none write, --jobs 1 runs"
         " one after another"

@@ -13,7 +13,7 @@ from agent.batch.request import BatchRequest
 from agent.batch.reserve import DEFAULT, RULES
 from agent.batch.run.begin import decode_request, encode_request
 from agent.model.access import hide_credentials, lacks_credentials
-from wire.suggest import not_one_of
+from wire.suggestions import not_one_of
 from wire.text import printable
 
 if TYPE_CHECKING:

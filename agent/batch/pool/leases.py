@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agent.model.provider import Line
     from agent.model.worker_process import StartWorker
     from supervisor.loop.loop import Loop, Timer
-    from wire.batch.link import Request
+    from wire.batch.link import ModelRequest
 
 _FAMILY = re.compile(r"claude-(?:(?P<name>[a-z]+)-(?P<major>\d{1,2})(?!\d)|\d{1,2}(?:-\d{1,2})?-[a-z]+)")
 """`claude-opus-4-1-20250805` and `claude-3-5-haiku-20241022`: Anthropic limits the models of one name and one major
@@ -116,17 +116,17 @@ class _Needed(msgspec.Struct):
 _needed = msgspec.json.Decoder(_Needed)
 
 
-def max_tokens_of(request: Request) -> int:
+def max_tokens_of(request: ModelRequest) -> int:
     """The most tokens that the reply may have. Raises `msgspec.DecodeError`."""
     return _needed.decode(request.params).max_tokens
 
 
-def request_line(request: Request) -> bytes:
+def request_line(request: ModelRequest) -> bytes:
     """The line for a worker."""
     return b'{"type":"request","id":%b,"params":%b}\n' % (orjson.dumps(request.id), bytes(request.params))
 
 
-def connection_of(request: Request) -> WorkerConnection:
+def connection_of(request: ModelRequest) -> WorkerConnection:
     """Raises `msgspec.DecodeError`. The pool decides about rate limits, so its workers report them and do not wait."""
     raw = bytes(request.configure)
     line = msgspec.json.decode(raw, type=dict[str, Any])

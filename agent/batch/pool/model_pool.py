@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from supervisor.process.child import Child
     from supervisor.process.teardown import Stoppable
     from supervisor.template.forked_child import ForkedChild
-    from wire.batch.link import Request
+    from wire.batch.link import ModelRequest
 
 TELL_AFTER_S = 0.2
 """Seconds. A shorter wait is no pause."""
@@ -88,7 +88,7 @@ class ModelPool:
 
     # --- for the runs -------------------------------------------------------------------------------------
 
-    def request(self, run: str, request: Request) -> None:
+    def request(self, run: str, request: ModelRequest) -> None:
         """Queues the request of a run. What is wrong with it becomes the `error` line of its reply."""
         if run in self._open:
             self._end(self._open[run])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from supervisor.process.child import ExitStatus
-    from wire.batch.link import Ended, Request
+    from wire.batch.link import ModelRequest, RunEnded
 
 RATE_LIMITED = 429
 
@@ -101,7 +101,7 @@ class RunFacts:
         """Of these, those with a whole reply."""
         self.largest_answer = 0
         """Output tokens of the longest whole reply."""
-        self.request: Request | None = None
+        self.request: ModelRequest | None = None
         """The last request, if the run has a link on which it sends them."""
         self.rate_limited = 0
         self.step = 0
@@ -242,7 +242,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     """None if the run ended by itself."""
     exit: ExitStatus | None
     """None if the process could not be started."""
-    said: Ended | None
+    said: RunEnded | None
     """The last word of the run on the link."""
     was_told_to_end: bool = False
     """Whether the batch has ended the run."""

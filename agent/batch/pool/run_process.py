@@ -57,7 +57,7 @@ class RunListener(Protocol):
     def run_said(self, run: RunProcess, line: bytes) -> None:
         """A line of the event stream, LF included."""
 
-    def run_asked(self, run: RunProcess, request: link.Request) -> None: ...
+    def run_asked(self, run: RunProcess, request: link.ModelRequest) -> None: ...
     def run_cancelled(self, run: RunProcess) -> None:
         """The run wants no reply to its request, if it has one; or it has ended."""
 
@@ -109,7 +109,7 @@ class RunProcess:
         self._link: RunLink | None = None
         self._files: RunFiles | None = None
         self._end_reason: EndReason | None = None
-        self.said: link.Ended | None = None
+        self.said: link.RunEnded | None = None
         self._exit: ExitStatus | None = None
         self._leader: Identity | None = None
         """Its process, once it has spoken: what has not spoken has started nothing."""
@@ -272,7 +272,7 @@ class RunProcess:
         except msgspec.DecodeError as error:
             self.kill(EndReason(TaskStatus.CRASHED, f"the run has said something that cannot be read: {error}"))
             return
-        if isinstance(message, link.Request):
+        if isinstance(message, link.ModelRequest):
             self.facts.request = message
             self.requests += 1
             self._listener.run_asked(self, message)
@@ -282,7 +282,7 @@ class RunProcess:
             self._doing = RunState(message.state)
             if not self._is_stopping:
                 self._stop_waiting()
-        elif isinstance(message, link.Ended):
+        elif isinstance(message, link.RunEnded):
             self.said = message
             self._await(EXIT_S, f"its process did not end within {EXIT_S:.0f} s after its last word")
 

@@ -14,7 +14,7 @@ import orjson
 from agent.cassette.reply_lines import problem_of_worker_line
 from agent.model.provider import TERMINAL, Stream
 from agent.model.worker_process import LINES_WAITING, REQUEST_LIMIT, advise, configure_line, worker_failed
-from wire.batch.link import Cancel, Request
+from wire.batch.link import Cancel, ModelRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,7 @@ class LeasedProvider:
         if len(encoded) > REQUEST_LIMIT:
             self._fail(f"the conversation makes a request of more than {REQUEST_LIMIT} bytes")
         else:
-            self._link.send(Request(self._id, self._configure, self._model, msgspec.Raw(encoded)))
+            self._link.send(ModelRequest(self._id, self._configure, self._model, msgspec.Raw(encoded)))
         return stream
 
     def cancel(self) -> None:

@@ -98,13 +98,13 @@ class _Batch:
     def on_readable(self, budget: int) -> None:
         for line in self._splitter.feed(self._sock.recv(budget)):
             message = messages.decode_from_run(bytes(line))  # type: ignore[arg-type]
-            if isinstance(message, messages.Request):
+            if isinstance(message, messages.ModelRequest):
                 self._answer(message)
 
     def on_writable(self) -> None:
         pass
 
-    def _answer(self, request: messages.Request) -> None:
+    def _answer(self, request: messages.ModelRequest) -> None:
         reply = _reply(len(self._exchanges))
         self._exchanges.append((orjson.loads(bytes(request.params)), reply))
         self._sock.send(b"".join(orjson.dumps({**line, "id": request.id}) + b"\n" for line in reply))
@@ -113,7 +113,7 @@ class _Batch:
         """All exchanges. Raises `RehearsalError` if the run has not ended well."""
         rest = self._splitter.feed(self._sock.recv(1 << 16))
         last = messages.decode_from_run(bytes(rest[-1]))  # type: ignore[arg-type]
-        if not isinstance(last, messages.Ended) or last.reason:
+        if not isinstance(last, messages.RunEnded) or last.reason:
             raise RehearsalError(f"the rehearsal of a run has failed: {last}")
         return self._exchanges
 

@@ -26,7 +26,7 @@ from supervisor.loop.loop import STOP_SIGNALS, Loop
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.teardown import end_descendants
 from wire import events
-from wire.batch.link import Ended, RunPhase
+from wire.batch.link import RunEnded, RunPhase
 from wire.batch.outcome import TaskStatus
 from wire.batch.task import TaskError, decode_task
 from wire.exit_codes import Status
@@ -101,7 +101,7 @@ class TaskRun:
             end = early.end
             exit_code = write_unstarted(self._stdout, self._stderr, end.status, end.reason)
         self._link.send(
-            Ended(
+            RunEnded(
                 status=end.status, reason=end.reason, may_pass=end.may_pass,
                 setup=self._setup, check=self._check, diff=self._diff, has_no_room=self._has_no_room,
             )

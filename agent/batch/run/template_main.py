@@ -29,7 +29,7 @@ from agent.batch.run.rehearsal import rehearse
 from agent.cassette import CassetteError
 from agent.model.worker import worker_main
 from supervisor.template.server import serve
-from wire.dialects.table import MODULES, dialect_named
+from wire.dialects.table import MODULES, find_dialect
 
 NOT_OF_A_RUN = (
     "agent.batch.", "agent.rpc", "agent.images.scale_main", "supervisor.harness", "supervisor.host",
@@ -49,7 +49,7 @@ def import_all() -> None:
             if module.name.startswith(OF_A_RUN) or not module.name.startswith(NOT_OF_A_RUN):
                 importlib.import_module(module.name)
     for name in MODULES:
-        dialect_named(name)
+        find_dialect(name)
     worker_main.preload()
 
 

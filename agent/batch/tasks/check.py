@@ -15,7 +15,7 @@ from supervisor.cleanup.env_marks import EXTENSION, START, TOKEN
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.environment import NEVER
 from wire.manifest import ManifestError
-from wire.suggest import not_one_of
+from wire.suggestions import not_one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -14,7 +14,7 @@ import msgspec
 from agent.batch.tasks.json_lines import FIELDS, LINE_LIMIT, PROMPT_TWICE
 from wire.batch.task import TaskError, task_of
 from wire.lenient_json import UNREADABLE
-from wire.suggest import did_you_mean
+from wire.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

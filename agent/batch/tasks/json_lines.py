@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from wire.batch.task import Task, TaskError, decode_task, not_json, task_of
-from wire.lenient_json import UNREADABLE, repeated
-from wire.suggest import did_you_mean
+from wire.lenient_json import UNREADABLE, find_repeated
+from wire.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,7 @@ def _task(line: bytes, template: PromptTemplate | None) -> Task:
         raise TaskError("the line has a NUL byte, which JSON cannot have: save the file as UTF-8")
     task = decode_task(line) if template is None else _filled(line, template)
     names = _NAME.findall(line)
-    if len(names) != len(set(names)) and (twice := repeated(line, FIELDS)):
+    if len(names) != len(set(names)) and (twice := find_repeated(line, FIELDS)):
         raise TaskError(f"{twice}: the line has it twice; leave one out")
     return task
 

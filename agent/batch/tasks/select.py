@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from wire.batch.task import Task
-from wire.suggest import did_you_mean
+from wire.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wire.dialects.table import dialect_named
+from wire.dialects.table import find_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,5 +57,5 @@ class SessionReloads:
 
     def _patience_s(self) -> float | None:
         """Seconds; None if there is no such extension."""
-        dialects = [dialect_named(each.manifest.dialect) for each in self._supervisor.extensions]
+        dialects = [find_dialect(each.manifest.dialect) for each in self._supervisor.extensions]
         return max((each.settle_s for each in dialects if each.is_reloaded_with_session), default=None)

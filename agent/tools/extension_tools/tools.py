@@ -18,7 +18,7 @@ from agent.tools.extension_tools.rows import rows_of
 from agent.tools.outcome import ToolError
 from supervisor.discovery.copilot.scaffold import ScaffoldError, scaffold, tool_prefix
 from supervisor.home.copilot_folders import copilot_folders
-from wire.suggest import no_such, not_one_of
+from wire.suggestions import no_such, not_one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

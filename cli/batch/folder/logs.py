@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.batch.folder.shared_options import Folder, TaskId, complain, opened, working
+from cli.batch.folder.shared_options import Folder, TaskId, complain, open_folder, run_and_exit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,7 +54,7 @@ def logs(
         zot batch logs runs fix-12 --stderr          warnings, and why it could not start
         zot batch logs runs fix-12 --json | jq .type its events
     """
-    working("logs", lambda: _run(folder, task, attempt, stderr=stderr, follow=follow, as_json=as_json))
+    run_and_exit("logs", lambda: _run(folder, task, attempt, stderr=stderr, follow=follow, as_json=as_json))
 
 
 def _run(folder: str, task: str, attempt: int | None, *, stderr: bool, follow: bool, as_json: bool) -> int:
@@ -63,7 +63,7 @@ def _run(folder: str, task: str, attempt: int | None, *, stderr: bool, follow: b
 
     if stderr and as_json:
         raise CommandLineError("--stderr and --json exclude each other: stderr is no JSON")
-    batch = opened(folder)
+    batch = open_folder(folder)
     _require(batch, task)
     number = attempt or max(attempts_in(batch.run(task)), default=0)
     path = batch.stderr(task, number) if stderr else batch.events(task, number)
@@ -101,7 +101,7 @@ def _outcome(batch: RunFolder, task: str, attempt: int, is_over: Callable[[], bo
 def _require(batch: RunFolder, task: str) -> None:
     """Raises `CommandLineError` if the batch has no such task."""
     from cli.choices import CommandLineError
-    from wire.suggest import no_such
+    from wire.suggestions import no_such
 
     known = [found.id for found in batch.read_tasks()]
     if task not in known and not batch.run(task).is_dir():
@@ -163,9 +163,9 @@ class _Person:
     """Shows records to a person."""
 
     def __init__(self) -> None:
-        from cli.run.run_view import RunView
+        from cli.run.run_view import RunPrinter
 
-        self._view = RunView()
+        self._view = RunPrinter()
         self._broken: list[str] = []
         self._view.on_broken = self._broken.append
         self._status = ""

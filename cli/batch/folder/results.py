@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.batch.folder.shared_options import Folders, Statuses, working
+from cli.batch.folder.shared_options import Folders, Statuses, run_and_exit
 from cli.parameters import Prefer
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cli.choices import Preferred
 
 
-class Format(Enum):
+class ResultsFormat(Enum):
     jsonl = "jsonl"
     csv = "csv"
     junit = "junit"
@@ -32,8 +32,8 @@ def register(app: typer.Typer) -> None:
 def results(
     folders: Folders,
     form: Annotated[
-        Format, typer.Option("--format", help="JSON Lines, a table, or JUnit's XML for CI.")
-    ] = Format.jsonl,
+        ResultsFormat, typer.Option("--format", help="JSON Lines, a table, or JUnit's XML for CI.")
+    ] = ResultsFormat.jsonl,
     status: Statuses = None,
     failed: Annotated[bool, typer.Option("--failed", help="Only tasks that are done and not ok.")] = False,
     output: Annotated[
@@ -62,12 +62,12 @@ def results(
         zot batch results runs --format junit -o junit.xml      for a CI job
         zot batch results part1 part2 --prefer ok               of shards together
     """
-    working("results", lambda: _run(folders, form, status or [], prefer, failed=failed, output=output))
+    run_and_exit("results", lambda: _run(folders, form, status or [], prefer, failed=failed, output=output))
 
 
 def _run(
     folders: list[str],
-    form: Format,
+    form: ResultsFormat,
     statuses: list[str],
     prefer: Preferred | None,
     *,
@@ -75,38 +75,38 @@ def _run(
     output: str | None,
 ) -> int:
     from agent.batch.journal.formats import FORMATS
-    from cli.batch.folder.shared_options import NOT_RUN, checked, results_of
+    from cli.batch.folder.shared_options import NOT_RUN, check_statuses, read_results
     from cli.choices import CommandLineError
     from wire.batch.outcome import TaskStatus
 
-    wanted = checked(statuses)
+    wanted = check_statuses(statuses)
     if failed:
         if wanted:
             raise CommandLineError("--failed and --status exclude each other: leave one of them out")
         wanted = frozenset(status.value for status in TaskStatus if status is not TaskStatus.OK)
-    found = results_of(folders, prefer)
+    found = read_results(folders, prefer)
     if wanted:
         found = found.only(frozenset(TaskStatus(word) for word in wanted - {NOT_RUN}), not_run=NOT_RUN in wanted)
     lines = FORMATS[form.value](found)
     if output is None or output == "-":
-        sys.stdout.buffer.writelines(_cleaned_for(sys.stdout.buffer, lines, form))
+        sys.stdout.buffer.writelines(_clean_for(sys.stdout.buffer, lines, form))
     else:
         _write(Path(output), lines, form)
     return 0
 
 
-def _cleaned_for(stream: IO[bytes], lines: Iterable[bytes], form: Format) -> Iterable[bytes]:
+def _clean_for(stream: IO[bytes], lines: Iterable[bytes], form: ResultsFormat) -> Iterable[bytes]:
     """On a terminal the lines without what controls it."""
     from wire.text import printable, printable_json
 
     if not stream.isatty():
         return lines
-    if form is Format.jsonl:
+    if form is ResultsFormat.jsonl:
         return map(printable_json, lines)
     return (printable(line.decode("utf-8", "replace")).encode() for line in lines)
 
 
-def _write(path: Path, lines: Iterable[bytes], form: Format) -> None:
+def _write(path: Path, lines: Iterable[bytes], form: ResultsFormat) -> None:
     from cli.choices import CommandLineError
     from supervisor.home.safe_files import replacing
 
@@ -114,7 +114,7 @@ def _write(path: Path, lines: Iterable[bytes], form: Format) -> None:
         raise CommandLineError(f"-o {path}: a folder; name the file in it")
     if path.exists() and not path.is_file():  # a device, a pipe: there is nothing to replace
         with path.open("wb") as file:
-            file.writelines(_cleaned_for(file, lines, form))
+            file.writelines(_clean_for(file, lines, form))
         return
     with replacing(path, 0o666) as file:
         file.writelines(lines)

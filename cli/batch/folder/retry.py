@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer  # noqa: TC002  (it reads the annotations)
 
-from cli.batch.folder.shared_options import Folder, Statuses, checked, results_of, working
+from cli.batch.folder.shared_options import Folder, Statuses, check_statuses, read_results, run_and_exit
 from cli.run.flags import with_flags
 from wire.flags.batch import RETRY
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agent.batch.journal.folder import RunFolder
     from agent.batch.journal.shards import BatchResults, Shard
     from agent.batch.request import BatchRequest
-    from cli.batch.output.stderr import Show
+    from cli.batch.output.stderr import ProgressStyle
 
 
 def register(app: typer.Typer) -> None:
@@ -40,35 +40,35 @@ def retry(ctx: typer.Context, folder: Folder, status: Statuses = None, **_flags:
         zot batch retry runs --status not_run                     go on where it stopped
         zot batch retry runs --max-cost-usd 40                    with a higher limit
     """
-    from cli.batch.asked import show_from
+    from cli.batch.arguments import show_from
 
     given = ctx.params
-    flags = _among(given, "jobs", "max_cost_usd", "reserve", "max_tokens")
-    keys = _among(given, "api_key", "api_key_file", "base_url")
+    flags = _selected_ids(given, "jobs", "max_cost_usd", "reserve", "max_tokens")
+    keys = _selected_ids(given, "api_key", "api_key_file", "base_url")
     show = show_from(no_progress=given["no_progress"], quiet=given["quiet"])
-    working("retry", lambda: _run(folder, status or [], flags, keys, show, as_json=given["json"]))
+    run_and_exit("retry", lambda: _run(folder, status or [], flags, keys, show, as_json=given["json"]))
 
 
-def _among(given: dict[str, Any], *names: str) -> dict[str, Any]:
+def _selected_ids(given: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: given[name] for name in names if given[name] is not None}
 
 
 def _run(
-    folder: str, statuses: list[str], flags: dict[str, Any], keys: dict[str, str], show: Show, *, as_json: bool
+    folder: str, statuses: list[str], flags: dict[str, Any], keys: dict[str, str], show: ProgressStyle, *, as_json: bool
 ) -> int:
     from msgspec.structs import replace
 
     from agent.batch.opening.settings import check_address
-    from cli.batch.asked import absolute_paths
+    from cli.batch.arguments import absolute_paths
     from cli.batch.run import check_and_start
 
-    wanted = checked(statuses)
-    results = results_of([folder])
+    wanted = check_statuses(statuses)
+    results = read_results([folder])
     (shard,) = results.shards
     request = _request(shard.folder)
     run = absolute_paths(replace(request.run, **keys))
     check_address(run, shard.folder.path)
-    request = replace(request, run=run, redo=_again(results, shard, wanted), **flags)
+    request = replace(request, run=run, redo=_retry(results, shard, wanted), **flags)
     tasks = list(shard.folder.read_tasks())
     lines = {task.id: f"{shard.folder.tasks_file}:{number}" for number, task in enumerate(tasks, 1)}
     return check_and_start(request, tasks, lines, show, folder, as_json=as_json)
@@ -83,7 +83,7 @@ def _request(folder: RunFolder) -> BatchRequest:
     return request_of(batch.settings, folder.path)
 
 
-def _again(results: BatchResults, shard: Shard, wanted: frozenset[str]) -> tuple[str, ...]:
+def _retry(results: BatchResults, shard: Shard, wanted: frozenset[str]) -> tuple[str, ...]:
     """The ids of the done tasks that are run again."""
     statuses = {task: status.value for task in results.done if (status := results.history(task).status) is not None}
     return tuple(

@@ -36,7 +36,7 @@ Statuses = Annotated[
 ]
 
 
-def working(command: str, run: Callable[[], int]) -> None:
+def run_and_exit(command: str, run: Callable[[], int]) -> None:
     """Runs a command and exits with its status. An error gives one line and status 1, a folder that is no batch's or
     misuse status 2, Ctrl-C 130."""
 
@@ -69,24 +69,24 @@ def complain(command: str, text: str) -> None:
     say(f"zot batch {command}: {one_line(valid_text(text), 4000)}")
 
 
-def opened(folder: str) -> RunFolder:
+def open_folder(folder: str) -> RunFolder:
     """The folder of a batch. Raises `FolderError`."""
     from agent.batch.journal.folder import RunFolder
 
     return RunFolder.existing(Path(folder).absolute())
 
 
-def results_of(given: Sequence[str], prefer: Preferred | None = None) -> BatchResults:
+def read_results(given: Sequence[str], prefer: Preferred | None = None) -> BatchResults:
     """What the batches in these folders have come to, read as one. Raises `FolderError` and `JournalError`."""
     from agent.batch.journal.shards import BatchResults, read_shard
 
-    return BatchResults([read_shard(opened(folder)) for folder in given], prefer and prefer.value)
+    return BatchResults([read_shard(open_folder(folder)) for folder in given], prefer and prefer.value)
 
 
-def checked(given: Iterable[str]) -> frozenset[str]:
+def check_statuses(given: Iterable[str]) -> frozenset[str]:
     """The words of --status. Raises `CommandLineError`."""
     from wire.batch.outcome import TaskStatus
-    from wire.suggest import not_one_of
+    from wire.suggestions import not_one_of
 
     known = [*(status.value for status in TaskStatus if status is not TaskStatus.INTERRUPTED), NOT_RUN]
     found = frozenset(given)

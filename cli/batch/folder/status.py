@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer  # noqa: TC002  (it reads the annotations)
 
-from cli.batch.folder.shared_options import Folders, working
+from cli.batch.folder.shared_options import Folders, run_and_exit
 from cli.parameters import Json, Prefer
 
 if TYPE_CHECKING:
@@ -42,16 +42,16 @@ def status(folders: Folders, prefer: Prefer = None, as_json: Json = False) -> No
         zot batch status runs --json | jq .statuses    how many tasks ended how
         zot batch status runs && echo "all is well"    in a script
     """
-    working("status", lambda: _run(folders, prefer, as_json=as_json))
+    run_and_exit("status", lambda: _run(folders, prefer, as_json=as_json))
 
 
 def _run(folders: list[str], prefer: Preferred | None, *, as_json: bool) -> int:
-    from cli.batch.folder.shared_options import results_of
+    from cli.batch.folder.shared_options import read_results
     from cli.json_line import print_json
     from wire.batch.outcome import TaskStatus
     from wire.exit_codes import Status
 
-    results = results_of(folders, prefer)
+    results = read_results(folders, prefer)
     record = facts(results)
     if as_json:
         print_json(record)
@@ -138,7 +138,7 @@ def lines(record: dict[str, Any], example: str = "", prefer: str | None = None, 
     """The record for a person. `example` is a task that is done, `prefer` the word for contradictions. `again` are the
     folders with tasks to run again."""
     from cli.batch.output.summary import cost_text, next_commands, statuses_text, stopped_text
-    from cli.columns import aligned
+    from cli.columns import align_columns
     from cli.number_format import clock_text, count_text, plural
     from wire.text import one_line, valid_text
 
@@ -169,7 +169,7 @@ def lines(record: dict[str, Any], example: str = "", prefer: str | None = None, 
         ("last start", clock_text(record["last_start"]) or "-"),
     ]
     folders = [one_line(valid_text(folder), 4096) for folder in record["folders"]]
-    shown = [*folders, *("  " + line for line in aligned(rows))]
+    shown = [*folders, *("  " + line for line in align_columns(rows))]
     if record["state"] == RUNNING:
         return shown
     import shlex

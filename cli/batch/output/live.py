@@ -46,7 +46,7 @@ class LiveView:
         self._writer = FdWriter(loop, fd, self._on_broken, lossy=True)
         self._ascii = "utf" not in (getattr(sys.stderr, "encoding", None) or "utf-8").lower()
         self._console = Console(file=StringIO(), force_terminal=True, highlight=False, legacy_windows=False)
-        self._keyboard = _Keyboard(loop, self._on_keys)
+        self._keyboard = _BatchKeyboard(loop, self._on_keys)
         self._drawn: list[int] = []  # the cells of each line that is on the screen
         self._is_shown = False
         self._timer: Timer | None = None
@@ -153,7 +153,7 @@ class LiveView:
         os.killpg(os.getpgrp(), signal.SIGTSTP)
 
 
-class _Keyboard:
+class _BatchKeyboard:
     """Passes on what is typed, from `begin` to `end`."""
 
     def __init__(self, loop: Loop, on_keys: Callable[[bytes], None]) -> None:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent.output.fd_writer import FdWriter
 from cli.batch.output.stderr import FLUSH_S, StderrOutput
-from wire.batch.records import BatchEnd, BatchStart, encode_record, tagged
+from wire.batch.records import BatchEnd, BatchStart, add_task, encode_record
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.batch.request import BatchControls, BatchView
-    from cli.batch.output.stderr import Show
+    from cli.batch.output.stderr import ProgressStyle
     from supervisor.loop.loop import Loop
     from wire.batch.records import AnyRecord
 
@@ -21,7 +21,7 @@ INTERRUPTED = Status.INTERRUPTED.exit_code
 READER_GONE = "zot batch: the reader of stdout has gone: running tasks end, and no new ones start"
 
 
-class Engine(Protocol):
+class BatchEngine(Protocol):
     """What is used of `agent.batch.batch.Batch`. It heeds signals before it tells its start: only then may the terminal
     be changed. Its loop lives until it has told its end."""
 
@@ -37,7 +37,7 @@ class Outputs:
     """Takes what a batch tells, from its making on, and shows it: a person on stderr, and with `as_json` a program on
     stdout."""
 
-    def __init__(self, show: Show, folder: str, *, as_json: bool) -> None:
+    def __init__(self, show: ProgressStyle, folder: str, *, as_json: bool) -> None:
         """`folder` is named in the summary."""
         self._show = show
         self._folder = folder
@@ -74,7 +74,7 @@ class Outputs:
         """Whether the reader of stdout is behind."""
         return self._stream is not None and self._stream.is_full
 
-    def run(self, batch: Engine) -> int:
+    def run(self, batch: BatchEngine) -> int:
         """Runs the batch and returns the exit status of the process. The terminal is as before at any end."""
         self._controls = batch.controls
         if self._as_json:
@@ -133,7 +133,7 @@ class RecordStream:
 
     def on_event(self, task: str, attempt: int, line: bytes) -> None:
         """Writes one line of a run's events."""
-        self._writer.write(tagged(line.rstrip(b"\n"), task, attempt) + b"\n")
+        self._writer.write(add_task(line.rstrip(b"\n"), task, attempt) + b"\n")
 
     def finish(self, *, most_s: float | None = None) -> bool:
         """Waits until the reader has everything, for `most_s` seconds at most. Returns whether it has."""

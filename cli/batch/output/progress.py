@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from agent.batch.request import RunState
-from cli.columns import fitting
+from cli.columns import pad_or_cut
 from cli.number_format import count_text, dollars, duration, number, size
 from wire.text import one_line
 
@@ -40,7 +40,13 @@ def progress(
 ) -> list[Text]:
     """At most `height` lines of at most `width` cells: the whole first, then the runs, the slowest first. Where there
     is little room the table of runs gives way, then the keys."""
-    head = [_whole(view, width, ascii_only=ascii_only), _counts(view), *_failures(view), _use(view), *_standstill(view)]
+    head = [
+        _overall_bar(view, width, ascii_only=ascii_only),
+        _counts(view),
+        *_failures(view),
+        _use(view),
+        *_standstill(view),
+    ]
     keys = [Text(_keys(view), "dim")] if has_keys and len(head) < height else []
     room = height - len(head) - len(keys)
     has_table = room >= (2 if len(view.runs) == 1 else 3)
@@ -50,7 +56,7 @@ def progress(
     return lines
 
 
-def _whole(view: BatchView, width: int, *, ascii_only: bool) -> Text:
+def _overall_bar(view: BatchView, width: int, *, ascii_only: bool) -> Text:
     done = sum(view.statuses.values())
     share = 100 * done // view.tasks if view.tasks else 100
     rest = f"  {done:,} of {view.tasks:,}  {share}%  {duration(view.elapsed_s)}"
@@ -90,7 +96,7 @@ def _counts(view: BatchView) -> Text:
         (f"{count_text(view.waiting)} waiting", ""),
         (f"{count_text(view.retried)} retried" if view.retried else "", ""),
     ]
-    return _joined(parts)
+    return _join(parts)
 
 
 def _failures(view: BatchView) -> Iterable[Text]:
@@ -107,7 +113,7 @@ def failures(statuses: Mapping[str, int]) -> str:
 
 def _use(view: BatchView) -> Text:
     cost = f"{'at least ' if view.has_unknown_cost else ''}{dollars(view.known_cost_usd)}"
-    return _joined(
+    return _join(
         [
             (cost, "bold"),
             (f"{dollars(view.reserved_usd)} reserved" if view.reserved_usd else "", "yellow"),
@@ -182,7 +188,7 @@ def _cells(run: RunView) -> dict[str, str]:
 
 def _cell(name: str, text: str, width: int) -> str:
     if name in ("TASK", "STATE"):
-        return fitting(text, width)
+        return pad_or_cut(text, width)
     return text.rjust(width)
 
 
@@ -190,5 +196,5 @@ def _style(name: str, run: RunView) -> str:
     return _STATE_STYLES.get(run.state, "") if name == "STATE" else ""
 
 
-def _joined(parts: Iterable[tuple[str, str]]) -> Text:
+def _join(parts: Iterable[tuple[str, str]]) -> Text:
     return Text("  ").join(Text(text, style) for text, style in parts if text)

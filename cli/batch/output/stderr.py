@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wire.batch.records import AnyRecord
 
 
-class Show(Enum):
+class ProgressStyle(Enum):
     AUTO = "auto"
     """The live view on a terminal, else a line for each finished task."""
     LINES = "lines"
@@ -69,7 +69,7 @@ class StderrOutput:
         view: Callable[[], BatchView],
         controls: BatchControls,
         *,
-        show: Show,
+        show: ProgressStyle,
         folder: str,
         has_stream: bool = False,
         fd: int = STDERR,
@@ -83,7 +83,9 @@ class StderrOutput:
         self._done = self._tasks = 0
         self._failures = Failures()
         self._ended: BatchEnd | None = None
-        is_live = show is Show.AUTO and is_screen(fd) and is_in_front(fd) and not (has_stream and is_terminal(1))
+        is_live = (
+            show is ProgressStyle.AUTO and is_screen(fd) and is_in_front(fd) and not (has_stream and is_terminal(1))
+        )
         self._live = is_live
         self._place: _Place = LiveView(loop, view, controls, fd=fd) if is_live else _Lines(loop, fd)
 
@@ -108,7 +110,7 @@ class StderrOutput:
             self._done += 1
             self._failures.add(end.outcome)
         is_news = not self._live or end.outcome.status.value != "ok"  # the live view counts those that are ok
-        if self._show is not Show.NOTHING and is_news:
+        if self._show is not ProgressStyle.NOTHING and is_news:
             self._place.say(finished_line(end, self._done, self._tasks, self._width()))
 
     def _width(self) -> int | None:
@@ -123,7 +125,7 @@ class StderrOutput:
         if self._live:
             self._place.end()
             self._place = _Lines(self._loop, self._fd)
-        if self._ended is not None and self._show is not Show.NOTHING:
+        if self._ended is not None and self._show is not ProgressStyle.NOTHING:
             for line in summary(self._ended, self._folder, self._failures, self._width()):
                 self._place.say(line)
         self._place.end()

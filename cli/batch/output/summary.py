@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from cli.columns import aligned
+from cli.columns import align_columns
 from cli.number_format import count_text, dollars, elapsed, plural
 from wire.batch.outcome import TaskStatus
 from wire.text import one_line, valid_text
@@ -122,7 +122,7 @@ class Failures:
             return []
         rows = [(str(len(ids)), status, _some(ids), reason or "-") for (status, reason), ids in groups[:MOST_GROUPS]]
         heading = ("tasks", "status", "ids", "reason")
-        before = ["  " + line for line in aligned([(*row[:3], "") for row in (heading, *rows)], right={0})]
+        before = ["  " + line for line in align_columns([(*row[:3], "") for row in (heading, *rows)], right={0})]
         lines = [start + cut_to(row[3], width, start[:-2]) for start, row in zip(before, (heading, *rows), strict=True)]
         if len(groups) > MOST_GROUPS:
             rest = sum(len(ids) for _, ids in groups[MOST_GROUPS:])
@@ -180,7 +180,7 @@ def next_commands(where: str, statuses: Mapping[str, int], *, example: str = "",
     if failed:
         rows.append((f"zot batch retry {where}{more}", "run again what has failed"))
     rows.append((f"zot report {where}", "a page of charts"))
-    return aligned(rows)
+    return align_columns(rows)
 
 
 def _some(ids: Iterable[str]) -> str:

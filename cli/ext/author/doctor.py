@@ -25,7 +25,7 @@ from supervisor.home.zot_home import zot_home
 from supervisor.install.installed import ExtensionFolders, installed
 from wire.exit_codes import Status
 from wire.manifest import ManifestError
-from wire.suggest import no_such
+from wire.suggestions import no_such
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ TOPIC_WIDTH = 10
 
 
 @dataclass(frozen=True)
-class Report:
+class ExtensionReport:
     """The findings about one extension."""
 
     name: str
@@ -53,9 +53,9 @@ class Report:
 
 
 @dataclass
-class _Chosen:
+class _Selection:
     found: list[Found] = field(default_factory=list)
-    reports: list[Report] = field(default_factory=list)
+    reports: list[ExtensionReport] = field(default_factory=list)
     """The reports of extensions that are not started."""
 
 
@@ -64,7 +64,7 @@ def run_doctor(targets: Sequence[str], *, as_json: bool) -> int:
     `ConfigError` and `HarnessInterruptedError`."""
     home = zot_home()
     config = load_config(home)
-    chosen = choose(targets, Path.cwd(), home)
+    chosen = select_extensions(targets, Path.cwd(), home)
     with Harness(owns_process=True, config=config) as harness:
         results = examine(harness, chosen.found)
     reports = [*map(_report, results), *chosen.reports]
@@ -79,18 +79,18 @@ def run_doctor(targets: Sequence[str], *, as_json: bool) -> int:
 # --- the choice ---------------------------------------------------------------------------------------------
 
 
-def choose(targets: Sequence[str], project: Path, home: Path) -> _Chosen:
+def select_extensions(targets: Sequence[str], project: Path, home: Path) -> _Selection:
     """The named extensions, also disabled ones; without names all that are installed for this user and this project."""
-    chosen = _Chosen()
+    chosen = _Selection()
     if not targets:
         discovery = discover((), project, home, Admission(home, Consent()).for_one_start(), McpFiles(project))
         chosen.found += discovery.found
         for skipped in discovery.skipped:
             if skipped.untrusted is not None:
-                _admit(skipped.untrusted, chosen, home)
+                _add(skipped.untrusted, chosen, home)
                 continue
             findings = _skipped_findings(skipped) if skipped.is_error else ()
-            told = Report(skipped.name, skipped.mcp_file or skipped.folder, findings)
+            told = ExtensionReport(skipped.name, skipped.mcp_file or skipped.folder, findings)
             chosen.reports.append(told if skipped.is_error else replace(told, skipped=skipped.reason))
         return chosen
     for target in targets:
@@ -99,12 +99,12 @@ def choose(targets: Sequence[str], project: Path, home: Path) -> _Chosen:
             file = Path(target).expanduser()
             what = f"is a file; name its folder: {file.parent}" if file.is_file() else "no such folder"
             raise UnableError(f"{target}: {what}", Status.USAGE)
-        if is_path or not _admit_named(target, project, home, chosen):
-            _admit_folder(Path(target).expanduser().absolute(), Scope.EXPLICIT, chosen, home)
+        if is_path or not _add_named(target, project, home, chosen):
+            _add_folder(Path(target).expanduser().absolute(), Scope.EXPLICIT, chosen, home)
     return chosen
 
 
-def _admit_named(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
+def _add_named(name: str, project: Path, home: Path, chosen: _Selection) -> bool:
     """Looks for an installed extension by its manifest's name, else by its folder's name, first in the project; returns
     whether there is one. If there is none, the name means a folder in the current folder. Installed extensions come
     first, because a name must not start a program that happens to be here. Raises `UnableError` if there is
@@ -118,12 +118,12 @@ def _admit_named(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
                 no_such("extension", name, {known for each in every for known in each.names}), Status.USAGE
             )
     elif found.mcp_file is None:
-        _admit_folder(found.folder, found.scope, chosen, home)
+        _add_folder(found.folder, found.scope, chosen, home)
     elif found.mcp_found is not None and not found.trouble:
-        _admit(found.mcp_found, chosen, home)
+        _add(found.mcp_found, chosen, home)
     else:
         where = "" if found.mcp_found is None else f"{found.mcp_file}: "
-        chosen.reports.append(Report(found.name, found.mcp_file, (_entry_finding(where + found.trouble),)))
+        chosen.reports.append(ExtensionReport(found.name, found.mcp_file, (_entry_finding(where + found.trouble),)))
     return found is not None
 
 
@@ -135,15 +135,15 @@ def _skipped_findings(skipped: Skipped) -> tuple[Finding, ...]:
     if not skipped.kind.has_folder:
         return (_entry_finding(skipped.reason),)
     if skipped.why.cause is Cause.LACKING:
-        return (_lacking(skipped.why),)
+        return (_missing_part(skipped.why),)
     return _manifest_findings(skipped.folder, skipped.why)
 
 
-def _admit_folder(folder: Path, scope: Scope, chosen: _Chosen, home: Path) -> None:
+def _add_folder(folder: Path, scope: Scope, chosen: _Selection, home: Path) -> None:
     try:
         found = Found(folder, read_manifest(folder), scope)
     except ManifestError as error:
-        chosen.reports.append(Report(folder.name, folder, _manifest_findings(folder, Why(str(error)))))
+        chosen.reports.append(ExtensionReport(folder.name, folder, _manifest_findings(folder, Why(str(error)))))
         return
     lacks = None
     if found.kind is Kind.COPILOT:
@@ -151,19 +151,19 @@ def _admit_folder(folder: Path, scope: Scope, chosen: _Chosen, home: Path) -> No
 
         found, lacks = prepared(found, Path.cwd(), home)
     if lacks is not None:
-        chosen.reports.append(Report(found.manifest.name, folder, (_lacking(lacks),)))
+        chosen.reports.append(ExtensionReport(found.manifest.name, folder, (_missing_part(lacks),)))
     else:
-        _admit(found, chosen, home)
+        _add(found, chosen, home)
 
 
-def _admit(found: Found, chosen: _Chosen, home: Path) -> None:
-    if found.needs_trust and (why := _distrust(found, home)):
-        chosen.reports.append(Report(found.manifest.name, Path(found.where), (), skipped=why))
+def _add(found: Found, chosen: _Selection, home: Path) -> None:
+    if found.needs_trust and (why := _distrust_reason(found, home)):
+        chosen.reports.append(ExtensionReport(found.manifest.name, Path(found.where), (), skipped=why))
     else:
         chosen.found.append(found)
 
 
-def _distrust(found: Found, home: Path) -> str:
+def _distrust_reason(found: Found, home: Path) -> str:
     """The reason why the extension must not be started; empty if it may be started."""
     from supervisor.discovery.trust_store import TrustStore
 
@@ -173,7 +173,7 @@ def _distrust(found: Found, home: Path) -> str:
     return f"not trusted ({judged.reason}); zot ext trust {found.manifest.name} after you have read it"
 
 
-def _lacking(why: Why) -> Finding:
+def _missing_part(why: Why) -> Finding:
     """What this machine lacks for a Copilot extension."""
     return Finding(Level.FAIL, "program", why.what, why.advice)
 
@@ -198,11 +198,11 @@ def _manifest_findings(folder: Path, why: Why) -> tuple[Finding, ...]:
 # --- the output ---------------------------------------------------------------------------------------------
 
 
-def _report(result: CheckupResult) -> Report:
-    return Report(result.found.manifest.name, Path(result.found.where), tuple(judge(result)), result)
+def _report(result: CheckupResult) -> ExtensionReport:
+    return ExtensionReport(result.found.manifest.name, Path(result.found.where), tuple(judge(result)), result)
 
 
-def _record(report: Report) -> dict[str, Any]:
+def _record(report: ExtensionReport) -> dict[str, Any]:
     record: dict[str, Any] = {
         "name": report.name,
         "folder": str(report.folder),
@@ -250,7 +250,7 @@ def _record(report: Report) -> dict[str, Any]:
     return record
 
 
-def _print(reports: Sequence[Report]) -> None:
+def _print(reports: Sequence[ExtensionReport]) -> None:
     from cli.styled_lines import STYLES, StyledLines
 
     lines = StyledLines()
@@ -276,7 +276,7 @@ def _print(reports: Sequence[Report]) -> None:
     lines.put((_summary(reports), ""))
 
 
-def _summary(reports: Sequence[Report]) -> str:
+def _summary(reports: Sequence[ExtensionReport]) -> str:
     counts = {level: sum(not report.skipped and report.level is level for report in reports) for level in Level}
     words = {Level.OK: "ok", Level.WARN: "with warnings", Level.FAIL: "failed"}
     said = [f"{counts[level]} {words[level]}" for level in Level if counts[level]]

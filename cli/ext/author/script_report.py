@@ -21,9 +21,9 @@ FRAME_SHOWN = 160
 """The most characters of a frame that are shown."""
 
 
-def report_for(found: Found, *, as_json: bool) -> JsonReport | Report:
+def report_for(found: Found, *, as_json: bool) -> JsonReport | TextReport:
     """The report of a test of this extension."""
-    return JsonReport() if as_json else Report(found)
+    return JsonReport() if as_json else TextReport(found)
 
 
 def _title(script: Script) -> str:
@@ -82,7 +82,7 @@ class JsonReport:
         print_json({"updated": self.changed, "unchanged": unchanged, "failed": self.failed})
 
 
-class Report:
+class TextReport:
     """Prints lines for a person."""
 
     def __init__(self, found: Found) -> None:

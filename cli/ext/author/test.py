@@ -64,7 +64,7 @@ def run_test(request: ScriptsRequest) -> int:
 
 def _prepare(request: ScriptsRequest) -> tuple[Found, list[Script]]:
     check_conversation(request.wait_s, request.record)
-    found = _found(request.path)
+    found = _find_extension(request.path)
     if request.record is not None:
         if request.update:
             raise UnableError(
@@ -85,7 +85,7 @@ def _prepare(request: ScriptsRequest) -> tuple[Found, list[Script]]:
     return found, scripts
 
 
-def _found(path: str) -> Found:
+def _find_extension(path: str) -> Found:
     if Path(path).is_file():
         raise UnableError(
             f"{path} is a file; name the extension's folder first: zot ext test PATH SCRIPT", Status.USAGE

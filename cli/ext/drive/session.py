@@ -54,7 +54,7 @@ def run_drive(request: DriveRequest) -> int:
     found, cwd = _prepare(request)
     config = load_config(zot_home())
     with Harness(owns_process=True, config=config) as harness:
-        session = _Session(harness, found, cwd, request)
+        session = _DriveSession(harness, found, cwd, request)
         session.run()
     return Status.ERROR.exit_code if session.has_failed else 0
 
@@ -68,7 +68,7 @@ def _prepare(request: DriveRequest) -> tuple[Found, Path]:
     return found, cwd
 
 
-class _Session:
+class _DriveSession:
     def __init__(self, harness: Harness, found: Found, cwd: Path, request: DriveRequest) -> None:
         self.has_failed = False
         self._harness = harness

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wire import frames
-from wire.suggest import no_such
+from wire.suggestions import no_such
 
 WORDS = ("ask", "event", "frame", "help", "key", "ping", "quit", "resize", "tool")
 HELP = """\
@@ -65,10 +65,10 @@ def frame_for(line: str, known: RegisteredNames, call_id: str) -> dict[str, Any]
             return {"type": "tool_call", "id": call_id, "name": name, "args": arguments}
         case "event":
             name, members = _name_and_object(rest, "event NAME {json}")
-            return _judged({"type": "event", "event": name, **members})
+            return _check_frame({"type": "event", "event": name, **members})
         case "ask":
             name, members = _name_and_object(rest, "ask NAME {json}")
-            return _judged({"type": "event_intercept", "id": call_id, "event": name, **members})
+            return _check_frame({"type": "event_intercept", "id": call_id, "event": name, **members})
         case "key":
             return _key(rest)
         case "resize":
@@ -128,7 +128,7 @@ def _check(what: str, name: str, known: set[str]) -> None:
         raise CommandError(f"{no_such(what, name, known)}; frame {{json}} sends anything")
 
 
-def _judged(frame: dict[str, Any]) -> dict[str, Any]:
+def _check_frame(frame: dict[str, Any]) -> dict[str, Any]:
     """The frame, after a check of its fields. Raises `CommandError`."""
     judged = frames.decode_from_host(json.dumps(frame).encode())
     if isinstance(judged, frames.Malformed):

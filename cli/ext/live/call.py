@@ -11,14 +11,14 @@ import msgspec
 from msgspec import Raw
 
 from cli.choices import CommandLineError, time_limit, tool_arguments
-from cli.hosts.find import connect, keep_only, listed, survey
+from cli.hosts.find import connect, host_list, keep_only, survey
 from cli.json_line import print_json
 from supervisor.control.client import HostError
 from wire import control, frames
 from wire.dialects.mcp.tools import public_name
 from wire.exit_codes import Status
 from wire.framing import DEFAULT_FRAME_LIMIT
-from wire.suggest import no_such
+from wire.suggestions import no_such
 from wire.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def run_call(name: str, tool: str, text: str, pid: int | None, *, timeout: str |
         args = tool_arguments("stdin", _read_stdin()) if text == STDIN else tool_arguments("the arguments", text)
         with _host_with(name, pid) as client:
             tools = client.ask(control.Registered(client.next_id()), control.Registrations).tools
-            tool = _registered_name(name, tool, tools)
+            tool = _find_registered_name(name, tool, tools)
             result = _call(client, name, tool, args, timeout_s)
     except KeyboardInterrupt:
         return Status.INTERRUPTED.exit_code
@@ -80,16 +80,18 @@ def _host_with(name: str, pid: int | None) -> ControlClient:
     if (chosen := keep_only(hosts, found)) is not None:
         return chosen
     if hosts:
-        raise CommandLineError(f"{len(hosts)} hosts have it; name one with --host: {listed(hosts)}")
+        raise CommandLineError(f"{len(hosts)} hosts have it; name one with --host: {host_list(hosts)}")
     if having:
-        raise HostError(f"{name} is only in {listed(having)}, and a run's extensions serve its agent; start a zot host")
+        raise HostError(
+            f"{name} is only in {host_list(having)}, and a run's extensions serve its agent; start a zot host"
+        )
     known = {extension for host in found if host.info is not None for extension in host.info.extensions}
     if not known:
         raise HostError(f"no host runs {name}; start one: zot host, or zot host -e FOLDER")
     raise CommandLineError(no_such("extension in a running host", name, sorted(known)))
 
 
-def _registered_name(name: str, tool: str, tools: tuple[control.ToolInfo, ...]) -> str:
+def _find_registered_name(name: str, tool: str, tools: tuple[control.ToolInfo, ...]) -> str:
     """The name that the host knows the tool by: its own, or for one of an MCP server also that which the server gives
     it. Raises `HostError` and `CommandLineError`."""
     own = {info.name for info in tools if info.extension == name}
@@ -141,11 +143,11 @@ def _print(result: frames.ToolResult) -> None:
     """The texts on stdout; what is no text is named."""
     is_terminal = os.isatty(1)
     for block in result.content or ():
-        text = block.text if block.text is not None else _described(block)
+        text = block.text if block.text is not None else _describe(block)
         shown = printable(text) if is_terminal else text
         sys.stdout.buffer.write((shown if shown.endswith("\n") else f"{shown}\n").encode("utf-8", "replace"))
 
 
-def _described(block: Any) -> str:
+def _describe(block: Any) -> str:
     kind = one_line(str(block.mime_type or block.type), 80)
     return f"[{kind}; with --json its data is printed]"

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from cli.choices import CommandLineError
 from cli.json_line import json_line
 from cli.logs.log_tail import Follower, all_since, rotation, tail
-from cli.logs.timed_lines import LineReader, Shown, TimesBeside, as_record, since_ms, with_time
+from cli.logs.timed_lines import LineReader, TerminalText, TimesBeside, as_record, since_ms, with_time
 from supervisor.control.client import HostError
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
-from wire.suggest import no_such
+from wire.suggestions import no_such
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +42,7 @@ def run_logs(
     since_when = None if since is None else since_ms(since)
     folder = zot_home() / "logs"
     path = folder / f"ext-{name}.log"
-    if os.sep not in name and not rotation(path) and (named := _named_by_its_folder(name)) is not None:
+    if os.sep not in name and not rotation(path) and (named := _find_by_folder(name)) is not None:
         name, path = named, folder / f"ext-{named}.log"
     if os.sep in name or not rotation(path):
         known = sorted(file.name.removeprefix("ext-").removesuffix(".log") for file in folder.glob("ext-*.log"))
@@ -60,7 +60,7 @@ def run_logs(
         raise HostError(f"{path} cannot be shown: {error.strerror}") from None
 
 
-def _named_by_its_folder(name: str) -> str | None:
+def _find_by_folder(name: str) -> str | None:
     from supervisor.discovery.discover import read_manifest
     from wire.manifest import ManifestError
 
@@ -111,7 +111,7 @@ class _Printer:
         self._name = name
         self._since = since
         self._timestamps = timestamps
-        self._shown = Shown()
+        self._shown = TerminalText()
         self._times = TimesBeside(path)
         self._reader = LineReader(self._times)
 

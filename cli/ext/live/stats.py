@@ -14,7 +14,7 @@ from cli.json_line import print_json
 from supervisor.control.client import HostError
 from wire import control
 from wire.stats import IN_CLIENT
-from wire.suggest import no_such
+from wire.suggestions import no_such
 from wire.text import counted, one_line, printable
 
 if TYPE_CHECKING:

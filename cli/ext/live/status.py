@@ -19,7 +19,7 @@ from cli.logs.timed_lines import as_record, last_timed_lines, with_time
 from supervisor.control.client import HostError
 from supervisor.home.zot_home import zot_home
 from wire import control
-from wire.suggest import no_such
+from wire.suggestions import no_such
 from wire.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -53,12 +53,12 @@ def run_status(name: str, pid: int | None, *, as_json: bool) -> int:
 
 
 def _print_not_running(name: str, unanswering: list[int], *, as_json: bool) -> int:
-    found = _installed(name)
+    found = _find_installed(name)
     log = zot_home() / "logs" / f"ext-{name if found is None else found.name}.log"
     if found is None:
         state, why, to_do = "not running", "no host has it, and it is not installed", "zot host -e FOLDER"
     else:
-        state, why, to_do = _why_not(found)
+        state, why, to_do = _reason_not_running(found)
     if unanswering:
         why += f" (host {', '.join(map(str, unanswering))} does not answer)"
     if as_json:
@@ -79,7 +79,7 @@ def _print_not_running(name: str, unanswering: list[int], *, as_json: bool) -> i
     return 1
 
 
-def _installed(name: str) -> Installed | None:
+def _find_installed(name: str) -> Installed | None:
     """The installed extension of this name, of the project here or of the user; None if it is not installed but has a
     log. Raises `CommandLineError` for a name that nothing has."""
     from cli.ext.manage.shared_options import folders_at
@@ -97,7 +97,7 @@ def _installed(name: str) -> Installed | None:
     raise CommandLineError(no_such("extension", name, sorted({extension.name for extension in every} | logged)))
 
 
-def _why_not(extension: Installed) -> tuple[str, str, str]:
+def _reason_not_running(extension: Installed) -> tuple[str, str, str]:
     """The state of an installed extension that no host has, why, and what to do."""
     from supervisor.install.installed import judge_trust
 

@@ -13,12 +13,12 @@ from cli.ext.manage.shared_options import (
     InstalledName,
     find_installed,
     folders_at,
-    managing,
+    run_and_exit,
     running_hosts,
 )
 from cli.json_line import print_json
 from cli.parameters import Cwd, Json
-from cli.terminal import shown
+from cli.terminal import terminal_text
 from wire.text import counted
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def ext_info(
         zot ext info guard                       for a person
         zot ext info guard --json | jq .trusted  for a program
     """
-    managing("info", lambda: _run(name, (project, everywhere), cwd, as_json=as_json))
+    run_and_exit("info", lambda: _run(name, (project, everywhere), cwd, as_json=as_json))
 
 
 def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, as_json: bool) -> int:
@@ -70,7 +70,7 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, as_json: bool)
         print_json(_record(details, size, hosts))
     else:
         for label, text in _lines(details, size, hosts):
-            sys.stdout.write(f"{label:<{WIDTH}} {shown(text, 2000)}\n")
+            sys.stdout.write(f"{label:<{WIDTH}} {terminal_text(text, 2000)}\n")
     return 0
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.ext.manage.shared_options import GitTimeout, folders_at, managing, scopes_from
+from cli.ext.manage.shared_options import GitTimeout, folders_at, run_and_exit, scopes_from
 from cli.json_line import print_json
 from cli.parameters import Cwd, Json
-from cli.terminal import say, shown
+from cli.terminal import say, terminal_text
 
 if TYPE_CHECKING:
     from supervisor.install.install import InstallResult
@@ -71,15 +71,15 @@ def ext_install(
         scope = Scope.PROJECT if project else Scope.GLOBAL
         if isinstance(parsed, GitSource):
             if parsed.secrets:
-                blot_out(source)
+                erase_line(source)
             if link:
                 raise MisuseError(
                     f"--link needs a folder; {parsed.shown} is a repository: clone it, then link to the clone"
                 )
             if not as_json:
-                say(f"cloning {shown(parsed.shown, 500)}")
+                say(f"cloning {terminal_text(parsed.shown, 500)}")
         elif parsed.instead_of and not as_json:
-            say(f"{shown(source, 500)} is a folder here: this is installed, not {parsed.instead_of}")
+            say(f"{terminal_text(source, 500)} is a folder here: this is installed, not {parsed.instead_of}")
         if link and not isinstance(parsed, GitSource):
             result = link_to(parsed, scope, folders, force=force)
         else:
@@ -90,7 +90,7 @@ def ext_install(
             _tell(result)
         return 0
 
-    managing("install", run)
+    run_and_exit("install", run)
 
 
 def _record(result: InstallResult) -> None:
@@ -131,29 +131,29 @@ def _tell(result: InstallResult) -> None:
         f"{'installed' if extension.record is not None else 'linked'} {extension.folder}"
         + (", in place of what was there" if result.before is not None else "")
     )
-    version = f" {shown(manifest.version)}" if manifest.version else ""
-    about = f": {shown(manifest.description, 500)}" if manifest.description else ""
-    say(f"  {shown(extension.name)}{version}{about}")
+    version = f" {terminal_text(manifest.version)}" if manifest.version else ""
+    about = f": {terminal_text(manifest.description, 500)}" if manifest.description else ""
+    say(f"  {terminal_text(extension.name)}{version}{about}")
     if extension.record is None:
-        say(f"  to            {shown(extension.target, 500)}: what runs is this folder, always as it is")
+        say(f"  to            {terminal_text(extension.target, 500)}: what runs is this folder, always as it is")
     else:
         commit = f", commit {extension.record.commit[:12]}" if extension.record.commit else ""
-        say(f"  from          {shown(extension.record.source, 500)}{commit}")
-    say(f"  command line  {shown(command_line(extension.found), 1000)}")
+        say(f"  from          {terminal_text(extension.record.source, 500)}{commit}")
+    say(f"  command line  {terminal_text(command_line(extension.found), 1000)}")
     say(f"  secrets       {', '.join(manifest.env) or 'asks for none'}")
     if extension.scope is Scope.PROJECT and result.is_trusted:
         say("  trusted       as it is now; zot asks again when its files change")
     if extension.record is None:
         say(f"  after edits   zot ext reload {quoted}, in a host with --watch by itself")
     for warning in result.warnings:
-        say(f"  warning       {shown(warning, 1000)}")
+        say(f"  warning       {terminal_text(warning, 1000)}")
     if not manifest.is_enabled:
         say(f"  disabled      by its manifest: zot ext enable {quoted}")
     else:
         say(f'  try it        zot -p "…" runs with it from now on; zot ext info {quoted} tells more')
 
 
-def blot_out(word: str) -> None:
+def erase_line(word: str) -> None:
     """Overwrites a secret word of this process's own command line, which every user of the machine can read. Does
     nothing if that fails, and on other systems than Linux. `sys.argv` stays."""
     try:
@@ -191,7 +191,7 @@ def ext_install_sdk(
         zot ext install-sdk copilot --version 1.0.14       a certain version
         zot ext install-sdk copilot --json | jq .version   for scripts
     """
-    managing("install-sdk", lambda: _install_sdk(sdk, version, timeout, as_json=as_json))
+    run_and_exit("install-sdk", lambda: _install_sdk(sdk, version, timeout, as_json=as_json))
 
 
 def _install_sdk(sdk: SdkName, version: str, timeout: float, *, as_json: bool) -> int:
@@ -218,7 +218,7 @@ def _install_sdk(sdk: SdkName, version: str, timeout: float, *, as_json: bool) -
         return 0
     replaced = "" if done.before is None else f", in place of {done.before or 'one that could not be used'}"
     say(f"installed {PACKAGE} {done.version}{replaced}")
-    say(f"  in            {shown(done.path, 500)}")
+    say(f"  in            {terminal_text(done.path, 500)}")
     for warning in done.warnings:
-        say(f"  warning       {shown(warning, 1000)}")
+        say(f"  warning       {terminal_text(warning, 1000)}")
     return 0

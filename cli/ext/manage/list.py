@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cli.columns import fitted, print_table
-from cli.ext.manage.shared_options import InGlobal, InProject, folders_at, managing, scopes_from
+from cli.columns import fit_columns, print_table
+from cli.ext.manage.shared_options import InGlobal, InProject, folders_at, run_and_exit, scopes_from
 from cli.json_line import print_json
 from cli.number_format import count_text
 from cli.parameters import Cwd, Json
-from cli.terminal import say, shown, table_width
+from cli.terminal import say, table_width, terminal_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ def ext_list(project: InProject = False, everywhere: InGlobal = False, cwd: Cwd 
         zot ext list                        a table
         zot ext list --json | jq -r .name   only the names
     """
-    managing("list", lambda: _run(project=project, everywhere=everywhere, cwd=cwd, as_json=as_json))
+    run_and_exit("list", lambda: _run(project=project, everywhere=everywhere, cwd=cwd, as_json=as_json))
 
 
 def _run(*, project: bool, everywhere: bool, cwd: str | None, as_json: bool) -> int:
@@ -70,9 +70,11 @@ def _print_table(found: list[Installed], home: Path, width: int | None) -> None:
     troubles = [(each, each.trouble or each.record_trouble) for each in found]
     sizes = read_sizes(home)
     rows = [_row(each, home, sizes, "" if width is not None else trouble) for each, trouble in troubles]
-    lines = fitted([COLUMNS, *rows], width, GIVES_WAY)
+    lines = fit_columns([COLUMNS, *rows], width, GIVES_WAY)
     if width is not None:
-        lines += [f"{shown(each.name)}: {shown(trouble, 1000)}" for each, trouble in troubles if trouble]
+        lines += [
+            f"{terminal_text(each.name)}: {terminal_text(trouble, 1000)}" for each, trouble in troubles if trouble
+        ]
     print_table(lines)
 
 
@@ -81,14 +83,14 @@ def _row(extension: Installed, home: Path, sizes: Sizes, trouble: str) -> tuple[
     place = str(extension.mcp_file or extension.folder)
     folder = f"{place}  {trouble}" if trouble else place
     return tuple(
-        shown(cell or None, 1000)
+        terminal_text(cell or None, 1000)
         for cell in (
             extension.scope.label,
             extension.name,
             manifest and manifest.version,
             "broken" if manifest is None else "yes" if manifest.is_enabled else "no",
             manifest and manifest.language,
-            _trusted(extension, home),
+            _trust_text(extension, home),
             None if size is None else count_text(size.tokens),
             _source(extension),
             folder,
@@ -102,7 +104,7 @@ def _size(extension: Installed, sizes: Sizes) -> DefinitionSize | None:
     return sizes.get(key_of(extension.name, extension.folder))
 
 
-def _trusted(extension: Installed, home: Path) -> str | None:
+def _trust_text(extension: Installed, home: Path) -> str | None:
     """`yes` or `no` for an extension that needs trust; None for others."""
     from supervisor.install.installed import is_trusted
 
@@ -133,7 +135,7 @@ def _file(extension: Installed) -> str | None:
 
 def _record(extension: Installed, home: Path, size: DefinitionSize | None) -> dict[str, Any]:
     manifest, record = extension.manifest, extension.record
-    trusted = _trusted(extension, home)
+    trusted = _trust_text(extension, home)
     return {
         "name": extension.name,
         "scope": extension.scope.recorded,

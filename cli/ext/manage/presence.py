@@ -13,12 +13,12 @@ from cli.ext.manage.shared_options import (
     find_installed,
     folders_at,
     hint_at_reload,
-    managing,
+    run_and_exit,
     running_hosts,
 )
 from cli.json_line import print_json
 from cli.parameters import Cwd, Json
-from cli.terminal import ask, is_attended, say, shown
+from cli.terminal import ask, is_attended, say, terminal_text
 
 if TYPE_CHECKING:
     from supervisor.install.installed import Installed
@@ -47,7 +47,7 @@ def ext_enable(
         zot ext enable guard              wherever it is installed
         zot ext enable guard --project    only the one of this project
     """
-    managing("enable", lambda: _switch(name, (project, everywhere), cwd, on=True, as_json=as_json))
+    run_and_exit("enable", lambda: _switch(name, (project, everywhere), cwd, on=True, as_json=as_json))
 
 
 def ext_disable(
@@ -67,7 +67,7 @@ def ext_disable(
         zot ext disable guard             wherever it is installed
         zot ext disable guard --global    only the one for all projects
     """
-    managing("disable", lambda: _switch(name, (project, everywhere), cwd, on=False, as_json=as_json))
+    run_and_exit("disable", lambda: _switch(name, (project, everywhere), cwd, on=False, as_json=as_json))
 
 
 def _switch(name: str, where: tuple[bool, bool], cwd: str | None, *, on: bool, as_json: bool) -> int:
@@ -89,11 +89,11 @@ def _switch(name: str, where: tuple[bool, bool], cwd: str | None, *, on: bool, a
             }
         )
     elif not changed:
-        say(f"{shown(extension.name)} is {word} already")
+        say(f"{terminal_text(extension.name)} is {word} already")
     else:
-        say(f"{word} {shown(extension.name)}")
+        say(f"{word} {terminal_text(extension.name)}")
         if extension.trouble:
-            say(f"  but it cannot be started: {shown(extension.trouble, 1000)}")
+            say(f"  but it cannot be started: {terminal_text(extension.trouble, 1000)}")
         hint_at_reload(extension.name)
     return 0
 
@@ -117,7 +117,7 @@ def ext_remove(
         zot ext remove guard               asks first
         zot ext remove guard --yes --purge  does not ask, and deletes its data
     """
-    managing("remove", lambda: _remove(name, (project, everywhere), cwd, yes=yes, purge=purge, as_json=as_json))
+    run_and_exit("remove", lambda: _remove(name, (project, everywhere), cwd, yes=yes, purge=purge, as_json=as_json))
 
 
 def _remove(name: str, where: tuple[bool, bool], cwd: str | None, *, yes: bool, purge: bool, as_json: bool) -> int:

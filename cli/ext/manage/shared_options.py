@@ -40,7 +40,7 @@ InstalledName = Annotated[
 ]
 
 
-def managing(command: str, run: Callable[[], int]) -> None:
+def run_and_exit(command: str, run: Callable[[], int]) -> None:
     """Runs a command as `exit_with` does. SIGTERM and SIGHUP raise `KeyboardInterrupt`, so that the command undoes its
     work."""
     for number in (signal.SIGTERM, signal.SIGHUP):

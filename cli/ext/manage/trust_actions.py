@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.choices import CommandLineError, project_folder
-from cli.columns import aligned, print_table
+from cli.columns import align_columns, print_table
 from cli.json_line import print_json
 from cli.os_errors import UnableError
 from cli.run.trust_prompt import answer_to, can_ask, card, cut
@@ -25,7 +25,7 @@ from supervisor.home.copilot_folders import copilot_folder_of
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
 from wire.manifest import ManifestError
-from wire.suggest import no_such
+from wire.suggestions import no_such
 from wire.text import counted, printable
 
 if TYPE_CHECKING:
@@ -348,7 +348,7 @@ class _TrustActions:
 def _print_table(rows: list[dict[str, Any]]) -> None:
     cells = [("NAME", "STANDING", "SINCE", "FOLDER")]
     cells += [(row["name"], row["standing"], (row["time"] or "-")[:10], row["folder"]) for row in rows]
-    print_table([printable(line).encode("utf-8", "replace").decode() for line in aligned(cells)])
+    print_table([printable(line).encode("utf-8", "replace").decode() for line in align_columns(cells)])
 
 
 def _print(text: str) -> None:

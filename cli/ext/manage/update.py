@@ -12,13 +12,13 @@ from cli.ext.manage.shared_options import (
     InProject,
     folders_at,
     hint_at_reload,
-    managing,
+    run_and_exit,
     scopes_from,
 )
 from cli.help.completion import installed_extensions
 from cli.json_line import print_json
 from cli.parameters import Cwd, Json
-from cli.terminal import ask, complain, is_attended, say, shown
+from cli.terminal import ask, complain, is_attended, say, terminal_text
 
 if TYPE_CHECKING:
     from supervisor.install.installed import Installed
@@ -84,7 +84,7 @@ def ext_update(
         def consent(extension: Installed, asks: tuple[str, ...]) -> bool:
             if yes or as_json or not is_attended():
                 return yes
-            return ask(f"{shown(extension.name)} now asks for {shown(', '.join(asks), 1000)}; agree?")
+            return ask(f"{terminal_text(extension.name)} now asks for {terminal_text(', '.join(asks), 1000)}; agree?")
 
         for extension in chosen:
             try:
@@ -94,7 +94,7 @@ def ext_update(
                     raise
                 status = 1
                 if as_json:
-                    print_json({"action": "failed", **_who(extension), "error": str(error)})
+                    print_json({"action": "failed", **_label(extension), "error": str(error)})
                 else:
                     complain("ext update", str(error))
                 continue
@@ -104,17 +104,17 @@ def ext_update(
                 _tell(done)
         return status
 
-    managing("update", run)
+    run_and_exit("update", run)
 
 
-def _who(extension: Installed) -> dict[str, Any]:
+def _label(extension: Installed) -> dict[str, Any]:
     return {"name": extension.name, "scope": extension.scope.recorded, "dir": str(extension.folder)}
 
 
 def _record(done: Update) -> dict[str, Any]:
     return {
         "action": done.action.value,
-        **_who(done.now),
+        **_label(done.now),
         "from": _state(done.before),
         "to": _state(done.now),
         "local_changes": done.has_local_changes,
@@ -134,7 +134,7 @@ def _state(extension: Installed) -> dict[str, Any]:
 def _tell(done: Update) -> None:
     from supervisor.install.update import UpdateAction
 
-    name = shown(done.now.name)
+    name = terminal_text(done.now.name)
     if done.action is UpdateAction.NOTHING:
         changes = ", with local changes; --force throws them away" if done.has_local_changes else ""
         say(f"{name} {_version(done.now)} is up to date ({_mark(done.now)}){changes}")
@@ -142,13 +142,13 @@ def _tell(done: Update) -> None:
     versions = f"{_version(done.before)} -> {_version(done.now)}"
     say(f"updated {name} {versions} ({_mark(done.before)} -> {_mark(done.now)})")
     for warning in done.warnings:
-        say(f"  warning: {shown(warning, 1000)}")
+        say(f"  warning: {terminal_text(warning, 1000)}")
     hint_at_reload(done.now.name)
 
 
 def _version(extension: Installed) -> str:
     return (
-        shown(extension.record.version)
+        terminal_text(extension.record.version)
         if extension.record is not None and extension.record.version
         else "without version"
     )

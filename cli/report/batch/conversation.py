@@ -14,7 +14,7 @@ from agent.batch.journal.rundir_files import IN_RUNS, open_rundir_file
 from agent.sessions.export.conversation import CallPart, ConversationEntry, NotePart, Part, ResultPart
 from agent.transcript import Text
 from wire import events
-from wire.lenient_json import UNREADABLE, repaired
+from wire.lenient_json import UNREADABLE, repair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,7 +30,7 @@ HEAD_SHARE = 0.25
 """Of a conversation that is too long, the part that is kept from its beginning; the rest is kept from its end."""
 
 
-class Conversation(msgspec.Struct):
+class AttemptConversation(msgspec.Struct):
     """The events of one attempt."""
 
     entries: list[ConversationEntry] = []
@@ -53,15 +53,17 @@ def cut(text: str, most: int = TEXT_CHARACTERS) -> str:
     return f"{text[:head]}\n… {len(text) - most:,} characters are left out here …\n{text[len(text) - tail :]}"
 
 
-def read_conversation(path: Path) -> Conversation:
+def read_conversation(path: Path) -> AttemptConversation:
     """The events in a file, also one that is missing, cut off, still written, or none of the batch's."""
-    fold = _Fold()
+    fold = _ConversationFold()
     try:
         fd = open_rundir_file(path, depth=IN_RUNS)
     except OSError:
-        return Conversation(is_there=False)
+        return AttemptConversation(is_there=False)
     except FolderError as error:
-        return Conversation([ConversationEntry("assistant", [NotePart(str(error), is_bad=True)])], is_there=False)
+        return AttemptConversation(
+            [ConversationEntry("assistant", [NotePart(str(error), is_bad=True)])], is_there=False
+        )
     with open(fd, "rb") as file:
         try:
             size = os.fstat(fd).st_size
@@ -87,11 +89,11 @@ def _lines(text: bytes) -> Iterator[bytes]:
 _decoder: msgspec.json.Decoder[events.AnyRecord] = msgspec.json.Decoder(events.AnyRecord)
 
 
-class _Fold:
+class _ConversationFold:
     """Takes the lines of a stream in their order."""
 
     def __init__(self) -> None:
-        self.conversation = Conversation()
+        self.conversation = AttemptConversation()
         self._calls: dict[str, CallPart] = {}
         """Calls without a result so far."""
         self._said: list[str] = []
@@ -99,7 +101,7 @@ class _Fold:
 
     def take(self, lines: Iterable[bytes]) -> None:
         for line in lines:
-            record = _decoded(line)
+            record = _decode(line)
             if record is None:
                 self.conversation.unread += 1
             else:
@@ -109,7 +111,7 @@ class _Fold:
         self.conversation.left_out_bytes = count
         self._add(NotePart(f"{count:,} bytes of the events are left out here"))
 
-    def finish(self) -> Conversation:
+    def finish(self) -> AttemptConversation:
         if said := "".join(self._said).strip():
             self._add(Text(cut(said)))
             self._add(NotePart("the message does not end: the stream is cut off here", is_bad=True))
@@ -176,11 +178,11 @@ def _note(record: events.AnyRecord) -> NotePart | None:
     return None
 
 
-def _decoded(line: bytes) -> events.AnyRecord | None:
+def _decode(line: bytes) -> events.AnyRecord | None:
     try:
         return _decoder.decode(line)
     except UNREADABLE:
-        mended = repaired(line)
+        mended = repair(line)
     try:
         return None if mended is None else _decoder.decode(mended)
     except UNREADABLE:
@@ -198,14 +200,14 @@ def _words(content: Iterable[events.Content]) -> str:
     return "\n".join(part for part in parts if part.strip())
 
 
-def shortened(entries: list[ConversationEntry], most: int) -> list[ConversationEntry]:
+def shorten(entries: list[ConversationEntry], most: int) -> list[ConversationEntry]:
     """Entries of at most `most` characters: of a longer conversation its beginning and its end."""
     parts = [(entry, part) for entry in entries for part in entry.parts]
     sizes = [_size(part) for _, part in parts]
     if sum(sizes) <= most:
         return entries
-    head = _fitting(sizes, int(most * HEAD_SHARE))
-    tail = _fitting(reversed(sizes[head:]), most - int(most * HEAD_SHARE))
+    head = _count_fitting(sizes, int(most * HEAD_SHARE))
+    tail = _count_fitting(reversed(sizes[head:]), most - int(most * HEAD_SHARE))
     left_out = len(parts) - head - tail
     if not left_out:
         return entries
@@ -226,6 +228,6 @@ def _size(part: Part) -> int:
     return PART_CHARACTERS
 
 
-def _fitting(sizes: Iterable[int], most: int) -> int:
+def _count_fitting(sizes: Iterable[int], most: int) -> int:
     """How many of the first sizes are at most `most` together."""
     return sum(total <= most for total in accumulate(sizes))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cli.number_format import dollars, elapsed, plural
 from cli.report.batch.overview import count_label
 from cli.report.markup import text
-from cli.report.page.table import Cell, Column, figure, number_cell, section, table
+from cli.report.page.table import Cell, TableColumn, figure, number_cell, section, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,7 +88,7 @@ def distributions(batch: BatchFigures) -> tuple[str, list[dict[str, Any]]] | Non
 
 
 def _table(data: dict[str, Any]) -> str:
-    columns = (Column(data["title"].lower(), is_text=True), Column("tasks"))
+    columns = (TableColumn(data["title"].lower(), is_text=True), TableColumn("tasks"))
     rows = [(Cell(bar), number_cell(tasks, count_label)) for bar, tasks in data["bars"] if tasks]
     told = ", ".join(" ".join(each) for each in data["told"])
     aside = f'<p class="aside">{text(data["aside"])}</p>' if data["aside"] else ""

@@ -39,7 +39,7 @@ class OpenTaskState(Enum):
     NOT_RUN = "not_run"
 
 
-class Attempt(msgspec.Struct, gc=False):
+class AttemptFigures(msgspec.Struct, gc=False):
     """One attempt that has ended."""
 
     number: int
@@ -71,17 +71,17 @@ class TaskFigures(msgspec.Struct):
     state: TaskStatus | OpenTaskState = OpenTaskState.NOT_RUN
     running: int = 0
     """The attempt that runs or was interrupted; 0 for none."""
-    attempts: list[Attempt] = []
+    attempts: list[AttemptFigures] = []
     """Those that have ended, in the order of the journal."""
     is_listed: bool = True
     """Whether the tasks file has it."""
 
     @property
-    def final(self) -> Attempt | None:
+    def final(self) -> AttemptFigures | None:
         return next((one for one in self.attempts if one.is_final), None)
 
     @property
-    def told(self) -> Attempt | None:
+    def told(self) -> AttemptFigures | None:
         """The attempt that counts: the final one, else the last that has ended."""
         return self.final or (self.attempts[-1] if self.attempts else None)
 
@@ -193,12 +193,12 @@ class BatchFigures(msgspec.Struct, kw_only=True):
     def states(self) -> dict[str, int]:
         """How many tasks are in each state, by its word; `ok` first, then those that have ended, the most frequent
         first, then those without an end."""
-        counts = counted(task.state for task in self.tasks)
+        counts = count_states(task.state for task in self.tasks)
         order = sorted(counts, key=lambda state: (_rank(state), -counts[state], state.value))
         return {state.value: counts[state] for state in order}
 
 
-def counted(states: Iterable[TaskStatus | OpenTaskState]) -> dict[TaskStatus | OpenTaskState, int]:
+def count_states(states: Iterable[TaskStatus | OpenTaskState]) -> dict[TaskStatus | OpenTaskState, int]:
     counts: dict[TaskStatus | OpenTaskState, int] = {}
     for state in states:
         counts[state] = counts.get(state, 0) + 1

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from cli.number_format import bytes_text, clock_text, count_text, dollars, elapsed, percent_text, plural, short
 from cli.report.batch.figures import BatchPhase, OpenTaskState
 from cli.report.markup import text
-from cli.report.page.table import Cell, Column, number_cell, section, table
-from cli.report.page.top import Tile, coded, findings, top
+from cli.report.page.table import Cell, TableColumn, number_cell, section, table
+from cli.report.page.top import Tile, code_elements, findings, top
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cli.report.batch.figures import Attempt, BatchFigures
+    from cli.report.batch.figures import AttemptFigures, BatchFigures
 
 WAITING_MATTERS = 0.2
 """The share of the time of all runs from which waiting for rate limits is worth a word."""
@@ -78,7 +78,7 @@ def overview(batch: BatchFigures, folder: str, written: str) -> str:
         ("zot", batch.version),
         ("page made", written),
     ]
-    steps = [(text(what), coded(text(why)), is_bad) for what, why, is_bad in next_steps(batch, folder)]
+    steps = [(text(what), code_elements(text(why)), is_bad) for what, why, is_bad in next_steps(batch, folder)]
     calm = "All tasks are ok." if batch.tasks else "There are no tasks."
     shown = top(title, facts, batch.notes, tiles(batch)) + findings("What to do next", steps, calm)
     return shown + _outcomes(batch)
@@ -102,17 +102,17 @@ def tiles(batch: BatchFigures) -> list[Tile]:
     return [
         Tile("Ok", count_text(ok), percent_text(100 * ok / len(tasks)) if tasks else ""),
         Tile("Not ok", count_text(failed), percent_text(100 * failed / len(tasks)) if tasks else "", failed > 0),
-        Tile("Without an end", count_text(left), _left(batch), left > 0, "warn"),
+        Tile("Without an end", count_text(left), _time_left(batch), left > 0, "warn"),
         Tile("Cost", cost, of_cost, batch.unknown_costs > 0, "warn"),
         Tile("Tokens", count_text(usage.total), f"{count_text(read)} read, {count_text(usage.output)} written"),
         Tile("Time of work", elapsed(worked), f"{short(60 * len(attempts) / worked)} runs a minute" if worked else ""),
-        Tile("Attempts", count_text(batch.attempts), _again(batch)),
+        Tile("Attempts", count_text(batch.attempts), _retry_steps(batch)),
         Tile("Paused", elapsed(paused_s), "all runs together, for rate limits"),
         Tile("Memory of a run", bytes_text(peak[0]) if peak[0] else "-", f"most: {peak[1]}" if peak[0] else ""),
     ]
 
 
-def _left(batch: BatchFigures) -> str:
+def _time_left(batch: BatchFigures) -> str:
     counts = batch.states()
     words = {
         OpenTaskState.RUNNING: "running",
@@ -123,12 +123,12 @@ def _left(batch: BatchFigures) -> str:
     return ", ".join(parts) or "all have one"
 
 
-def _again(batch: BatchFigures) -> str:
+def _retry_steps(batch: BatchFigures) -> str:
     retried = sum(len(task.attempts) > 1 for task in batch.tasks)
     return f"{plural(retried, 'task')} tried again" if retried else "each task once"
 
 
-def _advice(attempt: Attempt) -> tuple[int, str, str]:
+def _advice(attempt: AttemptFigures) -> tuple[int, str, str]:
     """The place of the advice among all, the failure, and what to do about it."""
     place, status = list(ADVICE).index(attempt.status), attempt.status.value
     if attempt.error_kind == "overloaded":
@@ -186,7 +186,7 @@ def _outcomes(batch: BatchFigures) -> str:
     counts, total = batch.states(), len(batch.tasks)
     if not total:
         return ""
-    columns = (Column("outcome", is_text=True), Column("tasks", has_bar=True), Column("of all"))
+    columns = (TableColumn("outcome", is_text=True), TableColumn("tasks", has_bar=True), TableColumn("of all"))
     rows = (
         (
             Cell(state, style=style_of(state)),

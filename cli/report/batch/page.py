@@ -9,8 +9,8 @@ from cli.report.batch.distributions import distributions
 from cli.report.batch.overview import overview
 from cli.report.batch.tables import all_tasks, extensions, extremes, failures, pauses, retries
 from cli.report.markup import text
-from cli.report.page.document import drawn_document
-from cli.report.page.table import Column, figure, number_cell, section, table
+from cli.report.page.document import chart_document
+from cli.report.page.table import TableColumn, figure, number_cell, section, table
 
 if TYPE_CHECKING:
     from cli.report.batch.figures import BatchFigures
@@ -34,7 +34,7 @@ def render(batch: BatchFigures, links: Links, *, folder: str, pages_said: str, w
         shown, data["distributions"] = found
         body += shown
     body += extremes(batch, links) + retries(batch, links) + extensions(batch) + all_tasks(batch, links, pages_said)
-    return drawn_document(f"{text(batch.name, 100)}: a batch of zot", body, data, version=version, source=folder)
+    return chart_document(f"{text(batch.name, 100)}: a batch of zot", body, data, version=version, source=folder)
 
 
 def _workload(batch: BatchFigures) -> str:
@@ -45,7 +45,7 @@ def _workload(batch: BatchFigures) -> str:
             f"; the batch was started {count_text(len(workload.starts))} times, each start has a line, and what "
             "lies between two of them is left out"
         )
-    columns = (Column("from"), Column("running, mean"), Column("paused, mean"))
+    columns = (TableColumn("from"), TableColumn("running, mean"), TableColumn("paused, mean"))
     rows = [
         (number_cell(workload.end * at / ROWS, elapsed), number_cell(running, short), number_cell(paused, short))
         for at, (running, paused) in enumerate(workload.columns(ROWS))

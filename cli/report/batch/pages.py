@@ -16,9 +16,9 @@ from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.rundir_files import IN_DIFFS, IN_RUNS, open_rundir_file
 from cli.number_format import clock_text, count_text, plural
 from cli.report.batch.conversation import read_conversation
+from cli.report.batch.journal_reader import outcome_at, read_batch
 from cli.report.batch.page import render
-from cli.report.batch.reading import outcome_at, read_batch
-from cli.report.batch.selection import with_pages
+from cli.report.batch.selection import tasks_with_pages
 from cli.report.batch.tables import Links
 from cli.report.batch.task_page import PAGE_CHARACTERS, TaskPage, render_task
 from cli.report.page.document import is_report
@@ -57,13 +57,13 @@ class BatchPages:
         """Writes the pages of at most `most` tasks into a folder beside `target`, and returns the page of the batch,
         which links to them. `mode` is that of a new file, less the umask. Raises `OSError`, `FileExistsError` for what
         is there and is no report."""
-        chosen = with_pages(self._batch.tasks, most)
+        chosen = tasks_with_pages(self._batch.tasks, most)
         names = {task.id: f"{safe_name(task.id)}.html" for task in chosen}
         folder = pages_folder(target)
         if chosen:
             _make_pages_folder(folder, mode)
             self._write(chosen, names, folder, quote(os.path.basename(target)), mode)
-        return self._page(Links(quote(folder.name), names), _said(self._batch, len(chosen)))
+        return self._page(Links(quote(folder.name), names), _pages_text(self._batch, len(chosen)))
 
     def _page(self, links: Links, said: str) -> str:
         return render(
@@ -124,7 +124,7 @@ def pages_folder(target: str) -> Path:
     return path.with_name(f"{path.stem}-tasks")
 
 
-def _said(batch: BatchFigures, pages: int) -> str:
+def _pages_text(batch: BatchFigures, pages: int) -> str:
     """Which tasks have a page."""
     begun = sum(bool(task.attempts or task.running) for task in batch.tasks)
     if not pages:

@@ -28,7 +28,7 @@ _KEPT = r"(?i:\b(?:http|status|exit|exit status|signal|code|errno|error)[ :=]{1,
 _NUMBERS = re.compile(rf"(?P<kept>{_KEPT})|(?P<number>(?<![A-Za-z0-9_])[0-9][0-9.,:]*(?<=[0-9]))")
 
 
-class Group(msgspec.Struct):
+class ReasonGroup(msgspec.Struct):
     """Tasks that ended with one status, for one reason."""
 
     status: str
@@ -39,7 +39,7 @@ class Group(msgspec.Struct):
     """Of the failed request to the model, if that was the reason."""
 
 
-def normalized(reason: str, task: str = "") -> str:
+def normalize(reason: str, task: str = "") -> str:
     """The reason without what is special about one run. `task` is the id of its task."""
     told = reason[:COMPARED_CHARACTERS]
     if len(task) >= SHORTEST_ID:
@@ -49,7 +49,7 @@ def normalized(reason: str, task: str = "") -> str:
     return " ".join(told.split())
 
 
-def common(one: str, other: str) -> str:
+def common_words(one: str, other: str) -> str:
     """The words that both texts have at the same places, with `…` for the others; empty if they are not as long."""
     words, others = one.split(), other.split()
     if len(words) != len(others):
@@ -57,20 +57,20 @@ def common(one: str, other: str) -> str:
     return " ".join(word if word == with_it else PLACE for word, with_it in zip(words, others, strict=True))
 
 
-def groups_of(tasks: Iterable[TaskFigures]) -> list[Group]:
+def groups_of(tasks: Iterable[TaskFigures]) -> list[ReasonGroup]:
     """The tasks that have failed, the largest group first."""
-    groups: dict[tuple[str, str, str], Group] = {}
+    groups: dict[tuple[str, str, str], ReasonGroup] = {}
     for task in tasks:
         told = task.told
         if told is None or not task.has_failed:
             continue
-        compared = normalized(told.reason, task.id)
+        compared = normalize(told.reason, task.id)
         key = (told.status.value, told.error_kind, compared)
         group = groups.get(key)
         if group is None:
-            groups[key] = Group(told.status.value, told.reason, [task], told.error_kind)
+            groups[key] = ReasonGroup(told.status.value, told.reason, [task], told.error_kind)
             continue
         group.tasks.append(task)
         if group.reason != told.reason:
-            group.reason = common(group.reason, told.reason) or compared
+            group.reason = common_words(group.reason, told.reason) or compared
     return sorted(groups.values(), key=lambda group: (-len(group.tasks), group.status, group.reason))

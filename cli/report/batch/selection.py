@@ -36,7 +36,7 @@ def most_tried(tasks: Iterable[TaskFigures]) -> list[TaskFigures]:
     return sorted(found, key=lambda task: (-len(task.attempts), task.id))[:LISTED]
 
 
-def with_pages(tasks: Sequence[TaskFigures], most: int) -> list[TaskFigures]:
+def tasks_with_pages(tasks: Sequence[TaskFigures], most: int) -> list[TaskFigures]:
     """At most `most` of the tasks that were begun: first those that have failed, then the ones that are listed as
     extremes, then those that run or were interrupted; of the rest every n-th, so that all of the batch is seen."""
     begun = [task for task in tasks if task.attempts or task.running]

@@ -10,7 +10,7 @@ from cli.report.batch.overview import count_label, style_of
 from cli.report.batch.reasons import groups_of
 from cli.report.batch.selection import most_expensive, most_tried, slowest
 from cli.report.markup import text
-from cli.report.page.table import Cell, Column, chip, named, number_cell, section, table
+from cli.report.page.table import Cell, TableColumn, chip, name_text, number_cell, section, table
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ ROWS = 100
 """Rows of the table of all tasks that the script shows at once."""
 ROWS_HELD = 20_000
 """Tasks that the table has; those that are not ok come first."""
-TASK = Column("task", is_text=True, is_name=True)
-OUTCOME = Column("outcome", is_text=True)
+TASK = TableColumn("task", is_text=True, is_name=True)
+OUTCOME = TableColumn("outcome", is_text=True)
 
 
 class Links:
@@ -42,7 +42,7 @@ class Links:
 
     def to(self, task: str) -> str:
         """The id of a task, as a link if it has a page."""
-        return named(task, self._address(task))
+        return name_text(task, self._address(task))
 
     def cell(self, task: str) -> Cell:
         return Cell(task, link=self._address(task))
@@ -96,13 +96,13 @@ def pauses(batch: BatchFigures) -> str:
         )
         for one in batch.workload.pauses()
     ]
-    columns = (Column("why runs waited", is_text=True), Column("pauses"), Column("all runs together"))
+    columns = (TableColumn("why runs waited", is_text=True), TableColumn("pauses"), TableColumn("all runs together"))
     return table("Pauses", columns, rows) if rows else ""
 
 
 def extremes(batch: BatchFigures, links: Links) -> str:
     """The slowest tasks and the most expensive ones; empty before the first end."""
-    columns = (TASK, OUTCOME, *map(Column, ("time", "paused", "cost", "tokens")))
+    columns = (TASK, OUTCOME, *map(TableColumn, ("time", "paused", "cost", "tokens")))
     parts = [
         f"<div><h3>{title}</h3>{table(title, columns, (_extreme(task, links) for task in tasks))}</div>"
         for title, tasks in (("Slowest", slowest(batch.tasks)), ("Most expensive", most_expensive(batch.tasks)))
@@ -156,7 +156,7 @@ def retries(batch: BatchFigures, links: Links) -> str:
         return ""
     by_status = table(
         "Retries by status",
-        (Column("attempt ended with", is_text=True), Column("attempts"), Column("task ok now")),
+        (TableColumn("attempt ended with", is_text=True), TableColumn("attempts"), TableColumn("task ok now")),
         (
             (_state(status), number_cell(count, count_label), number_cell(helped[status], count_label))
             for status, count in before.most_common()
@@ -164,7 +164,7 @@ def retries(batch: BatchFigures, links: Links) -> str:
     )
     by_task = table(
         "Most attempts",
-        (TASK, Column("now", is_text=True), Column("attempts"), Column("cost of all")),
+        (TASK, TableColumn("now", is_text=True), TableColumn("attempts"), TableColumn("cost of all")),
         (
             (
                 links.cell(task.id),
@@ -205,8 +205,8 @@ def extensions(batch: BatchFigures) -> str:
     if not batch.extensions:
         return ""
     columns = [
-        Column("extension", is_text=True, is_name=True),
-        *(Column(title, has_bar=title == "CPU") for title, *_ in _EXTENSION_COLUMNS),
+        TableColumn("extension", is_text=True, is_name=True),
+        *(TableColumn(title, has_bar=title == "CPU") for title, *_ in _EXTENSION_COLUMNS),
     ]
     rows = (
         [
@@ -232,10 +232,10 @@ def all_tasks(batch: BatchFigures, links: Links, said: str) -> str:
     shown = sorted(batch.tasks, key=lambda task: not task.has_failed)[:ROWS_HELD]
     if not shown:
         return ""
-    columns = [TASK, OUTCOME, *map(Column, ("attempts", "time", "cost", "tokens"))]
+    columns = [TASK, OUTCOME, *map(TableColumn, ("attempts", "time", "cost", "tokens"))]
     rows: Iterable[list[Cell]] = (_row(task, links) for task in shown)
     if len(batch.results.shards) > 1:
-        columns.append(Column("batch", "the folder with its last attempt", is_text=True))
+        columns.append(TableColumn("batch", "the folder with its last attempt", is_text=True))
         rows = ([*_row(task, links), Cell(_rundir(batch, task))] for task in shown)
     held = len(batch.tasks) - len(shown)
     left = f" {plural(held, 'task')} at the end of the order are left out." if held > 0 else ""

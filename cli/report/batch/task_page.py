@@ -10,18 +10,18 @@ import msgspec
 from agent.sessions.export.html_parts import HtmlParts, verbatim
 from agent.transcript import Text
 from cli.number_format import bytes_text, count_text, dollars, duration_text, elapsed, plural, short
-from cli.report.batch.conversation import cut, shortened
+from cli.report.batch.conversation import cut, shorten
 from cli.report.batch.figures import OpenTaskState
 from cli.report.batch.overview import count_label, style_of
 from cli.report.markup import text
-from cli.report.page.document import document, packaged
-from cli.report.page.table import Cell, Column, chip, number_cell, section, table
+from cli.report.page.document import document, read_packaged
+from cli.report.page.table import Cell, TableColumn, chip, number_cell, section, table
 from cli.report.page.top import top
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
     from agent.sessions.export.conversation import ConversationEntry
-    from cli.report.batch.conversation import Conversation
+    from cli.report.batch.conversation import AttemptConversation
     from cli.report.batch.figures import TaskFigures
     from wire.batch.outcome import CommandEnd, Outcome
 
@@ -40,7 +40,7 @@ class TaskPage(msgspec.Struct, kw_only=True):
     """Empty if it is not known."""
     outcome: Outcome | None = None
     """Of the attempt that is shown first, if it has ended."""
-    conversations: list[tuple[int, Conversation]] = []
+    conversations: list[tuple[int, AttemptConversation]] = []
     """Number and events of some attempts; the one that is shown first comes first."""
     stderr: str = ""
     """The end of what the run of that attempt wrote there."""
@@ -61,21 +61,20 @@ def render_task(page: TaskPage) -> str:
     body += top(f"Task {task.id}", _facts(task, outcome, shown_first))
     body += _ending(task)
     if page.prompt:
-        body += f'<section id="prompt"><h2>Prompt</h2>{_shown(cut(page.prompt, PROMPT_CHARACTERS))}</section>'
+        body += f'<section id="prompt"><h2>Prompt</h2>{_format_value(cut(page.prompt, PROMPT_CHARACTERS))}</section>'
     if outcome is not None and outcome.text.strip():
         more = '<p class="caption">Cut; the events have all of it.</p>' if outcome.is_cut else ""
-        body += (
-            f'<section id="result"><h2>Final text</h2>{_shown(cut(outcome.text, RESULT_CHARACTERS))}{more}</section>'
-        )
+        value = _format_value(cut(outcome.text, RESULT_CHARACTERS))
+        body += f'<section id="result"><h2>Final text</h2>{value}{more}</section>'
     if outcome is not None:
         body += _command("setup", outcome.setup) + _command("check", outcome.check)
     room = page.room
     if conversation is not None:
         body += _conversation(conversation, page.prompt, room, is_over=task.running != shown_first)
     if page.stderr:
-        body += f'<section id="stderr"><h2>The end of stderr</h2>{_shown(page.stderr)}</section>'
+        body += f'<section id="stderr"><h2>The end of stderr</h2>{_format_value(page.stderr)}</section>'
     if page.diff:
-        body += f'<section id="diff"><h2>What it has changed</h2>{_shown(page.diff)}</section>'
+        body += f'<section id="diff"><h2>What it has changed</h2>{_format_value(page.diff)}</section>'
     body += _attempts(task)
     for number, other in page.conversations[1:]:
         told = _steps(other, page.prompt, room // 4)
@@ -84,7 +83,7 @@ def render_task(page: TaskPage) -> str:
         body += _extensions(outcome) + _meta(outcome.meta)
     return document(
         f"{text(task.id, 100)}: {text(task.state.value)}",
-        packaged("colors.css", "task.css"),
+        read_packaged("colors.css", "task.css"),
         f"<main>{body}</main>",
     )
 
@@ -128,12 +127,12 @@ def _ending(task: TaskFigures) -> str:
     state = chip(task.state.value, style_of(task.state.value))
     return (
         f'<section id="ending" class="{"good" if task.is_ok else "bad"}"><p>{state} {said}</p>'
-        + (_shown(reason) if reason else "")
+        + (_format_value(reason) if reason else "")
         + "</section>"
     )
 
 
-def _conversation(conversation: Conversation, prompt: str, room: int, *, is_over: bool) -> str:
+def _conversation(conversation: AttemptConversation, prompt: str, room: int, *, is_over: bool) -> str:
     notes = []
     if not conversation.is_there:
         notes.append("There is no file of events of this attempt.")
@@ -148,13 +147,13 @@ def _conversation(conversation: Conversation, prompt: str, room: int, *, is_over
     return f'<section id="events"><h2>What happened</h2>{told}{_steps(conversation, prompt, room)}</section>'
 
 
-def _steps(conversation: Conversation, prompt: str, room: int) -> str:
+def _steps(conversation: AttemptConversation, prompt: str, room: int) -> str:
     entries = conversation.entries
     first = next((entry for entry in entries if entry.role == "user"), None)
     if prompt and first is not None and first.parts == [Text(cut(prompt))]:
         entries = [entry for entry in entries if entry is not first]  # it stands above
     parts = HtmlParts(has_prose=False)
-    return "".join(_entry(entry, parts) for entry in shortened(entries, room))
+    return "".join(_entry(entry, parts) for entry in shorten(entries, room))
 
 
 def _entry(entry: ConversationEntry, parts: HtmlParts) -> str:
@@ -164,7 +163,7 @@ def _entry(entry: ConversationEntry, parts: HtmlParts) -> str:
     return f'<article class="{entry.role}">{head}{shown}</article>'
 
 
-def _shown(value: str) -> str:
+def _format_value(value: str) -> str:
     return verbatim("text", value)
 
 
@@ -174,7 +173,7 @@ def _command(what: str, end: CommandEnd | None) -> str:
     style = "bad" if end.exit_status else "good"
     return (
         f'<section id="{what}" class="{style}"><h2>{what}: {end.how}</h2><p class="caption">'
-        f"{duration_text(end.duration_ms)}; the end of its output</p>{_shown(end.output)}</section>"
+        f"{duration_text(end.duration_ms)}; the end of its output</p>{_format_value(end.output)}</section>"
     )
 
 
@@ -182,11 +181,11 @@ def _attempts(task: TaskFigures) -> str:
     if len(task.attempts) < 2:
         return ""
     columns = (
-        Column("attempt"),
-        Column("outcome", is_text=True),
-        Column("time"),
-        Column("cost"),
-        Column("reason", is_text=True),
+        TableColumn("attempt"),
+        TableColumn("outcome", is_text=True),
+        TableColumn("time"),
+        TableColumn("cost"),
+        TableColumn("reason", is_text=True),
     )
     rows = (
         (
@@ -205,9 +204,9 @@ def _extensions(outcome: Outcome) -> str:
     if not outcome.extensions:
         return ""
     columns = (
-        Column("extension", is_text=True, is_name=True),
-        Column("state", is_text=True),
-        *map(Column, ("CPU", "peak RSS", "calls", "errors", "p99", "restarts")),
+        TableColumn("extension", is_text=True, is_name=True),
+        TableColumn("state", is_text=True),
+        *map(TableColumn, ("CPU", "peak RSS", "calls", "errors", "p99", "restarts")),
     )
     rows = (
         (
@@ -232,4 +231,4 @@ def _meta(meta: dict[str, Any]) -> str:
         shown = json.dumps(meta, ensure_ascii=False, indent=1)
     except (ValueError, RecursionError):  # a number of thousands of digits, or a thousand levels
         shown = "it cannot be shown"
-    return f'<section id="meta"><h2>meta</h2>{_shown(cut(shown, META_CHARACTERS))}</section>'
+    return f'<section id="meta"><h2>meta</h2>{_format_value(cut(shown, META_CHARACTERS))}</section>'

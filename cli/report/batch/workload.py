@@ -20,7 +20,7 @@ REASONS_KEPT = 100
 REASON_CHARACTERS = 300
 
 
-class Column(NamedTuple):
+class WorkloadColumn(NamedTuple):
     """The runs in one stretch of time."""
 
     running: float
@@ -130,7 +130,7 @@ class Workload:
         found = [Pauses(reason, count, seconds) for reason, (count, seconds) in held.items()]
         return sorted(found, key=lambda one: (-one.seconds, -one.times, one.reason))
 
-    def columns(self, most: int) -> list[Column]:
+    def columns(self, most: int) -> list[WorkloadColumn]:
         """The mean in each of `most` equal stretches of the time; empty if no time has passed."""
         if self.end <= 0 or not self.changes:
             return []
@@ -145,7 +145,7 @@ class Workload:
                 share = max(0.0, min(end, (index + 1) * width) - max(begin, index * width)) / width
                 running[index] += runs * share
                 paused[index] += waiting * share
-        return [Column(*both) for both in zip(running, paused, strict=True)]
+        return [WorkloadColumn(*both) for both in zip(running, paused, strict=True)]
 
 
 def _stretches(changes: Sequence[tuple[float, int, int]], end: float) -> list[tuple[float, float, int, int]]:

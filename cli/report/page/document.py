@@ -24,16 +24,16 @@ def document(title: str, style: str, body: str, script: str = "") -> str:
     return html_document(title, style, body, script).replace(DOCTYPE, SIGNATURE, 1)
 
 
-def drawn_document(title: str, body: str, data: dict[str, Any], *, version: str, source: str) -> str:
+def chart_document(title: str, body: str, data: dict[str, Any], *, version: str, source: str) -> str:
     """The HTML of a page with charts, which its script draws from `data`. `title` and `body` are HTML already; `source`
     says in the last line what the page was made from."""
     return document(
         title,
-        packaged("colors.css", "page.css"),
+        read_packaged("colors.css", "page.css"),
         f"<main>{body}</main><footer>Made by zot {text(version)} from {text(source, 200)}.</footer>"
         '<div id="tip" role="status" hidden></div>'
         f'<script type="application/json" id="data">{script_data(data)}</script>',
-        f'"use strict";\n(() => {{\n{packaged(*(f"script/{part}.js" for part in SCRIPT_PARTS))}\n}})();',
+        f'"use strict";\n(() => {{\n{read_packaged(*(f"script/{part}.js" for part in SCRIPT_PARTS))}\n}})();',
     )
 
 
@@ -45,6 +45,6 @@ def is_report(path: Path) -> bool:
         return False
 
 
-def packaged(*files: str) -> str:
+def read_packaged(*files: str) -> str:
     """The content of files of this room, one after another."""
     return "\n".join((ROOM / file).read_text("utf-8").strip() for file in files)

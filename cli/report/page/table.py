@@ -16,7 +16,7 @@ NAME_CHARACTERS = 80
 """Of a text that names something."""
 
 
-class Column(msgspec.Struct, frozen=True):
+class TableColumn(msgspec.Struct, frozen=True):
     title: str
     hint: str = ""
     is_text: bool = False
@@ -52,7 +52,7 @@ def chip(state: str, style: str, hint: str = "") -> str:
 
 def table(
     label: str,
-    columns: Sequence[Column],
+    columns: Sequence[TableColumn],
     rows: Iterable[Sequence[Cell]],
     *,
     ids: Iterable[str] = (),
@@ -78,27 +78,27 @@ def table(
     )
 
 
-def _head(column: Column, *, is_sorted: bool) -> str:
+def _head(column: TableColumn, *, is_sorted: bool) -> str:
     given = (' class="text"' if column.is_text else "") + (" data-bar" if column.has_bar else "")
     given += ' aria-sort="descending"' if is_sorted else ""
     return f'<th scope="col"{given}{_hint(column.hint)}>{text(column.title)}</th>'
 
 
-def _cell(column: Column, cell: Cell) -> str:
+def _cell(column: TableColumn, cell: Cell) -> str:
     note = f" <small>{text(cell.note)}</small>" if cell.note else ""
     if column.is_name:
-        return f'<th scope="row">{named(cell.label, cell.link, cell.hint)}{note}</th>'
+        return f'<th scope="row">{name_text(cell.label, cell.link, cell.hint)}{note}</th>'
     if not column.is_text:
         value = "" if cell.value is None else f' data-v="{cell.value:.6g}"'
         style = f' class="{cell.style}"' if cell.style else ""
         return f"<td{value}{style}>{text(cell.label)}</td>"
     if cell.style:
         return f'<td class="text">{chip(cell.label, cell.style, cell.hint)}{note}</td>'
-    said = named(cell.label, cell.link, cell.hint, TEXT_CHARACTERS) if cell.label else ""
+    said = name_text(cell.label, cell.link, cell.hint, TEXT_CHARACTERS) if cell.label else ""
     return f'<td class="text">{said}{note}</td>'
 
 
-def named(label: str, link: str = "", hint: str = "", most: int = NAME_CHARACTERS) -> str:
+def name_text(label: str, link: str = "", hint: str = "", most: int = NAME_CHARACTERS) -> str:
     """A text of others, which cannot turn the text around it; never empty, so that a link has a text."""
     shown = f"<bdi{_hint(hint)}>{text(label, most) if label.strip() else '(no name)'}</bdi>"
     return f'<a href="{link}">{shown}</a>' if link else shown

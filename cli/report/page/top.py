@@ -26,7 +26,7 @@ class Tile(msgspec.Struct, frozen=True):
 def top(title: str, facts: Iterable[tuple[str, str]], notes: Iterable[str] = (), tiles: Iterable[Tile] = ()) -> str:
     """The header, with the facts that have a value; then notes and tiles."""
     told = "".join(f"<div><dt>{text(label)}</dt><dd>{text(value)}</dd></div>" for label, value in facts if value)
-    listed = "".join(f"<li>{coded(text(note))}</li>" for note in notes)
+    listed = "".join(f"<li>{code_elements(text(note))}</li>" for note in notes)
     shown = "".join(
         f'<div class="tile{f" {tile.style}" if tile.is_bad else ""}"><dt>{text(tile.label)}</dt>'
         f"<dd>{text(tile.value)}</dd>"
@@ -40,7 +40,7 @@ def top(title: str, facts: Iterable[tuple[str, str]], notes: Iterable[str] = (),
     )
 
 
-def coded(escaped: str) -> str:
+def code_elements(escaped: str) -> str:
     """Turns backquotes into `<code>` elements: notes have commands between backquotes."""
     parts = escaped.split("`")
     if len(parts) % 2 == 0:

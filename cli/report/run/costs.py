@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from cli.number_format import bytes_text, count_text, duration_text, short
-from cli.report.page.table import Cell, Column, number_cell, section, table
+from cli.report.page.table import Cell, TableColumn, number_cell, section, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cli.report.reading.recording import Figures
+    from cli.report.input.recorded_run import ExtensionFigures
 
 COLUMNS_WITH_ROOM = 16
 """With more columns the script draws no small lines, if the table is to fit in 1280 pixels."""
@@ -20,12 +20,12 @@ ROWS = 1000
 """The most rows of a page."""
 
 
-class Cost(msgspec.Struct, frozen=True):
+class CostColumn(msgspec.Struct, frozen=True):
     """A column of the table. `value` is None for an extension without this figure; `label` is the text of a value."""
 
     title: str
     hint: str
-    value: Callable[[Figures], float | None]
+    value: Callable[[ExtensionFigures], float | None]
     label: Callable[[float], str]
     has_bar: bool = False
     is_bad: bool = False
@@ -38,41 +38,43 @@ def _count(value: float) -> str:
     return count_text(int(value))
 
 
-def _rare(title: str, hint: str, value: Callable[[Figures], float | None]) -> Cost:
+def _rare(title: str, hint: str, value: Callable[[ExtensionFigures], float | None]) -> CostColumn:
     """The column of a count that is bad, and mostly 0."""
-    return Cost(title, hint, value, _count, is_bad=True, is_rare=True)
+    return CostColumn(title, hint, value, _count, is_bad=True, is_rare=True)
 
 
 COLUMNS = (
-    Cost(
+    CostColumn(
         "CPU",
         "processor seconds of the whole tree",
         lambda extension: None if extension.in_client else extension.cpu_s,
         lambda value: f"{short(value)} s",
         True,
     ),
-    Cost(
+    CostColumn(
         "peak RSS",
         "highest resident size",
         lambda extension: None if extension.in_client else extension.rss_peak_bytes,
         bytes_text,
         True,
     ),
-    Cost("calls", "requests that waited for an answer", lambda extension: extension.calls, _count, True),
-    Cost("p50", "half of the answers were faster", lambda extension: extension.p50_ms, duration_text),
-    Cost("p99", "one answer in a hundred was slower", lambda extension: extension.p99_ms, duration_text),
-    Cost("errors", "calls that failed", lambda extension: extension.errors, _count, is_bad=True),
+    CostColumn("calls", "requests that waited for an answer", lambda extension: extension.calls, _count, True),
+    CostColumn("p50", "half of the answers were faster", lambda extension: extension.p50_ms, duration_text),
+    CostColumn("p99", "one answer in a hundred was slower", lambda extension: extension.p99_ms, duration_text),
+    CostColumn("errors", "calls that failed", lambda extension: extension.errors, _count, is_bad=True),
     _rare("timeouts", "calls without an answer in time", lambda extension: extension.timeouts),
-    Cost("blocks", "what it refused as a guard", lambda extension: extension.blocks, _count),
-    Cost("exits", "processes that ended, stops in good order included", lambda extension: extension.exits, _count),
+    CostColumn("blocks", "what it refused as a guard", lambda extension: extension.blocks, _count),
+    CostColumn(
+        "exits", "processes that ended, stops in good order included", lambda extension: extension.exits, _count
+    ),
     _rare("unexpected exits", "exits that nobody had asked for", lambda extension: extension.unexpected_exits),
-    Cost("restarts", "how often it was brought back", lambda extension: extension.restarts, _count, is_bad=True),
+    CostColumn("restarts", "how often it was brought back", lambda extension: extension.restarts, _count, is_bad=True),
     _rare("limits", "times over a limit", lambda extension: extension.limit_breaches),
-    Cost("frames in", "frames that it sent", lambda extension: extension.frames_in, _count),
-    Cost("frames out", "frames that it was sent", lambda extension: extension.frames_out, _count),
-    Cost("bytes in", "bytes that it sent", lambda extension: extension.bytes_in, bytes_text),
-    Cost("bytes out", "bytes that it was sent", lambda extension: extension.bytes_out, bytes_text),
-    Cost(
+    CostColumn("frames in", "frames that it sent", lambda extension: extension.frames_in, _count),
+    CostColumn("frames out", "frames that it was sent", lambda extension: extension.frames_out, _count),
+    CostColumn("bytes in", "bytes that it sent", lambda extension: extension.bytes_in, bytes_text),
+    CostColumn("bytes out", "bytes that it was sent", lambda extension: extension.bytes_out, bytes_text),
+    CostColumn(
         "definitions",
         "tokens of its tools in each request, by estimate",
         lambda extension: extension.definition_tokens,
@@ -89,7 +91,7 @@ AND_THOSE_IN_CLIENT = (
 )
 
 
-def costs(figures: Sequence[Figures], ids: dict[str, str]) -> str:
+def costs(figures: Sequence[ExtensionFigures], ids: dict[str, str]) -> str:
     """The section with the table; empty without extensions. `ids` has the ids of the rows."""
     if not figures:
         return ""
@@ -99,12 +101,12 @@ def costs(figures: Sequence[Figures], ids: dict[str, str]) -> str:
     held = [cost for cost in known if not cost.is_rare or any(cost.value(extension) for extension in shown)]
     zeros = ", ".join(cost.title for cost in known if cost not in held)
     columns = [
-        Column("extension", "sort by name", is_text=True, is_name=True),
-        Column("state", "at the end of the recording", is_text=True),
-        *(Column(cost.title, cost.hint, has_bar=cost.has_bar) for cost in held),
+        TableColumn("extension", "sort by name", is_text=True, is_name=True),
+        TableColumn("state", "at the end of the recording", is_text=True),
+        *(TableColumn(cost.title, cost.hint, has_bar=cost.has_bar) for cost in held),
     ]
     exit_at = next(index for index, column in enumerate(columns, 1) if column.title == LAST_BEFORE_EXIT)
-    columns.insert(exit_at, Column("last exit", "how its last process ended", is_text=True))
+    columns.insert(exit_at, TableColumn("last exit", "how its last process ended", is_text=True))
     rows = (_row(extension, held, exit_at) for extension in shown[:ROWS])
     left_out = f" The first {ROWS:,} of {len(shown):,}." if len(shown) > ROWS else ""
     left_out += f" 0 everywhere: {zeros}." if zeros else ""
@@ -126,7 +128,7 @@ def costs(figures: Sequence[Figures], ids: dict[str, str]) -> str:
     )
 
 
-def _row(extension: Figures, held: Sequence[Cost], exit_at: int) -> list[Cell]:
+def _row(extension: ExtensionFigures, held: Sequence[CostColumn], exit_at: int) -> list[Cell]:
     cells = [
         Cell(extension.name, hint=extension.name),
         Cell(
@@ -141,7 +143,7 @@ def _row(extension: Figures, held: Sequence[Cost], exit_at: int) -> list[Cell]:
     return cells
 
 
-def state_class(extension: Figures) -> str:
+def state_class(extension: ExtensionFigures) -> str:
     """The style of a state: good, bad, waits or plain."""
     if extension.state == "failed":
         return "bad"

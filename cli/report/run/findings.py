@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from cli.number_format import bytes_text, count_text, duration_text, percent_text, plural
 from cli.report.markup import text
-from cli.report.page.table import named
+from cli.report.page.table import name_text
 from cli.report.page.top import findings
 from supervisor.accounting.account import growth
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from cli.report.reading.recording import Figures, RecordedRun
+    from cli.report.input.recorded_run import ExtensionFigures, RecordedRun
 
 CASES = 10
 """The most extensions that are named for a trouble."""
@@ -55,7 +55,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Finding:
+class RunFinding:
     """One trouble and its cases."""
 
     trouble: Trouble
@@ -63,12 +63,12 @@ class Finding:
     """The cases, the worst first."""
 
 
-def findings_of(recording: RecordedRun) -> tuple[Finding, ...]:
+def findings_of(recording: RecordedRun) -> tuple[RunFinding, ...]:
     """A finding for each trouble that at least one extension has."""
     exits = exits_of(recording)
     found: dict[Trouble, list[Case]] = {trouble: [] for trouble in Trouble}
     for extension in recording.figures:
-        for trouble, weight, said in _counted(extension, exits[extension.name]):
+        for trouble, weight, said in _count_troubles(extension, exits[extension.name]):
             found[trouble].append(Case(extension.name, weight, said))
         track = recording.tracks.get(extension.name)
         if track is not None and (grown := growth(track.rss_bytes)):
@@ -77,13 +77,13 @@ def findings_of(recording: RecordedRun) -> tuple[Finding, ...]:
     found[Trouble.HOG] += _hogs(recording.figures)
     found[Trouble.SLOW] += _slow(recording.figures)
     return tuple(
-        Finding(trouble, tuple(sorted(cases, key=lambda case: (-case.weight, case.extension))))
+        RunFinding(trouble, tuple(sorted(cases, key=lambda case: (-case.weight, case.extension))))
         for trouble, cases in found.items()
         if cases
     )
 
 
-def _counted(extension: Figures, exits: int) -> Iterator[tuple[Trouble, float, str]]:
+def _count_troubles(extension: ExtensionFigures, exits: int) -> Iterator[tuple[Trouble, float, str]]:
     """Trouble, weight and text, from the figures of one extension."""
     if extension.state == "failed":
         yield Trouble.GIVEN_UP, max(exits, extension.restarts), extension.failure
@@ -110,7 +110,7 @@ def _of_calls(count: int, calls: int) -> str:
     return f"{count_text(count)} of {count_text(calls)}" if calls >= count else count_text(count)
 
 
-def _hogs(figures: Iterable[Figures]) -> Iterator[Case]:
+def _hogs(figures: Iterable[ExtensionFigures]) -> Iterator[Case]:
     held = list(figures)
     total = sum(extension.cpu_s for extension in held)
     least = max(HOG_CPU_S, HOG_SHARE * total, HOG_AGAINST_MEAN * total / max(1, len(held)))
@@ -119,7 +119,7 @@ def _hogs(figures: Iterable[Figures]) -> Iterator[Case]:
             yield Case(extension.name, extension.cpu_s, percent_text(round(100 * extension.cpu_s / total)))
 
 
-def _slow(figures: Iterable[Figures]) -> Iterator[Case]:
+def _slow(figures: Iterable[ExtensionFigures]) -> Iterator[Case]:
     p99s = {extension.name: extension.p99_ms for extension in figures if extension.p99_ms is not None}
     usual = median(p99s.values()) if p99s else 0.0
     for name, p99 in p99s.items():
@@ -138,7 +138,7 @@ def exits_of(recording: RecordedRun) -> Counter[str]:
     return exits
 
 
-def shown_findings(recording: RecordedRun, ids: dict[str, str]) -> str:
+def findings_section(recording: RecordedRun, ids: dict[str, str]) -> str:
     """The section with all findings, which links to the rows of the extensions. `ids` has the ids of the rows."""
     rows = [
         (
@@ -152,11 +152,11 @@ def shown_findings(recording: RecordedRun, ids: dict[str, str]) -> str:
     return findings("Look at these first", rows, calm if recording.figures else "There were no extensions.")
 
 
-def _cases(finding: Finding, ids: dict[str, str]) -> str:
+def _cases(finding: RunFinding, ids: dict[str, str]) -> str:
     """The extensions of a finding. Extensions with the same text are listed together, with the text once."""
     groups: dict[str, list[str]] = {}
     for case in finding.cases[:CASES]:
-        groups.setdefault(case.said, []).append(named(case.extension, f"#{ids[case.extension]}"))
+        groups.setdefault(case.said, []).append(name_text(case.extension, f"#{ids[case.extension]}"))
     shown = "".join(
         f"<span>{', '.join(links)}{f' <em>{text(said, 160)}</em>' if said else ''}</span>"
         for said, links in groups.items()

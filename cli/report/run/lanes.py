@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cli.number_format import clock_text, count_text, elapsed, plural
+from cli.report.input.recorded_run import SourceKind
 from cli.report.markup import NAME_CHARACTERS
-from cli.report.page.table import Cell, Column, figure, section, table
-from cli.report.reading.recording import Source
+from cli.report.page.table import Cell, TableColumn, figure, section, table
 from cli.report.run.timeline import PROMINENT, DrawnMark, Lane, LaneKind, lanes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cli.report.reading.recording import Happening, RecordedRun
+    from cli.report.input.recorded_run import Happening, RecordedRun
 
 DETAILS = 200_000
 """The most characters of all details together."""
@@ -46,7 +46,7 @@ def timeline(recording: RecordedRun, ids: dict[str, str]) -> tuple[str, dict[str
         return "", {}
     marks = sum(len(lane.marks) for lane in lanes)
     words = _Words(recording, min(400, max(60, DETAILS // marks)))
-    caption = "In order, not in time: each event has the same width." if recording.source is Source.EVENTS else ""
+    caption = "In order, not in time: each event has the same width." if recording.source is SourceKind.EVENTS else ""
     if any(mark.count > 1 for lane in lanes for mark in lane.marks):
         total = sum(lane.total for lane in lanes)
         caption = f"{caption} {total:,} events: neighbours of one kind share a mark, which tells how many.".strip()
@@ -78,7 +78,7 @@ def _table(lanes: Sequence[Lane], words: _Words) -> str:
     noteworthy = sorted(told.values(), key=_went_well)[:ROWS]
     marks = sorted(noteworthy, key=lambda mark: mark.first.begin)
     columns = ("what", "extension", "when", "detail")
-    shown = table("What happened", [Column(title, is_text=True) for title in columns], map(words.row, marks))
+    shown = table("What happened", [TableColumn(title, is_text=True) for title in columns], map(words.row, marks))
     left_out = f"{count_text(len(told) - ROWS)} more are in the chart only."
     return shown + (f'<p class="caption">{left_out}</p>' if len(told) > ROWS else "")
 
@@ -126,7 +126,7 @@ class _Words:
         return what, self._when(mark), detail
 
     def _when(self, mark: DrawnMark) -> str:
-        if self._recording.source is Source.EVENTS:
+        if self._recording.source is SourceKind.EVENTS:
             return ""
         first = mark.first
         said = elapsed(first.begin)

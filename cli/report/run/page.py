@@ -6,13 +6,13 @@ from math import ceil, log2
 from typing import TYPE_CHECKING, Any
 
 from cli.number_format import bytes_text, duration_text, elapsed, percent_text, plural
+from cli.report.input.recorded_run import SourceKind
 from cli.report.markup import NAME_CHARACTERS, text
-from cli.report.page.document import drawn_document
-from cli.report.page.table import Column, figure, number_cell, section, table
+from cli.report.page.document import chart_document
+from cli.report.page.table import TableColumn, figure, number_cell, section, table
 from cli.report.page.top import top
-from cli.report.reading.recording import Source
 from cli.report.run.costs import costs
-from cli.report.run.findings import shown_findings
+from cli.report.run.findings import findings_section
 from cli.report.run.lanes import timeline
 from cli.report.run.series import chart_data, series_of
 from cli.report.run.tiles import tiles
@@ -20,7 +20,7 @@ from cli.report.run.tiles import tiles
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cli.report.reading.recording import Figures, RecordedRun
+    from cli.report.input.recorded_run import ExtensionFigures, RecordedRun
     from cli.report.run.series import Series
 
 ROWS = 24
@@ -38,10 +38,10 @@ def render(recording: RecordedRun, *, source_name: str, version: str) -> str:
     series = series_of(recording)
     happened, lanes = timeline(recording, ids)
     data: dict[str, Any] = {"end": recording.end}
-    if recording.source is Source.EVENTS:
+    if recording.source is SourceKind.EVENTS:
         data["ticks"] = recording.order_ticks
     body = top(recording.title, recording.facts, recording.notes, tiles(recording, series))
-    body += shown_findings(recording, ids)
+    body += findings_section(recording, ids)
     if series is not None and series.lines:
         data["use"] = chart_data(series, ids)
         body += _use(series, recording.end)
@@ -53,7 +53,7 @@ def render(recording: RecordedRun, *, source_name: str, version: str) -> str:
         body += _latency(latencies)
     body += costs(recording.figures, ids)
     title = f"{text(recording.title)}: {text(source_name, 100)}"
-    return drawn_document(title, body, data, version=version, source=source_name)
+    return chart_document(title, body, data, version=version, source=source_name)
 
 
 def _use(series: Series, end: float) -> str:
@@ -69,7 +69,7 @@ def _use(series: Series, end: float) -> str:
         )
     what = "CPU in percent of one core, since the sample before; memory is the resident size of the whole process tree."
     every = ceil(points / ROWS)
-    columns = [Column("until"), *map(Column, ("CPU, all", "memory, all", "CPU of zot", "memory of zot"))]
+    columns = [TableColumn("until"), *map(TableColumn, ("CPU, all", "memory, all", "CPU of zot", "memory of zot"))]
     measures = [
         values
         for line in (series.total, series.host)
@@ -83,7 +83,7 @@ def _use(series: Series, end: float) -> str:
     return section("use", "Processor and memory over time", f"{what} {made}", told)
 
 
-def latency_data(figures: Iterable[Figures], ids: dict[str, str]) -> list[dict[str, Any]]:
+def latency_data(figures: Iterable[ExtensionFigures], ids: dict[str, str]) -> list[dict[str, Any]]:
     """The latencies of the extensions that have answered, the slowest first. A bar is its number and its answers; bar
     `n` ends at `FINEST_MS * 2 ** (n / PER_DOUBLING)` milliseconds."""
     answered = [extension for extension in figures if extension.p99_ms is not None or extension.latency_ms]
@@ -93,7 +93,7 @@ def latency_data(figures: Iterable[Figures], ids: dict[str, str]) -> list[dict[s
             "name": extension.name[:NAME_CHARACTERS],
             "row": ids[extension.name],
             "answers": sum(count for _, count in extension.latency_ms) or extension.calls,
-            "percentiles": [_drawn(extension.p50_ms), _drawn(extension.p99_ms)],
+            "percentiles": [_bar_position(extension.p50_ms), _bar_position(extension.p99_ms)],
             "told": [duration_text(extension.p50_ms), duration_text(extension.p99_ms)],
             "bars": sorted(bars(extension.latency_ms).items()),
         }
@@ -110,7 +110,7 @@ def bars(latency_ms: Iterable[tuple[float, int]]) -> dict[int, int]:
     return counts
 
 
-def _drawn(milliseconds: float | None) -> float | None:
+def _bar_position(milliseconds: float | None) -> float | None:
     return None if milliseconds is None else min(max(milliseconds, FINEST_MS), LONGEST_MS)
 
 

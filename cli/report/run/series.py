@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from array import array
     from collections.abc import Iterable, Sequence
 
-    from cli.report.reading.recording import Figures, RecordedRun, Track
+    from cli.report.input.recorded_run import ExtensionFigures, RecordedRun, Track
 
 POINTS = 240
 """The most points along the time axis."""
@@ -31,7 +31,7 @@ Values = tuple[float | None, ...]
 
 
 @dataclass(frozen=True)
-class Line:
+class ChartLine:
     """The points of one line: CPU in percent of one core, memory in bytes."""
 
     cpu_percent: Values
@@ -46,11 +46,11 @@ class Series:
     """Seconds since the start. A point of several samples has their mean time."""
     samples: int
     """Count of the samples that the points were made from."""
-    lines: dict[str, Line]
+    lines: dict[str, ChartLine]
     """The lines of the extensions by name, the heaviest first."""
     named: tuple[str, ...]
-    total: Line
-    host: Line
+    total: ChartLine
+    host: ChartLine
     peak_cpu_percent: float
     """The highest sum of all extensions between any two samples."""
     peak_rss_bytes: float
@@ -67,10 +67,10 @@ def series_of(recording: RecordedRun) -> Series | None:
     return Series(
         times=tuple(_mean(recording.times[first:end]) for first, end in groups),
         samples=len(recording.times),
-        lines={name: thinned(recording.tracks[name], groups, spans_s) for name in order[:EMBEDDED]},
+        lines={name: thin_out(recording.tracks[name], groups, spans_s) for name in order[:EMBEDDED]},
         named=tuple(order[:NAMED]),
-        total=thinned(recording.total, groups, spans_s),
-        host=thinned(recording.host, groups, spans_s),
+        total=thin_out(recording.total, groups, spans_s),
+        host=thin_out(recording.host, groups, spans_s),
         peak_cpu_percent=max(recording.total.cpu_percent),
         peak_rss_bytes=max(recording.total.rss_bytes),
     )
@@ -93,7 +93,7 @@ def point_groups(times: Sequence[float], most: int) -> list[tuple[int, int]]:
     return groups
 
 
-def thinned(track: Track, groups: Sequence[tuple[int, int]], spans_s: Sequence[float]) -> Line:
+def thin_out(track: Track, groups: Sequence[tuple[int, int]], spans_s: Sequence[float]) -> ChartLine:
     """The track with one point per group: the mean CPU over the time of the group, which keeps the sum, and the highest
     memory, because limits are compared with that. `spans_s` are the seconds that each sample stands for."""
     cpu: list[float | None] = []
@@ -103,18 +103,18 @@ def thinned(track: Track, groups: Sequence[tuple[int, int]], spans_s: Sequence[f
         spent = sum(track.cpu_percent[at] * spans_s[at] for at in known)
         cpu.append(spent / sum(spans_s[at] for at in known) if known else None)
         rss.append(max((value for value in track.rss_bytes[first:end] if not isnan(value)), default=None))
-    return Line(tuple(cpu), tuple(rss))
+    return ChartLine(tuple(cpu), tuple(rss))
 
 
-def heaviest(figures: Iterable[Figures], tracks: dict[str, Track]) -> list[str]:
+def heaviest(figures: Iterable[ExtensionFigures], tracks: dict[str, Track]) -> list[str]:
     """Names of the extensions with samples, the heaviest first. The larger share, of CPU time or of memory, decides."""
     cpu = {extension.name: max(0.0, extension.cpu_s) for extension in figures if extension.name in tracks}
-    rss = {name: _used(tracks[name].rss_bytes) for name in cpu}
+    rss = {name: _total_use(tracks[name].rss_bytes) for name in cpu}
     all_cpu, all_rss = sum(cpu.values()) or 1.0, sum(rss.values()) or 1.0
     return sorted(cpu, key=lambda name: (-max(cpu[name] / all_cpu, rss[name] / all_rss), name))
 
 
-def _used(values: array[float]) -> float:
+def _total_use(values: array[float]) -> float:
     total = sum(values)
     return total if not isnan(total) else sum(value for value in values if not isnan(value))
 
@@ -126,9 +126,11 @@ def _mean(values: Sequence[float]) -> float:
 def chart_data(series: Series, ids: dict[str, str]) -> dict[str, object]:
     """The data of the charts of CPU and memory. `ids` has the id of each extension's row in the table of costs."""
 
-    def packed(line: Line) -> list[list[float | None]]:
+    def packed(line: ChartLine) -> list[list[float | None]]:
         mib = [None if value is None else value / MIB for value in line.rss_bytes]
-        return [[None if value is None else rounded(value) for value in values] for values in (line.cpu_percent, mib)]
+        return [
+            [None if value is None else round_digits(value) for value in values] for values in (line.cpu_percent, mib)
+        ]
 
     return {
         "times": [round(time, 6) for time in series.times],
@@ -142,7 +144,7 @@ def chart_data(series: Series, ids: dict[str, str]) -> dict[str, object]:
     }
 
 
-def rounded(value: float) -> float:
+def round_digits(value: float) -> float:
     """Three significant digits, which is finer than a screen; as an integer if it is one."""
     short = float(f"{value:.3g}")
     return int(short) if short == int(short) else short

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cli.number_format import bytes_text, count_text, duration_text, elapsed, percent_text, plural, short
+from cli.report.input.recorded_run import SourceKind
 from cli.report.page.top import Tile
-from cli.report.reading.recording import Source
 from cli.report.run.findings import exits_of
 
 if TYPE_CHECKING:
-    from cli.report.reading.recording import RecordedRun
+    from cli.report.input.recorded_run import RecordedRun
     from cli.report.run.series import Series
 
 
@@ -49,7 +49,7 @@ def tiles(recording: RecordedRun, series: Series | None) -> tuple[Tile, ...]:
             + (f", {percent_text(100 * errors / calls)} of calls" if errors and calls else ""),
             errors + timeouts > 0,
         ),
-        Tile("Restarts", count_text(restarts), _ended(exits), restarts + exits > 0, "bad" if restarts else "warn"),
+        Tile("Restarts", count_text(restarts), _exits_tile(exits), restarts + exits > 0, "bad" if restarts else "warn"),
         _memory(recording, series),
         Tile("CPU time", "-", IN_CLIENT)
         if figures and all(extension.in_client for extension in figures)
@@ -67,12 +67,12 @@ def tiles(recording: RecordedRun, series: Series | None) -> tuple[Tile, ...]:
 
 
 def _samples(recording: RecordedRun) -> str:
-    if recording.source is Source.EVENTS:
+    if recording.source is SourceKind.EVENTS:
         return "from a run's events"
     return plural(len(recording.times), "sample")
 
 
-def _ended(exits: int) -> str:
+def _exits_tile(exits: int) -> str:
     if exits == 0:
         return "nothing ended by itself"
     return "1 ended by itself" if exits == 1 else f"{count_text(exits)} ended by themselves"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cli.report.reading.recording import Happening
+    from cli.report.input.recorded_run import Happening
 
 PROMINENT = 20
 """Lanes of extensions that are shown at once; the others are folded away."""
@@ -139,11 +139,11 @@ def _lane(kind: LaneKind, name: str, held: list[Happening], end: float, columns:
         cells: dict[tuple[str, bool, int], list[Happening]] = defaultdict(list)
         for happening in held:
             cells[_cell(happening, end, columns)].append(happening)
-        marks = sorted((_merged(cell) for cell in cells.values()), key=lambda mark: mark.first.begin)
+        marks = sorted((_merge(cell) for cell in cells.values()), key=lambda mark: mark.first.begin)
     rows = 1
     if kind is LaneKind.TOOLS and columns is None:
-        marks, rows = _stacked(marks)
-    lives = coarser(lives_of(held, end), end, changes) if kind is LaneKind.EXTENSION else ()
+        marks, rows = _stack(marks)
+    lives = coarsen(lives_of(held, end), end, changes) if kind is LaneKind.EXTENSION else ()
     return Lane(kind, name, tuple(marks), len(held), lives, rows)
 
 
@@ -157,7 +157,7 @@ def _single(happening: Happening) -> DrawnMark:
     )
 
 
-def _merged(cell: list[Happening]) -> DrawnMark:
+def _merge(cell: list[Happening]) -> DrawnMark:
     ends = [happening.begin if happening.end is None else happening.end for happening in cell]
     spans = [happening.end - happening.begin for happening in cell if happening.end is not None]
     return DrawnMark(
@@ -169,7 +169,7 @@ def _merged(cell: list[Happening]) -> DrawnMark:
     )
 
 
-def _stacked(marks: list[DrawnMark]) -> tuple[list[DrawnMark], int]:
+def _stack(marks: list[DrawnMark]) -> tuple[list[DrawnMark], int]:
     """Puts overlapping marks into rows of their own, up to `ROWS`; returns the marks and the number of rows."""
     free = [0.0]
     placed = []
@@ -207,7 +207,7 @@ def lives_of(held: Iterable[Happening], end: float) -> Lives:
     return tuple(lives)
 
 
-def coarser(lives: Lives, end: float, most: int) -> Lives:
+def coarsen(lives: Lives, end: float, most: int) -> Lives:
     """At most `most` stretches. Each has the worst state of its time."""
     if len(lives) <= most:
         return lives

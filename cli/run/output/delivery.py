@@ -8,29 +8,31 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from cli.os_errors import discard_output
-from cli.run.request import Form
+from cli.run.request import OutputForm
 from cli.terminal import is_terminal
 from wire.exit_codes import Status
 from wire.text import printable
 
 if TYPE_CHECKING:
-    from cli.run.output.summary import Seen
-    from cli.run.request import Asked
+    from cli.run.output.summary import SummaryData
+    from cli.run.request import RunOutput
     from wire import events
 
 
-def deliver(result: events.Result, asked: Asked, *, has_answer: bool, seen: Seen | None, is_kept: bool) -> int:
-    """Writes the answer and the summary to their files, and to stdout what `asked` says. Returns the exit status of the
-    process: the run's, or 1 if the run was well and something could not be written."""
+def deliver(
+    result: events.Result, output: RunOutput, *, has_answer: bool, seen: SummaryData | None, is_kept: bool
+) -> int:
+    """Writes the answer and the summary to their files, and to stdout what `output` says. Returns the exit status of
+    the process: the run's, or 1 if the run ended well and something could not be written."""
     answer = result.text if has_answer else ""
-    if asked.answer_file is not None:
-        result = _to_file(result, asked.answer_file, answer)
-    if asked.summary_file is not None and seen is not None:
-        result = _to_summary(result, asked.summary_file, answer, seen, is_kept=is_kept)
+    if output.answer_file is not None:
+        result = _to_file(result, output.answer_file, answer)
+    if output.summary_file is not None and seen is not None:
+        result = _to_summary(result, output.summary_file, answer, seen, is_kept=is_kept)
     printed = 0
-    if asked.form is Form.TEXT and answer:
+    if output.form is OutputForm.TEXT and answer:
         printed = _print(printable(answer) if is_terminal(1) else answer)
-    elif asked.form is Form.OBJECT:
+    elif output.form is OutputForm.OBJECT:
         printed = print_object(result)
     return result.exit_code or printed
 
@@ -42,7 +44,7 @@ def print_object(result: events.Result) -> int:
     return _print(events.encode(result).decode().rstrip("\n"))
 
 
-def unstarted(status: Status, reason: str) -> events.Result:
+def unstarted_result(status: Status, reason: str) -> events.Result:
     """The result of a run that ended before it began."""
     from agent.engine.prompt_result import PromptResult
 
@@ -58,11 +60,11 @@ def _to_file(result: events.Result, path: str, answer: str) -> events.Result:
     try:
         write_answer(path, answer)
     except OutputFileError as error:
-        return _not_written(result, error)
+        return _report_unwritten(result, error)
     return result
 
 
-def _to_summary(result: events.Result, path: str, answer: str, seen: Seen, *, is_kept: bool) -> events.Result:
+def _to_summary(result: events.Result, path: str, answer: str, seen: SummaryData, *, is_kept: bool) -> events.Result:
     from cli.run.output.files import SUMMARY, SUMMARY_LIMIT, OutputFileError, append_summary, room_in_summary
     from cli.run.output.summary import summary
 
@@ -74,11 +76,11 @@ def _to_summary(result: events.Result, path: str, answer: str, seen: Seen, *, is
     try:
         append_summary(path, text)
     except OutputFileError as error:
-        return _not_written(result, error)
+        return _report_unwritten(result, error)
     return result
 
 
-def _not_written(result: events.Result, error: ValueError) -> events.Result:
+def _report_unwritten(result: events.Result, error: ValueError) -> events.Result:
     print(f"zot: {error}", file=sys.stderr)  # noqa: T201
     if result.exit_code:
         return result

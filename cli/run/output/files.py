@@ -11,7 +11,7 @@ from wire.text import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cli.run.request import Asked
+    from cli.run.request import RunOutput
 
 OUTPUT, SUMMARY = "--output", "--summary"
 SUMMARY_LIMIT = 1 << 20
@@ -23,11 +23,11 @@ class OutputFileError(ValueError):
     """A file cannot be used; the text names the flag, the file and the reason."""
 
 
-def check_files(asked: Asked, others: Iterable[tuple[str, str | None]]) -> None:
+def check_files(output: RunOutput, others: Iterable[tuple[str, str | None]]) -> None:
     """Raises `OutputFileError` if the answer or the summary could not be written now. `others` are the flags and the
     files of other flags that are written or read."""
     used = {os.path.realpath(path): flag for flag, path in others if path}
-    for flag, path in ((OUTPUT, asked.answer_file), (SUMMARY, asked.summary_file)):
+    for flag, path in ((OUTPUT, output.answer_file), (SUMMARY, output.summary_file)):
         if path is None:
             continue
         _check(flag, path)
@@ -41,18 +41,18 @@ def _check(flag: str, path: str) -> None:
     if not path.strip():
         hint = "outside GitHub Actions $GITHUB_STEP_SUMMARY is not set; " if flag == SUMMARY else ""
         raise OutputFileError(f"{flag} is empty: {hint}give it a file, or leave it out")
-    if why := _unusable(path):
+    if why := _unusable_reason(path):
         raise OutputFileError(f"{flag} {printable(path)}: {why}")
 
 
-def _unusable(path: str) -> str:
+def _unusable_reason(path: str) -> str:
     """Why the file cannot be written; "" if it can."""
     if path == "-":
         return "give it a file; -p prints the answer on stdout anyway"
     try:
         status = os.stat(path)
     except FileNotFoundError:
-        return _unmakable(path)
+        return _unmakable_reason(path)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         return getattr(error, "strerror", None) or str(error)
     if stat.S_ISDIR(status.st_mode):
@@ -64,7 +64,7 @@ def _unusable(path: str) -> str:
     return "" if os.access(path, os.W_OK) else "it cannot be written"
 
 
-def _unmakable(path: str) -> str:
+def _unmakable_reason(path: str) -> str:
     """Why a file that does not exist cannot be made."""
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):

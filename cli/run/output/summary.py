@@ -29,7 +29,7 @@ _SPECIAL = re.compile(r"[!-'*+/<-@\[-`{-~]")
 _FENCES = re.compile(r"`{3,}")
 
 
-class Seen:
+class SummaryData:
     """What a summary needs of the records of a run; `see` gets each."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Seen:
                 self.more += 1
 
 
-def summary(result: events.Result, seen: Seen, *, answer: str, is_kept: bool, most_bytes: int) -> str:
+def summary(result: events.Result, seen: SummaryData, *, answer: str, is_kept: bool, most_bytes: int) -> str:
     """The run as Markdown of at most `most_bytes` bytes; "" if not even its head fits. `answer` is what a reader may
     see, "" if there is none; `is_kept` says whether there is a session file to go on with."""
     head = _head(result, seen, is_kept=is_kept)
@@ -61,7 +61,7 @@ def summary(result: events.Result, seen: Seen, *, answer: str, is_kept: bool, mo
     return "".join([head, _answer(answer, left), *parts[1:]])
 
 
-def _head(result: events.Result, seen: Seen, *, is_kept: bool) -> str:
+def _head(result: events.Result, seen: SummaryData, *, is_kept: bool) -> str:
     usage = result.usage
     session = seen.session
     cached = f", {usage.cache_read:,} read from the cache" if usage.cache_read else ""
@@ -93,7 +93,7 @@ def _answer(text: str, most_bytes: int) -> str:
         shown, kept = text[:ANSWER_LENGTH], ANSWER_LENGTH
     while True:
         cut = f"The answer has {counted(len(text), 'character')}; these are the first {kept:,}.\n\n"
-        part = f"**Answer**\n\n{cut if kept < len(text) else ''}{fenced(shown)}\n"
+        part = f"**Answer**\n\n{cut if kept < len(text) else ''}{fenced_block(shown)}\n"
         if len(part.encode("utf-8", "replace")) <= most_bytes:
             return part
         if kept < 100:
@@ -126,7 +126,7 @@ def _costs(name: str, used: events.Cost) -> Sequence[str]:
     )
 
 
-def _notices(seen: Seen) -> str:
+def _notices(seen: SummaryData) -> str:
     if not seen.notices:
         return ""
     rows = [(code(notice.extension), notice.event, cell(notice.message)) for notice in seen.notices]
@@ -154,7 +154,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iter
     return "".join(f"| {' | '.join(row)} |\n" for row in (headings, tuple(rule), *rows))
 
 
-def fenced(text: str) -> str:
+def fenced_block(text: str) -> str:
     """The text as it is, in a block of code whose fence is longer than any in the text."""
     shown = printable(valid_text(text).replace("\r\n", "\n").replace("\r", "\n"))
     longest = max((len(found) for found in _FENCES.findall(shown)), default=2)

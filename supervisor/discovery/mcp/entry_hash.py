@@ -25,7 +25,7 @@ from supervisor.discovery.content.seal import HISTORY
 from supervisor.discovery.steps import Allowance
 from supervisor.home.safe_files import read_start
 from wire.data_files import paths_in
-from wire.dialects.shell_words import texts_for_shells, with_known_folders, words_for_sure
+from wire.dialects.shell_words import certain_words, texts_for_shells, with_known_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -82,7 +82,7 @@ def hashing_entry(found: Found, allowance: Allowance | None = None) -> Steps[Con
     if server.cwd is not None:
         yield from files.look_in(str(found.folder))
     texts = texts_for_shells(found.command)
-    known = [words_for_sure(text) for text in texts]
+    known = [certain_words(text) for text in texts]
     if None in known or (texts and "CDPATH" in found.set_env):
         yield from files.all_programs()
     home = found.set_env.get("HOME", os.path.expanduser("~"))

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.batch.batch import Batch, BatchError
 from agent.batch.opening.resume import RedoError
 from agent.batch.request import RunState
 from agent.batch.schedule import Halt, after_signal
-from tests.support.batch_place import BatchPlace, tasks
+from tests.support.batch_place import BatchPlace, tasks, when
 from wire.batch import records
 from wire.batch.outcome import TaskStatus
 
@@ -22,22 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from agent.batch.batch import Batch
+
 
 @pytest.fixture
 def place(tmp_path: Path) -> BatchPlace:
     return BatchPlace(tmp_path)
-
-
-def when(batch: Batch, condition: Callable[[], bool], act: Callable[[], object]) -> None:
-    """Acts once, when the condition holds."""
-
-    def look() -> None:
-        if condition():
-            act()
-        else:
-            batch.loop.call_later(0.02, look)
-
-    batch.loop.call_later(0.0, look)
 
 
 def running(batch: Batch, count: int) -> Callable[[], bool]:
@@ -166,11 +155,14 @@ def test_a_signal_of_a_service_manager_or_a_closed_terminal_stops_at_once(
     assert {task: ends[0].attempt for task, ends in place.ends().items()} == {"a": 2, "b": 2, "c": 1}
 
 
-def test_the_second_sigterm_kills_a_deaf_run(place: BatchPlace) -> None:
+@pytest.mark.parametrize(
+    "numbers", [(signal.SIGTERM,) * 2, (signal.SIGINT,) * 3], ids=["the second SIGTERM", "the third SIGINT"]
+)
+def test_a_deaf_run_is_killed_by_the_last_signal(place: BatchPlace, numbers: tuple[signal.Signals, ...]) -> None:
     def kill(batch: Batch) -> None:
         def signals() -> None:
-            os.kill(os.getpid(), signal.SIGTERM)
-            batch.loop.call_later(0.05, lambda: os.kill(os.getpid(), signal.SIGTERM))
+            for delay, number in enumerate(numbers):
+                batch.loop.call_later(0.05 * delay, lambda number=number: os.kill(os.getpid(), number))
 
         when(batch, running(batch, 1), signals)
 
@@ -187,18 +179,6 @@ def test_signals_bring_a_batch_further_to_its_end() -> None:
     }
     for numbers, expected in ways.items():
         assert list(accumulate(numbers, after_signal, initial=Halt.NONE))[1:] == expected
-
-
-def test_a_deaf_run_is_killed_by_the_third_signal(place: BatchPlace) -> None:
-    def kill(batch: Batch) -> None:
-        def signals() -> None:
-            for delay in (0.0, 0.05, 0.1):
-                batch.loop.call_later(delay, lambda: os.kill(os.getpid(), signal.SIGINT))
-
-        when(batch, running(batch, 1), signals)
-
-    end = place.run(tasks("leave deaf", "ok"), jobs=1, do=kill)
-    assert (end.reason, end.exit_code, end.statuses) == ("stopped", 130, {"not_run": 2})
 
 
 def test_the_user_pauses_and_drains(place: BatchPlace) -> None:
@@ -222,22 +202,6 @@ def test_redo_and_changed_inputs(place: BatchPlace) -> None:
     assert place.ends()["a"][0].attempt == 2
     with pytest.raises(RedoError, match=r"--redo.*'c'"):
         place.run(tasks("ok now", "ok"), redo=("c",))
-
-
-def test_a_second_batch_on_the_folder_is_refused(place: BatchPlace) -> None:
-    other = BatchPlace(place.folder)
-
-    def begin(batch: Batch) -> None:
-        def second() -> None:
-            with pytest.raises(BatchError):
-                other.batch(tasks("ok")).run()
-            batch.controls.is_stopping = True
-
-        when(batch, running(batch, 1), lambda: seen.append(1))
-        when(batch, lambda: bool(seen), second)
-
-    seen: list[int] = []
-    assert place.run(tasks("hang"), do=begin).reason == "stopped"
 
 
 def test_events_that_cannot_be_kept_stop_the_batch(place: BatchPlace) -> None:

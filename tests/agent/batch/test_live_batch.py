@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from supervisor.template.protocol import is_available
-from tests.support.batch_place import BatchPlace
-from tests.support.messages_server.replies import hold_first_byte, http_error, text_reply
+from tests.support.batch_place import BatchPlace, when
+from tests.support.messages_server.replies import hold_first_byte, text_reply
 from tests.support.messages_server.server import MessagesServer
-from wire.batch import records
 from wire.batch.outcome import TaskStatus
 from wire.batch.task import Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from agent.batch.batch import Batch
+    from wire.batch import records
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="this system has no templates")
 
@@ -41,31 +41,6 @@ def run(place: BatchPlace, server: MessagesServer, count: int, **given: Any) -> 
     flags = {"base_url": server.base_url, "api_key": "k", "model": "claude-sonnet-4-5", "provider": "anthropic"}
     tasks = [Task(id=f"t{n}", prompt=f"task {n}", cwd=str(place.folder / "project")) for n in range(count)]
     return place.run(tasks, run=flags, run_program=None, **given)
-
-
-def when(batch: Batch, condition: Callable[[], bool], act: Callable[[], object]) -> None:
-    def look() -> None:
-        if condition():
-            act()
-        else:
-            batch.loop.call_later(0.02, look)
-
-    batch.loop.call_later(0.0, look)
-
-
-def test_runs_share_workers_and_wait_for_a_limit_without_failing(place: BatchPlace, server: MessagesServer) -> None:
-    server.add(*[text_reply(f"answer {n}") for n in range(3)])
-    server.add(http_error(429, retry_after=1))
-    server.add(*[text_reply(f"answer {n}") for n in range(3)])
-    end = run(place, server, 6, retries=0)
-    assert (end.reason, end.exit_code, end.statuses) == ("done", 0, {"ok": 6})
-    outcomes = [found[0] for found in place.ends().values()]
-    assert sum(outcome.rate_limited for outcome in outcomes) == 1
-    assert all(outcome.cost_usd for outcome in outcomes)
-    paused = [record for record in place.told if isinstance(record, records.TaskPaused)]
-    assert paused
-    assert "rate limit" in paused[0].reason
-    assert len([record for record in place.told if isinstance(record, records.TaskResumed)]) == len(paused)
 
 
 def test_a_killed_model_worker_fails_its_run_which_is_retried(place: BatchPlace, server: MessagesServer) -> None:

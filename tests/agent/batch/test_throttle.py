@@ -299,9 +299,13 @@ def test_a_throttle_is_for_one_address_and_one_credential_and_does_not_show_it()
 # --- many runs ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("jobs", [32, pytest.param(128, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("others", [0.0, 0.5])
-@pytest.mark.parametrize("with_headers", [True, False])
+@pytest.mark.parametrize(
+    ("jobs", "others", "with_headers"),
+    [
+        *((32, others, with_headers) for others in (0.0, 0.5) for with_headers in (True, False)),
+        pytest.param(128, 0.5, True, marks=pytest.mark.slow),
+    ],
+)
 def test_six_hundred_runs_are_hardly_refused_and_lose_no_time(jobs, others, with_headers):
     figures = simulate(jobs, others=others, with_headers=with_headers)
     assert figures.refused_per_answer <= (0.1 if others or not with_headers else 0.005)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 
-import pytest
-
 from tests.support.extension_folder import extension
 from tests.support.program_extension import CALL, ProgramExtension, prompt, result_of, run
 from tests.support.rpc_client import serve
@@ -76,43 +74,43 @@ def test_nothing_is_taken_before_the_token(tmp_path):
     assert "auth required" in response["error"]
 
 
-@pytest.mark.parametrize(
-    ("line", "error"),
-    [
-        ({"frame": {"type": "ready"}}, "its first frame must be a hello"),
-        ({}, "frame: an ext line needs a frame, or closed"),
-        ({"frame": 5}, "frame: it must be an object"),
-        ({"frame": {"type": "hello", "name": "x"}, "extension": "a/b"}, "extension: 1 to 64 characters"),
-        ({"frame": {"type": "hello", "name": "x"}, "extension": ""}, "extension: 1 to 64 characters"),
-        ({"frame": {"type": "hello", "name": "x"}, "extension": 5}, "extension: expected str, got int"),
-        ({"frame": {"type": "hello", "name": "x"}, "extension": "echo"}, "is the name of another extension"),
-        ({"closed": True}, "there is none of the name 'mine'"),
-        ({"closed": True, "frame": {"type": "ready"}}, "closed: such a line has no frame"),
-        ({"frame": {"type": "ready"}, "manifest": {}}, "manifest: only the hello"),
-        *(
-            ({"frame": {"type": "hello", "name": "x"}, "manifest": given}, error)
-            for given, error in (
-                ([], "manifest: expected"),
-                ({"exec": "x"}, "manifest: exec: an extension in the client program has no process of its own"),
-                ({"limits": {"rss_mb": 5}}, "manifest: limits: an extension"),
-                ({"workers": 2}, "manifest: workers: an extension"),
-                ({"required": True}, "manifest: required: an extension"),
-                ({"name": "mine"}, "manifest: name: the line has it"),
-                ({"on_failure": "stop"}, "manifest: on_failure: 'stop' is not one of allow, deny"),
-                ({"onFailure": "deny"}, "did you mean 'on_failure'?"),
-                ({"timeouts": {"hello": 1}}, "manifest: timeouts.hello: no process is started"),
-                ({"timeouts": {"intercept": 0}}, "manifest: timeouts.intercept"),
-            )
-        ),
-    ],
-)  # fmt: skip
-def test_a_faulty_line_is_refused_and_the_rest_goes_on(line, error, tmp_path):
+FAULTY = [
+    ({"frame": {"type": "ready"}}, "its first frame must be a hello"),
+    ({}, "frame: an ext line needs a frame, or closed"),
+    ({"frame": 5}, "frame: it must be an object"),
+    ({"frame": {"type": "hello", "name": "x"}, "extension": "a/b"}, "extension: 1 to 64 characters"),
+    ({"frame": {"type": "hello", "name": "x"}, "extension": ""}, "extension: 1 to 64 characters"),
+    ({"frame": {"type": "hello", "name": "x"}, "extension": 5}, "extension: expected str, got int"),
+    ({"frame": {"type": "hello", "name": "x"}, "extension": "echo"}, "is the name of another extension"),
+    ({"closed": True}, "there is none of the name 'mine'"),
+    ({"closed": True, "frame": {"type": "ready"}}, "closed: such a line has no frame"),
+    ({"frame": {"type": "ready"}, "manifest": {}}, "manifest: only the hello"),
+    *(
+        ({"frame": {"type": "hello", "name": "x"}, "manifest": given}, error)
+        for given, error in (
+            ([], "manifest: expected"),
+            ({"exec": "x"}, "manifest: exec: an extension in the client program has no process of its own"),
+            ({"limits": {"rss_mb": 5}}, "manifest: limits: an extension"),
+            ({"workers": 2}, "manifest: workers: an extension"),
+            ({"required": True}, "manifest: required: an extension"),
+            ({"name": "mine"}, "manifest: name: the line has it"),
+            ({"on_failure": "stop"}, "manifest: on_failure: 'stop' is not one of allow, deny"),
+            ({"onFailure": "deny"}, "did you mean 'on_failure'?"),
+            ({"timeouts": {"hello": 1}}, "manifest: timeouts.hello: no process is started"),
+            ({"timeouts": {"intercept": 0}}, "manifest: timeouts.intercept"),
+        )
+    ),
+]  # fmt: skip
+
+
+def test_a_faulty_line_is_refused_and_the_rest_goes_on(tmp_path):
     def script(client):
         other = ProgramExtension(client, "other").with_tool().ready()
         other.next("hello_ack")
-        refused = client.ask("ext", **{"extension": "mine", **line})
-        assert (refused["command"], refused["success"]) == ("ext", False)
-        assert error.lower() in refused["error"].lower()
+        for line, error in FAULTY:
+            refused = client.ask("ext", **{"extension": "mine", **line})
+            assert (refused["command"], refused["success"]) == ("ext", False), line
+            assert error.lower() in refused["error"].lower()
         tools = client.ask("list_tools")["data"]["tools"]
         assert [tool["name"] for tool in tools if tool["extension"] == "other"] == ["add"]
 

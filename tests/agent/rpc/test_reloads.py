@@ -10,10 +10,9 @@ import pytest
 
 from agent.rpc.requests import reload_answer
 from tests.support.rpc_client import serve
-from tests.support.scripted_model import ScriptedModel, says
+from tests.support.scripted_model import BEGUN, ScriptedModel, says
 from wire.control import ReloadOutcome
 
-BEGUN = [{"type": "message_start", "usage": {}}, {"type": "text_delta", "delta": "Once"}]
 PROGRAM = """
 import json, sys
 def send(**frame): print(json.dumps(frame), flush=True)

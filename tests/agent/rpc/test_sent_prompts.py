@@ -28,11 +28,18 @@ def dialect():
         yield
 
 
-def extensions(tmp_path, **programs):
-    return {"extensions": tuple(str(calling_dialect.caller(tmp_path, *each)) for each in programs.items())}
+@pytest.fixture
+def run(tmp_path):
+    """A server with these programs as extensions, and a model with these replies, for the script of a client."""
+
+    def run(script, *replies, programs, model=None, **given):
+        folders = tuple(str(calling_dialect.caller(tmp_path, *each)) for each in programs.items())
+        return serve(tmp_path, model or ScriptedModel(*replies), script, extensions=folders, **given)
+
+    return run
 
 
-def test_a_sent_prompt_has_an_id_and_records_like_any_other(tmp_path):
+def test_a_sent_prompt_has_an_id_and_records_like_any_other(run):
     program = """\
 hello(events=["tool_call"])
 for kind, _ in heard():
@@ -45,9 +52,7 @@ for kind, _ in heard():
         client.prompt("go")
         client.until("done", prompt="p2")
 
-    served = serve(
-        tmp_path, ScriptedModel(says("", call), says("One."), says("Two.")), script, **extensions(tmp_path, a=program)
-    )
+    served = run(script, says("", call), says("One."), says("Two."), programs={"a": program})
     mine, theirs = (line for line in served.lines if line["type"] == "user_message")
     assert "extension" not in mine
     assert (theirs["extension"], theirs["prompt"], theirs["content"][0]["text"]) == ("a", "p2", "more")
@@ -59,7 +64,7 @@ for kind, _ in heard():
     assert all("sent" not in line for line in results)
 
 
-def test_ten_prompts_follow_each_prompt_of_the_client(tmp_path):
+def test_ten_prompts_follow_each_prompt_of_the_client(run):
     def script(client):
         client.ask("hello", sent_prompts=True)
         for last in ("p11", "p22"):
@@ -67,31 +72,26 @@ def test_ten_prompts_follow_each_prompt_of_the_client(tmp_path):
             client.until("done", prompt=last)
             client.until("extension", event="warning", message=REFUSED)
 
-    served = serve(
-        tmp_path,
-        ScriptedModel(*[says("x") for _ in range(22)]),
-        script,
-        **extensions(tmp_path, endless=SENDS_AFTER_EACH_END),
-    )
+    served = run(script, *[says("x") for _ in range(22)], programs={"endless": SENDS_AFTER_EACH_END})
     warned = [line for line in served.lines if line["type"] == "extension" and line["event"] == "warning"]
     assert len(warned) == 2
     senders = [line.get("extension") for line in served.lines if line["type"] == "user_message"]
     assert senders == [None, *["endless"] * 10] * 2
 
 
-def test_what_is_sent_while_nothing_runs_begins_at_once(tmp_path):
+def test_what_is_sent_while_nothing_runs_begins_at_once(run):
     program = 'hello()\nwant("SendPrompt", text="hello there")\nfor _ in heard(): pass\n'
 
     def script(client):
         client.ask("hello", sent_prompts=True)
         client.until("done", prompt="p1")
 
-    served = serve(tmp_path, ScriptedModel(says("Hi.")), script, **extensions(tmp_path, eager=program))
+    served = run(script, says("Hi."), programs={"eager": program})
     (message,) = [line for line in served.lines if line["type"] == "user_message"]
     assert message["extension"] == "eager"
 
 
-def test_idle_is_told_once_and_not_while_a_prompt_waits(tmp_path):
+def test_idle_is_told_once_and_not_while_a_prompt_waits(run, tmp_path):
     told = tmp_path / "told"
     program = f"""\
 hello(events=["idle", "user_prompt"])
@@ -108,13 +108,11 @@ for kind, event in heard():
         client.until("done", prompt="p2")
         wait_until(lambda: "idle" in told.read_text())
 
-    serve(
-        tmp_path, ScriptedModel(says("", call), says("One."), says("Two.")), script, **extensions(tmp_path, a=program)
-    )
+    run(script, says("", call), says("One."), says("Two."), programs={"a": program})
     assert told.read_text().split() == ["user_prompt", "user_prompt", "idle"]
 
 
-def test_a_command_does_not_take_the_end_of_the_prompt_before_it_for_that_of_its_own(tmp_path):
+def test_a_command_does_not_take_the_end_of_the_prompt_before_it_for_that_of_its_own(run):
     program = """\
 hello(events=["idle", "user_prompt"], commands=["go"])
 command, pings = None, []
@@ -138,11 +136,11 @@ for line in sys.stdin:
         client.prompt("go")
         assert client.ask("run_command", name="go", args="")["success"]
 
-    served = serve(tmp_path, ScriptedModel(says("One."), says("Two.")), script, **extensions(tmp_path, a=program))
+    served = run(script, says("One."), says("Two."), programs={"a": program})
     assert [line["message"] for line in served.lines if line["type"] == "ext_notify"] == ["user_prompt", "idle"]
 
 
-def test_the_client_sees_and_aborts_a_sent_prompt(tmp_path):
+def test_the_client_sees_and_aborts_a_sent_prompt(run):
     program = 'hello()\nwant("SendPrompt", text="sleep")\nfor _ in heard(): pass\n'
     call = ("t1", "bash", {"command": "echo up; exec sleep 600"})
 
@@ -154,12 +152,12 @@ def test_the_client_sees_and_aborts_a_sent_prompt(tmp_path):
         client.ask("abort", prompt="p1")
         client.until("done", prompt="p1")
 
-    served = serve(tmp_path, ScriptedModel(says("", call)), script, **extensions(tmp_path, eager=program))
+    served = run(script, says("", call), programs={"eager": program})
     (result,) = [line for line in served.lines if line["type"] == "result"]
     assert result["status"] == "interrupted"
 
 
-def test_nothing_is_taken_once_the_client_has_gone(tmp_path):
+def test_nothing_is_taken_once_the_client_has_gone(run):
     program = """\
 hello(intercept=["session_end"])
 for kind, host in heard():
@@ -170,13 +168,7 @@ for kind, host in heard():
         say("note", text=host["reason"])
         say("verdict", id=asked)
 """
-    served = serve(
-        tmp_path,
-        ScriptedModel(says("One.")),
-        lambda client: client.prompt("go"),
-        drain_s=30.0,
-        **extensions(tmp_path, late=program),
-    )
+    served = run(lambda client: client.prompt("go"), says("One."), programs={"late": program}, drain_s=30.0)
     notes = [line["message"] for line in served.lines if line["type"] == "ext_notify"]
     assert notes == ["the client has gone: no prompts are taken any more"]
     assert served.status == 0
@@ -192,7 +184,7 @@ for kind, _ in heard():
 """
 
 
-def test_a_client_that_knows_nothing_of_them_takes_none_for_its_own(tmp_path):
+def test_a_client_that_knows_nothing_of_them_takes_none_for_its_own(run, tmp_path):
     """It sends a prompt and reads up to `done`, whatever `prompt` the records name."""
     call = ("t1", "bash", {"command": "true"})
     answers = []
@@ -205,18 +197,15 @@ def test_a_client_that_knows_nothing_of_them_takes_none_for_its_own(tmp_path):
             wait_until(lambda: b"sends a prompt: more" in (tmp_path / "stderr").read_bytes())
             answers.append("".join(line["delta"] for line in client.lines[first:] if line["type"] == "text_delta"))
 
-    served = serve(
-        tmp_path,
-        ScriptedModel(says("", call), says("One."), says("Two."), says("Three.")),
-        script,
-        **extensions(tmp_path, a=SENDS_ONCE_IN_A_PROMPT),
+    served = run(
+        script, says("", call), says("One."), says("Two."), says("Three."), programs={"a": SENDS_ONCE_IN_A_PROMPT}
     )
     assert answers == ["One.", "Three."]
     assert {line.get("prompt") for line in served.lines if line["type"] != "response"} <= {None, "p1", "p3"}
     assert "zot: extension a sends a prompt: more\n" in served.stderr
 
 
-def test_none_begins_before_the_client_has_said_who_it_is(tmp_path):
+def test_none_begins_before_the_client_has_said_who_it_is(run, tmp_path):
     """Neither before the token, nor before the first answer, which may say what the client wants to see."""
     program = 'hello()\nwant("SendPrompt", text="hello there")\nfor _ in heard(): pass\n'
     model = ScriptedModel(says("Hi."))
@@ -225,14 +214,14 @@ def test_none_begins_before_the_client_has_said_who_it_is(tmp_path):
         wait_until(lambda: b"sends a prompt" in (tmp_path / "stderr").read_bytes())
         assert client.ask("hello", token="wrong")["error"]
 
-    serve(tmp_path, model, script, token="secret", **extensions(tmp_path, eager=program))
+    run(script, programs={"eager": program}, model=model, token="secret")
     assert not model.asked
 
 
 SENDS_TWO = 'hello()\nwant("SendPrompt", text="a")\nwant("SendPrompt", "l", text="b")\nfor _ in heard(): pass\n'
 
 
-def test_an_abort_without_an_id_ends_also_the_prompt_of_the_client_that_waits_behind(tmp_path):
+def test_an_abort_without_an_id_ends_also_the_prompt_of_the_client_that_waits_behind(run):
     call = ("t1", "bash", {"command": "echo up; exec sleep 600"})
 
     def script(client):
@@ -243,12 +232,12 @@ def test_an_abort_without_an_id_ends_also_the_prompt_of_the_client_that_waits_be
         client.ask("abort")
         client.until("done", prompt="p3")
 
-    served = serve(tmp_path, ScriptedModel(says("", call), says("b")), script, **extensions(tmp_path, a=SENDS_TWO))
+    served = run(script, says("", call), says("b"), programs={"a": SENDS_TWO})
     results = [(line["prompt"], line["status"]) for line in served.lines if line["type"] == "result"]
     assert results == [("p1", "interrupted"), ("p2", "ok"), ("p3", "interrupted")]
 
 
-def test_after_the_end_of_stdin_the_prompt_of_the_client_is_carried_out_and_not_the_others(tmp_path):
+def test_after_the_end_of_stdin_the_prompt_of_the_client_is_carried_out_and_not_the_others(run, tmp_path):
     call = ("t1", "bash", {"command": "echo up; until [ -e go ]; do sleep 0.01; done"})
 
     def script(client):
@@ -258,16 +247,17 @@ def test_after_the_end_of_stdin_the_prompt_of_the_client_is_carried_out_and_not_
         client.send("prompt", message="mine")
         client.until("response", command="prompt")
         client.close_stdin()
+        wait_until(client.has_no_more_to_say)
         (tmp_path / "go").touch()
 
     model = ScriptedModel(says("", call), says("One."), says("Mine."))
-    served = serve(tmp_path, model, script, drain_s=30.0, **extensions(tmp_path, a=SENDS_TWO))
+    served = run(script, programs={"a": SENDS_TWO}, model=model, drain_s=30.0)
     results = [(line["prompt"], line["status"]) for line in served.lines if line["type"] == "result"]
     assert results == [("p1", "ok"), ("p2", "interrupted"), ("p3", "ok")]
 
 
 @pytest.mark.parametrize("change", [{"kind": "clear"}, {"kind": "set_messages", "messages": []}])
-def test_another_session_starts_the_extension_anew_and_the_next_prompt_waits_for_it(tmp_path, change):
+def test_another_session_starts_the_extension_anew_and_the_next_prompt_waits_for_it(run, change):
     """The new process has lost its memory and has the same session id."""
     program = """\
 hello(tools=["memory"])
@@ -285,12 +275,14 @@ for kind, host in heard():
         client.ask(**change)
         client.prompt("go")
 
-    served = serve(
-        tmp_path,
-        ScriptedModel(says("", call), says("One."), says("", call), says("Two.")),
+    served = run(
         script,
+        says("", call),
+        says("One."),
+        says("", call),
+        says("Two."),
+        programs={"memory": program},
         keep_session=True,
-        **extensions(tmp_path, memory=program),
     )
     told = [json.loads(line["content"][0]["text"]) for line in served.lines if line["type"] == "tool_result"]
     assert [count for count, _ in told] == [1, 1]
@@ -298,7 +290,7 @@ for kind, host in heard():
     assert first == second == next(line for line in served.lines if line["type"] == "session")["id"]
 
 
-def test_the_process_of_a_session_that_was_left_sends_nothing_into_the_next_one(tmp_path):
+def test_the_process_of_a_session_that_was_left_sends_nothing_into_the_next_one(run, tmp_path):
     """Neither as it is asked about the end, nor while the process that follows it starts; that one may."""
     program = """\
 import time, pathlib
@@ -325,8 +317,8 @@ for kind, host in heard():
         client.ask("clear")
         client.until("done", prompt="p2")
 
-    model = ScriptedModel(says("One."), says("Two."))
-    served = serve(tmp_path, model, script, **extensions(tmp_path, a=program.replace('Path("', f'Path("{tmp_path}/')))
+    program = program.replace('Path("', f'Path("{tmp_path}/')
+    served = run(script, says("One."), says("Two."), programs={"a": program})
     users = [line["content"][0]["text"] for line in served.lines if line["type"] == "user_message"]
     assert users == ["go", "from the new one"]
     results = [line["status"] for line in served.lines if line["type"] == "result"]

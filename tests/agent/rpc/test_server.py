@@ -11,13 +11,12 @@ import pytest
 
 from agent.model.provider import ProviderUnavailable, Stream
 from agent.rpc import client_output
-from tests.support.extension_folder import extension, folder
+from tests.support.extension_folder import folder
 from tests.support.rpc_client import serve
-from tests.support.scripted_model import ScriptedModel, says
+from tests.support.scripted_model import BEGUN, ScriptedModel, says
+from tests.support.zot_process import wait_until
 from wire.exit_codes import Status
 
-BEGUN = [{"type": "message_start", "usage": {}}, {"type": "text_delta", "delta": "Once"}]
-"""A reply that never ends."""
 SLEEP = ("t1", "bash", {"command": "echo up; exec sleep 600"})
 TURN = ["turn_start", "assistant_start", "text_delta", "usage", "assistant_message", "turn_end"]
 END = ["result", "done"]
@@ -161,10 +160,25 @@ for line in sys.stdin:
     assert served.kinds("p1")[-2:] == END
 
 
-def test_a_waiting_prompt_is_aborted_by_its_id_and_keeps_its_place(tmp_path):
+SIX = [
+    {"role": role, "content": [{"type": "text", "text": text}]}
+    for text, role in zip("abcdef", ("user", "assistant") * 3, strict=True)
+]
+"""Messages of which some can be compacted."""
+KINDS = pytest.mark.parametrize("kind", ["prompt", "compact"])
+
+
+def send(client, kind):
+    """A prompt, or a compaction, which waits and ends as prompts do."""
+    client.send(kind, **({"message": "b"} if kind == "prompt" else {}))
+
+
+@KINDS
+def test_what_waits_is_aborted_by_its_id_and_keeps_its_place(tmp_path, kind):
     def script(client):
-        for text in ("a", "b", "c"):
-            client.send("prompt", message=text)
+        client.send("prompt", message="a")
+        send(client, kind)
+        client.send("prompt", message="c")
         client.until("text_delta", prompt="p1")
         client.ask("abort", prompt="p2")
         prompts = client.ask("queue")["data"]["prompts"]
@@ -176,8 +190,9 @@ def test_a_waiting_prompt_is_aborted_by_its_id_and_keeps_its_place(tmp_path):
         client.until("done", prompt="p3")
 
     served = serve(tmp_path, ScriptedModel(BEGUN, says("C.")), script)
-    assert served.kinds("p2") == ["turn_end", *END]
-    assert [line["status"] for line in served.lines if line["type"] == "result"] == ["interrupted", "interrupted", "ok"]
+    assert served.kinds("p2") == ["turn_end", *END[kind == "compact" :]]
+    statuses = [line["status"] for line in served.lines if line["type"] == "result"]
+    assert statuses == ["interrupted", *["interrupted"] * (kind == "prompt"), "ok"]
 
 
 def test_requests_are_answered_while_extensions_start_and_prompts_wait(tmp_path):
@@ -237,34 +252,53 @@ def test_a_prompt_that_waits_for_a_required_extension_gets_its_end(tmp_path):
     assert served.status == 9
 
 
-def test_the_timeout_holds_for_each_prompt(tmp_path):
+@KINDS
+def test_the_timeout_holds_for_each(tmp_path, kind):
     def script(client):
-        client.prompt("a")
+        client.ask("set_messages", messages=SIX)
+        send(client, kind)
+        client.until("done")
         client.prompt("b")
 
     served = serve(tmp_path, ScriptedModel(BEGUN, says("B.")), script, timeout=0.2)
-    assert served.kinds("p1")[-4:] == ["turn_end", "error", *END]
-    assert [line["status"] for line in served.lines if line["type"] == "result"] == ["timeout", "ok"]
+    ended = served.kinds("p1")
+    assert ended[ended.index("turn_end") :] == ["turn_end", "error", *END[kind == "compact" :]]
+    assert f"the {'prompt' if kind == 'prompt' else 'compaction'} took longer than 0.2 s" in served.stderr
+    assert served.kinds("p2")[-2:] == END
 
 
 # --- the end ------------------------------------------------------------------------------------------------
 
 
-def test_after_stdin_the_first_prompt_is_finished_and_those_behind_are_aborted(tmp_path):
+@KINDS
+def test_after_stdin_the_first_is_finished_and_those_behind_are_aborted(tmp_path, kind):
     gate = tmp_path / "gate"
     os.mkfifo(gate)
 
     def script(client):
         client.send("prompt", message="a")
-        client.send("prompt", message="b")
+        send(client, kind)
         client.until("tool_call")
         client.close_stdin()
+        wait_until(client.has_no_more_to_say)
         gate.write_text("\n")
 
     waits = ("t1", "bash", {"command": f"cat {gate}"})
     served = serve(tmp_path, ScriptedModel(says("", waits), says("A.")), script, drain_s=60.0)
-    assert [line["status"] for line in served.lines if line["type"] == "result"] == ["ok", "interrupted"]
+    results = [line["status"] for line in served.lines if line["type"] == "result"]
+    assert results == ["ok", *["interrupted"] * (kind == "prompt")]
     assert [line.get("error") for line in served.lines if line["type"] == "turn_end"] == [None, None, "stdin has ended"]
+    assert served.kinds("p2") == ["turn_end", *END[kind == "compact" :]]
+    assert served.status == 0
+
+
+def test_after_stdin_a_compaction_is_finished_too(tmp_path):
+    def script(client):
+        client.ask("set_messages", messages=SIX)
+        client.send("compact")
+
+    served = serve(tmp_path, ScriptedModel(says("So.")), script, drain_s=60.0)
+    assert served.kinds("p1") == ["usage", "compact_done", "done"]
     assert served.status == 0
 
 
@@ -278,22 +312,6 @@ def test_what_is_not_done_within_the_drain_timeout_is_aborted(tmp_path):
     assert "--drain-timeout" in ended["error"]
     assert served.lines[-1]["type"] == "done"
     assert served.status == 0
-
-
-def test_a_command_is_answered_after_the_end_of_stdin(tmp_path):
-    made = extension(tmp_path, "commands")
-    served = serve(
-        tmp_path,
-        ScriptedModel(),
-        lambda client: (
-            client.ask("ping"),
-            client.until("extension", event="started"),
-            client.send("run_command", name="display"),
-        ),
-        extensions=(str(made),),
-        drain_s=30.0,
-    )
-    assert served.responses[-1]["data"]["text"] == "see this"
 
 
 def test_a_client_that_goes_ends_the_server(tmp_path):
@@ -382,12 +400,14 @@ def test_without_the_token_there_is_one_error_and_no_more(tmp_path, first):
 
 def test_with_the_token_the_client_is_served(tmp_path):
     def script(client):
-        assert client.ask("hello", token="se\u00e9cret")["success"]
+        client.send_bytes(b'{"type":"hello","token":"se\\u00e9cret"}\n{"type":"prompt","message":"right behind it"}\n')
+        client.until("done")
         assert client.ask("ping")["data"] == {"pong": True}
         client.send("hello", token="other")
         client.send("hello", id=2)
         client.until("response", id=2)
 
-    served = serve(tmp_path, ScriptedModel(), script, token="se\u00e9cret")
-    assert [answer["success"] for answer in served.responses] == [True] * 4
+    served = serve(tmp_path, ScriptedModel(says("Hi.")), script, token="se\u00e9cret")
+    assert [answer["success"] for answer in served.responses] == [True] * 5
+    assert served.kinds("p1")[-2:] == END
     assert served.status == 0

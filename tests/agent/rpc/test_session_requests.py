@@ -13,11 +13,9 @@ from agent.sessions.load import load
 from agent.sessions.rows import Meta
 from agent.transcript import Message, Text, ToolCall
 from tests.support.rpc_client import serve
-from tests.support.scripted_model import ScriptedModel, says
+from tests.support.scripted_model import BEGUN, ScriptedModel, says
 from wire.events import Totals
 
-BEGUN = [{"type": "message_start", "usage": {}}, {"type": "text_delta", "delta": "Once"}]
-"""A reply that never ends."""
 USED = Totals(10, 20, 0, 0, 0.5)
 
 

@@ -13,7 +13,7 @@ from tests.support.extension_folder import extension
 from tests.support.patience import PATIENCE_S
 from tests.support.rpc_client import serve
 from tests.support.scripted_model import ScriptedModel
-from wire import control
+from wire import control, frames
 
 FIGURES = ("state", "pids", "workers", "exits", "tools", "definition_tokens", "in_client")
 PANEL = {"extension": "commands", "panel_id": "p"}
@@ -93,6 +93,23 @@ REQUESTS = {
         at.pyzot(Host.status, "comands"),
         "no such extension: 'comands'; did you mean 'commands'?",
     ),
+    "an extension without a name": lambda at: (
+        at.rpc("reload_ext", name=""),
+        at.control(control.Reload, name=""),
+        at.control(control.RestartExtension, name=""),
+        at.pyzot(Host.reload, ""),
+        at.pyzot(Host.restart, ""),
+        "no such extension: ''; there is commands",
+    ),
+    "what only a host does": lambda at: (
+        at.control(frames.ToolCall, name="look", args=msgspec.Raw(b"{}"))[:22],
+        at.control(frames.CommandInvoked, name="display")[:22],
+        at.control(frames.EventIntercept, event="user_prompt")[:22],
+        at.pyzot(Host.call, "look")[:22],
+        at.pyzot(Host.judge, "user_prompt")[:22],
+        at.pyzot(Host.command, "/display")[:22],
+        "this is an agent's run",
+    ),
     "a panel that is not open": lambda at: (
         at.rpc("panel_key", **UP),
         at.rpc("panel_resize", **ROOM),
@@ -102,7 +119,7 @@ REQUESTS = {
         "no such open panel: 'commands/p'; there is none",
     ),
 }
-"""The answers, which are all the same."""
+"""Requests, good and bad, with their answers, which are all the same."""
 PANELS = {
     "rpc": (
         lambda at: at.client.send("panel_resize", **ROOM),
@@ -137,11 +154,10 @@ def served(tmp_path, monkeypatch):
     return run
 
 
-@pytest.mark.parametrize("request_", REQUESTS)
-def test_each_transport_has_the_same_answer(served, request_):
+def test_each_transport_has_the_same_answer(served):
     def script(at):
-        first, *others = REQUESTS[request_](at)
-        assert others == [first] * len(others)
+        answers = {name: request(at) for name, request in REQUESTS.items()}
+        assert {name: found for name, found in answers.items() if any(each != found[0] for each in found)} == {}
 
     served(script)
 

@@ -12,10 +12,8 @@ from agent.model.catalogue import ModelInfo, Prices, Thinking
 from agent.run.compaction import HEADING
 from agent.run.limits import Budget
 from agent.transcript import Message, Text, ToolCall, ToolResult, text_of
-from supervisor.loop.loop import Loop
-from supervisor.process.teardown import stop_all
-from tests.agent.run.test_run import Bench
-from tests.support.scripted_model import ScriptedModel, says
+from tests.support.run_bench import running
+from tests.support.scripted_model import says
 from wire import events
 from wire.exit_codes import Status
 
@@ -59,17 +57,12 @@ def bench(tmp_path, monkeypatch):
 
     @contextmanager
     def make(*replies, before=(), **options):
-        loop, model = Loop(), ScriptedModel(*replies)
-        made = Bench(loop, tmp_path, model, **{"auto_compact": True, **options})
-        made.model, made.windows, made.told = model, windows, []
-        made.run._compactor._say = made.told.append
-        made.conversation.transcript = list(before)
-        try:
+        with running(tmp_path, *replies, **{"auto_compact": True, **options}) as made:
+            made.windows, made.told = windows, []
+            made.run._compactor._say = made.told.append
+            made.conversation.transcript = list(before)
             yield made
-            assert model.replies == [], "each reply was asked for"
-        finally:
-            stop_all(loop, made.toolbox.stoppables())
-            loop.close()
+            assert made.model.replies == [], "each reply was asked for"
 
     return make
 
@@ -133,34 +126,23 @@ def test_before_the_first_turn_all_is_estimated(bench):
         assert asked(trial, 1)[-1].startswith("go")
 
 
-def test_with_room_left_nothing_is_compacted(bench):
-    script = [reply("", call(number), tokens=8_000) for number in range(5)]
-    with bench(*script, says("Done.")) as trial:
-        assert trial.run.prompt("go").status is Status.OK
-        assert compactions(trial) == []
-
-
-@pytest.mark.parametrize("options", [{"auto_compact": False}, {"auto_compact": None}, {"compact_at": 0}])
-def test_it_can_be_off(bench, options):
-    script = [reply("", call(1), tokens=4_000), reply("", call(2), tokens=9_000), says("Done.")]
-    with bench(*script, **options) as trial:
-        trial.run.prompt(LONG)
-        assert compactions(trial) == []
-
-
-def test_another_threshold_is_heeded(bench):
-    script = [reply("", call(1), tokens=5_000), reply("", call(2), tokens=6_500), SUMMARY, says("Done.")]
-    with bench(*script, compact_at=60) as trial:
-        trial.run.prompt("go" + "word" * 5_000)
-        assert len(compactions(trial)) == 2
-
-
-def test_of_a_model_with_an_unknown_window_nothing_is_guessed(bench):
-    script = [reply("", call(number), tokens=10**9) for number in range(3)]
-    with bench(*script, says("Done.")) as trial:
-        trial.windows.clear()
-        trial.run.prompt("go")
-        assert compactions(trial) == []
+@pytest.mark.parametrize(
+    ("tokens", "options", "is_compacted"),
+    [
+        ((8_000,) * 5, {}, False),
+        ((4_000, 9_000), {"auto_compact": False}, False),
+        ((4_000, 9_000), {"auto_compact": None}, False),
+        ((4_000, 9_000), {"compact_at": 0}, False),
+        ((5_000, 6_500), {"compact_at": 60}, True),
+        ((10**9,) * 3, {"model": "of an unknown window"}, False),
+    ],
+    ids=["room left", "off", "not asked for", "no threshold", "another threshold", "unknown window"],
+)
+def test_only_beyond_the_threshold_of_a_known_window_it_is_compacted(bench, tokens, options, is_compacted):
+    script = [reply("", call(number), tokens=count) for number, count in enumerate(tokens)]
+    with bench(*script, *[SUMMARY] * is_compacted, says("Done."), **options) as trial:
+        assert trial.run.prompt("go" + "word" * 5_000).status is Status.OK
+        assert len(compactions(trial)) == 2 * is_compacted
 
 
 def test_the_window_of_another_model_in_the_middle_of_a_prompt_counts(bench):

@@ -2,72 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 import pytest
 
-from agent.abort import Abort
-from agent.options import Options
-from agent.output.event_writer import EventWriter
-from agent.run.conversation import Conversation
-from agent.run.run import Run
-from agent.run.steer_queue import SteerQueue
-from agent.tools.toolbox import Toolbox
 from agent.transcript import ToolCall, ToolResult
-from supervisor.loop.loop import Loop
-from supervisor.process.teardown import stop_all
-from supervisor.supervisor import Supervisor
-from tests.support.scripted_model import ScriptedModel, says
+from tests.support.run_bench import running
+from tests.support.scripted_model import says
 from wire import events
-from wire.dialects.base import HostInfo
 from wire.exit_codes import Status
-
-
-class Bench:
-    def __init__(self, loop, folder, model, **options):
-        self.records = []
-        self.abort = Abort()
-        self.abort_after = None
-        self.on_record = lambda _record: None
-        self.supervisor = Supervisor(loop, host=HostInfo("1", "scripted", "m", str(folder)), logs=folder / "logs")
-        self.event_writer = EventWriter(loop, self.abort, self._take)
-        self.event_writer._open = True
-        self.toolbox = Toolbox(
-            loop, self.supervisor, cwd=str(folder), enabled={"read", "write", "edit", "bash"},
-            on_progress=lambda call_id, text: self.event_writer.post_progress(events.ToolProgress(call_id, text)),
-        )  # fmt: skip
-        self.conversation, self.steering = Conversation(), SteerQueue()
-        self.run = Run(
-            Options(cwd=str(folder), home=folder, model="m", reply_tokens=100, system="s", **options),
-            supervisor=self.supervisor, provider=model, toolbox=self.toolbox, event_writer=self.event_writer,
-            conversation=self.conversation, abort=self.abort, steering=self.steering,
-        )  # fmt: skip
-
-    def _take(self, record):
-        self.records.append(record)
-        self.on_record(record)
-        if len(self.records) == self.abort_after:
-            self.abort.request(Status.INTERRUPTED, "enough")
-
-    def kinds(self):
-        return [type(record).__name__ for record in self.records]
 
 
 @pytest.fixture
 def bench(tmp_path):
-    @contextmanager
-    def make(*replies, **options):
-        loop = Loop()
-        model = ScriptedModel(*replies)
-        made = Bench(loop, tmp_path, model, **options)
-        made.model = model
-        try:
-            yield made
-        finally:
-            stop_all(loop, made.toolbox.stoppables())
-            loop.close()
-
-    return make
+    return lambda *replies, **options: running(tmp_path, *replies, **options)
 
 
 def test_the_file_worker_starts_when_the_model_begins_a_call_that_needs_it(bench, tmp_path):
@@ -117,11 +63,12 @@ def test_arguments_that_a_tool_does_not_take_are_an_error_result(bench, args, re
 
 @pytest.mark.parametrize("withhold", [False, True])
 def test_an_abort_after_any_record_leaves_a_whole_stream_and_transcript(bench, tmp_path, withhold):
-    """Tried for every record of a run with two turns of tools."""
+    """Tried for every record of a run with two turns of tools: with real ones, and with none that needs a process."""
     (tmp_path / "a.txt").write_text("alpha\n")
+    read = ("nope", {}) if withhold else ("read", {"path": "a.txt"})
     script = [
-        says("One.", ("t1", "read", {"path": "a.txt"}), ("t2", "nope", {}), ("t3", "read", {"path": "a.txt"})),
-        says("Two.", ("t4", "read", {"path": "a.txt"})),
+        says("One.", ("t1", *read), ("t2", "nope", {}), ("t3", *read)),
+        says("Two.", ("t4", *read)),
         says("Three."),
     ]
     after = 0

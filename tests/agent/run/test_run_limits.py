@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 
 import pytest
 
-from agent.abort import Abort
 from agent.answers.schema import AnswerSchema
-from agent.options import Options
-from agent.output.event_writer import EventWriter
-from agent.run.conversation import Conversation
-from agent.run.limits import Budget, Spending
-from agent.run.run import Run
-from agent.run.steer_queue import SteerQueue
+from agent.run.limits import Budget
 from agent.run.summarizer import Summarizer
-from agent.tools.toolbox import Toolbox
-from agent.transcript import Message, Text, ToolCall, ToolResult, text_of
+from agent.transcript import Message, Text, ToolCall, ToolResult
 from supervisor.calls.guard_chain import Judgement
-from supervisor.loop.loop import Loop
-from supervisor.process.teardown import stop_all
-from supervisor.supervisor import Supervisor
-from tests.support.scripted_model import ScriptedModel, says
+from tests.support.run_bench import running
+from tests.support.scripted_model import says
 from wire import events
-from wire.dialects.base import HostInfo
 from wire.exit_codes import Status
 
 MODEL = "claude-sonnet-5-5"
@@ -32,61 +21,10 @@ CALL = ("t1", "nope", {})
 GOOD, BAD, WORSE = '{"bugs": 2}', "Two bugs.", '{"bugs": "2"}'
 
 
-class Trial:
-    def __init__(self, loop, folder, *replies, budget=None, schema=None, **options):
-        self.records, self.abort, self.steering = [], Abort(), SteerQueue()
-        self.on_record = lambda _record: None
-        self.model = ScriptedModel(*replies)
-        self.conversation = Conversation(None, Spending(budget))
-        self.supervisor = Supervisor(loop, host=HostInfo("1", "scripted", MODEL, str(folder)), logs=folder / "logs")
-        self.event_writer = EventWriter(loop, self.abort, self._take)
-        self.toolbox = Toolbox(
-            loop, self.supervisor, cwd=str(folder), enabled={"read"}, on_progress=lambda _call_id, _text: None
-        )
-        self.options = Options(
-            cwd=str(folder), home=folder, model=MODEL, reply_tokens=100, system="s", answer_schema=schema, **options
-        )
-        self.run = self.new_run()
-
-    def new_run(self):
-        return Run(
-            self.options, supervisor=self.supervisor, provider=self.model, toolbox=self.toolbox,
-            event_writer=self.event_writer, conversation=self.conversation, abort=self.abort, steering=self.steering,
-        )  # fmt: skip
-
-    def _take(self, record):
-        self.records.append(record)
-        self.on_record(record)
-
-    def once_after(self, kind, act):
-        """Acts at the first record of this kind."""
-
-        def on_record(record):
-            if isinstance(record, kind):
-                self.on_record = lambda _record: None
-                act()
-
-        self.on_record = on_record
-
-    def users(self):
-        """What the model got as user messages."""
-        return [text_of(message.content) for message in self.conversation.transcript if message.role == "user"]
-
-    def kinds(self):
-        return [type(record).__name__ for record in self.records]
-
-
 @pytest.fixture
 def trial(tmp_path):
-    @contextmanager
-    def make(*replies, **options):
-        loop = Loop()
-        made = Trial(loop, tmp_path, *replies, **options)
-        try:
-            yield made
-        finally:
-            stop_all(loop, made.toolbox.stoppables())
-            loop.close()
+    def make(*replies, schema=None, **options):
+        return running(tmp_path, *replies, model=MODEL, answer_schema=schema, **options)
 
     return make
 

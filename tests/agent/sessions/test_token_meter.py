@@ -39,6 +39,7 @@ def measured(tmp_path, rows):
 @pytest.mark.parametrize(
     ("rows", "found"),
     [
+        # totals before their reply
         ("u 900 a", (900, 2)),
         ("u 900 c r 1000 a", (1000, 4)),
         ("u 900 c r 1000 a u 1100 a", (1100, 6)),
@@ -48,16 +49,7 @@ def measured(tmp_path, rows):
         ("u 900 c", (900, 2)),
         ("u 900 a u 400 1000 a", (1000, 4)),
         ("u 900 a u 400 u 1000 a", (1000, 5)),
-    ],
-    ids=str,
-)
-def test_totals_before_their_reply(tmp_path, rows, found):
-    assert measured(tmp_path, rows) == RequestTokens(*found)
-
-
-@pytest.mark.parametrize(
-    ("rows", "found"),
-    [
+        # totals after their reply
         ("u a 900", (900, 2)),
         ("u a 900 u a 1000 u", (1000, 4)),
         ("u c 900 r a 1000", (1000, 4)),
@@ -66,10 +58,16 @@ def test_totals_before_their_reply(tmp_path, rows, found):
         ("u 900 a u a 1000", (1000, 4)),
         ("u a 900 u 1000 a", (1000, 4)),
         ("u a 900 u c r a 3000", (900, 2)),
+        # after a compaction or a gap the next request counts
+        ("u 900 a u 400 S 1000 a", (1000, 2)),
+        ("u 900 a 400 E u 1000 a", (1000, 4)),
+        ("u a 900 E u a 1000", (1000, 4)),
+        ("u x 900 a u 1000 a", (1000, 4)),
+        ("u 900 a -100 u 1000 a", (1000, 4)),
     ],
     ids=str,
 )
-def test_totals_after_their_reply(tmp_path, rows, found):
+def test_what_the_last_request_had(tmp_path, rows, found):
     assert measured(tmp_path, rows) == RequestTokens(*found)
 
 
@@ -97,21 +95,6 @@ def test_totals_after_their_reply(tmp_path, rows, found):
 )
 def test_what_is_not_one_request_for_certain_is_not_taken(tmp_path, rows):
     assert measured(tmp_path, rows) is None
-
-
-@pytest.mark.parametrize(
-    ("rows", "found"),
-    [
-        ("u 900 a u 400 S 1000 a", (1000, 2)),
-        ("u 900 a 400 E u 1000 a", (1000, 4)),
-        ("u a 900 E u a 1000", (1000, 4)),
-        ("u x 900 a u 1000 a", (1000, 4)),
-        ("u 900 a -100 u 1000 a", (1000, 4)),
-    ],
-    ids=str,
-)
-def test_after_a_compaction_or_a_gap_the_next_request_counts(tmp_path, rows, found):
-    assert measured(tmp_path, rows) == RequestTokens(*found)
 
 
 def test_a_conversation_that_was_repaired_before_the_reply_is_not_measured(tmp_path):

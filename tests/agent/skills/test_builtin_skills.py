@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import sys
 
 import pytest
 
 from agent.skills.builtin_skills import DESCRIPTIONS, FILE, FOLDER, builtin_skills
 from agent.skills.read import read_skill
-from tests.support.zot_process import ROOT
+from tests.support.zot_process import ROOT, Zot
 
 TEXT = (FOLDER / "write-zot-extension" / FILE).read_text()
 BLOCKS = re.findall(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
@@ -50,6 +48,7 @@ def test_it_names_only_commands_and_schemas_that_there_are():
 def test_the_examples_are_loaded_and_do_what_their_scripts_say(files, tmp_path):
     if "main.js" in files and shutil.which("node") is None:
         pytest.skip("node is not installed")
+    (tmp_path / "zot").mkdir()
     for path, text in files.items():
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(text)
@@ -60,11 +59,8 @@ def test_the_examples_are_loaded_and_do_what_their_scripts_say(files, tmp_path):
         (tmp_path / "package.json").write_text('{"type": "module"}')
         shutil.copytree(ROOT / "sdk" / "typescript" / "dist", tmp_path / "node_modules" / "zotext" / "dist")
         shutil.copy(ROOT / "sdk" / "typescript" / "package.json", tmp_path / "node_modules" / "zotext")
+    zot = Zot(tmp_path / "zot")
     for command in ("test", "doctor"):
-        done = subprocess.run(
-            [sys.executable, "-m", "pyzot", "ext", command, tmp_path],
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "warn" not in done.stdout
+        done = zot.run("ext", command, tmp_path)
+        assert done.status == 0, done.text + done.stderr
+        assert "warn" not in done.text

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agent.tools import arguments
 from agent.tools.outcome import ToolError
-from wire.dialects.copilot.tool_names import told_args
+from wire.dialects.copilot.tool_names import copilot_args
 
 
 def refusal(function, *args: object) -> str:
@@ -89,7 +89,7 @@ def test_paths(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     | st.lists(st.sampled_from(["", ".", "..", "~", "a"]), max_size=6).map("/".join)
 )
 def test_guards_that_are_told_absolute_paths_judge_the_file_that_the_tool_touches(path: str) -> None:
-    told = told_args("read", json.dumps({"path": path}).encode(), "/work")["path"]
+    told = copilot_args("read", json.dumps({"path": path}).encode(), "/work")["path"]
     try:
         _, used = arguments.path({"path": path}, "/work")
     except ToolError:

@@ -11,8 +11,8 @@ import typer
 from agent.batch.opening.settings import flags_of, request_of
 from agent.batch.tasks.select import Selection
 from cli.app import app
-from cli.batch.asked import asked_from
-from cli.batch.output.stderr import Show
+from cli.batch.arguments import arguments_from
+from cli.batch.output.stderr import ProgressStyle
 from cli.choices import CommandLineError
 from tests.support.forked import run
 
@@ -22,13 +22,18 @@ GROUP = typer.main.get_command(app).commands["batch"]  # type: ignore[attr-defin
 def asked(*words, tasks="t.jsonl"):
     context = GROUP.make_context("batch", [tasks, "-o", "runs", *words])
     assert context._protected_args == []
-    return asked_from(context.params)
+    return arguments_from(context.params)
 
 
 def test_the_defaults():
     given = asked()
     assert (given.tasks, given.folder, given.request.folder) == ("t.jsonl", "runs", Path.cwd() / "runs")
-    assert (given.show, given.as_json, given.selection, given.request.redo) == (Show.AUTO, False, Selection(), ())
+    assert (given.show, given.as_json, given.selection, given.request.redo) == (
+        ProgressStyle.AUTO,
+        False,
+        Selection(),
+        (),
+    )
     request = given.request
     assert (request.jobs, request.retries, request.workspace, request.run_memory) == (None, 1, "shared", None)
     assert not request.run.keep_session
@@ -50,7 +55,7 @@ def test_each_flag_has_its_place(tmp_path, monkeypatch):
     assert (request.jobs, request.retries, request.workspace) == (4, 0, "copy")
     assert (request.task_timeout, request.task_max_cost_usd, request.run_memory) == (5400.0, 0.5, 512_000_000)
     assert (request.max_cost_usd, request.max_tokens, request.max_failures) == (20.0, 1000, 2)
-    assert (request.deadline, given.show, given.as_json) == (7200.0, Show.NOTHING, True)
+    assert (request.deadline, given.show, given.as_json) == (7200.0, ProgressStyle.NOTHING, True)
     flags = request.run
     assert (flags.model, flags.discover, flags.tools, flags.max_steps) == ("m", False, frozenset({"read"}), 3)
     there = str(tmp_path)  # runs work in the folders of their tasks
@@ -101,7 +106,7 @@ def test_stdin_is_one_thing_only():
 
 
 def test_a_key_on_stdin_is_read_once_for_all_runs(monkeypatch):
-    monkeypatch.setattr("cli.batch.asked.read_key", lambda path: (f"key from {path}", ""))
+    monkeypatch.setattr("cli.batch.arguments.read_key", lambda path: (f"key from {path}", ""))
     run = asked("--api-key-file", "-").request.run
     assert (run.api_key, run.api_key_file) == ("key from -", None)
     assert asked("--api-key-file", "k").request.run.api_key_file == str(Path.cwd() / "k")

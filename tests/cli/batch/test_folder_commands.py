@@ -83,15 +83,6 @@ def test_status_as_json(zot, runs):
     assert (record["cost_usd"], record["known_cost_usd"]) == (None, 1.0)
 
 
-def test_status_is_0_once_all_tasks_are_ok(zot):
-    loop = Loop()
-    run_folder(zot.cwd / "good", loop, tasks("one"), outcome("one"))
-    loop.close()
-    found = run(zot, "batch", "status", "good")
-    assert found.status == 0
-    assert "  state       done\n" in found.text
-
-
 def test_status_tells_a_batch_that_runs_from_one_that_was_killed(zot, runs):
     text = runs.journal.read_bytes()
     runs.journal.write_bytes(b"".join(text.splitlines(keepends=True)[:-1]))  # without `closed`
@@ -113,23 +104,7 @@ def test_a_folder_without_a_batch_is_refused(zot, words):
         assert found.stdout == b""
 
 
-def test_a_damaged_journal_is_named_with_its_line(zot, runs):
-    lines = runs.journal.read_bytes().splitlines(keepends=True)
-    lines[2] = lines[2].replace(b"finished", b"finishes")
-    runs.journal.write_bytes(b"".join(lines))
-    found = run(zot, "batch", "results", "runs")
-    assert (found.status, found.stdout) == (1, b"")
-    assert "line 3" in found.stderr
-
-
 # --- results ---------------------------------------------------------------------------------------------------
-
-
-def test_results_as_lines(zot, runs):
-    found = run(zot, "batch", "results", "runs")
-    assert (found.status, found.stderr) == (0, "")
-    assert ids(found) == ["one", "two", "three"]
-    assert found.json_lines[0]["text"] == "Done."
 
 
 @pytest.mark.parametrize(
@@ -184,23 +159,25 @@ def hostile(zot):
     loop.close()
 
 
-@pytest.mark.parametrize("form", ["jsonl", "csv", "junit"])
-def test_no_format_controls_a_terminal(zot, hostile, form):
-    """Also where the terminal is named as a file."""
-    for flags in ([], ["-o", "/dev/stdout"]):
-        ours, theirs = pty.openpty()
-        command = ("batch", "results", "runs", "--format", form, *flags)
-        with open(ours, "rb", buffering=0) as terminal, zot.start(*command, stdout=theirs) as running:
-            os.close(theirs)
-            shown = b""
-            with suppress(OSError):  # EIO at the end
-                while part := terminal.read(4096):
-                    shown += part
-            assert running.finish().status == 0
-        text = shown.decode().replace("\r\n", "\n")
-        assert not [sign for sign in CONTROLS if sign in text], text
-        if form == "jsonl":
-            assert json.loads(text)["text"] == HOSTILE
+@pytest.mark.parametrize(
+    ("form", "flags"),
+    [("jsonl", []), ("csv", ["-o", "/dev/stdout"]), ("junit", [])],
+    ids=["jsonl", "csv, where the terminal is named as a file", "junit"],
+)
+def test_no_format_controls_a_terminal(zot, hostile, form, flags):
+    ours, theirs = pty.openpty()
+    command = ("batch", "results", "runs", "--format", form, *flags)
+    with open(ours, "rb", buffering=0) as terminal, zot.start(*command, stdout=theirs) as running:
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError):  # EIO at the end
+            while part := terminal.read(4096):
+                shown += part
+        assert running.finish().status == 0
+    text = shown.decode().replace("\r\n", "\n")
+    assert not [sign for sign in CONTROLS if sign in text], text
+    if form == "jsonl":
+        assert json.loads(text)["text"] == HOSTILE
 
 
 def test_csv_is_clean_also_in_a_pipe_and_its_json_keeps_its_values(zot, hostile):

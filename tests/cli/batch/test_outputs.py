@@ -8,7 +8,7 @@ import os
 import pytest
 
 from cli.batch.output.outputs import Outputs, RecordStream
-from cli.batch.output.stderr import Show
+from cli.batch.output.stderr import ProgressStyle
 from supervisor.loop.loop import Loop
 from tests.support.fake_batch import FakeBatch
 from wire.batch.records import TaskStart
@@ -45,7 +45,7 @@ def streams(tmp_path):
     return Streams(tmp_path)
 
 
-def ran(show=Show.AUTO, events=(), *, as_json=False):
+def ran(show=ProgressStyle.AUTO, events=(), *, as_json=False):
     outputs = Outputs(show, "my runs", as_json=as_json)
     outputs.say("said before it began")
     batch = FakeBatch(outputs, events, waits=False)
@@ -71,7 +71,7 @@ def test_in_a_pipe_there_is_a_line_for_each_task_and_a_summary(streams):
 
 def test_quiet_leaves_what_the_batch_itself_has_to_say(streams):
     with streams:
-        assert ran(Show.NOTHING) == 0
+        assert ran(ProgressStyle.NOTHING) == 0
     assert streams.read() == ("", "said before it began\na remark of the batch\n")
 
 
@@ -89,7 +89,7 @@ def test_records_and_the_events_of_the_runs_are_on_stdout(streams):
 
 
 def ran_with(streams, put):
-    outputs = Outputs(Show.LINES, "runs", as_json=True)
+    outputs = Outputs(ProgressStyle.LINES, "runs", as_json=True)
     batch = FakeBatch(outputs, waits=False)
     with streams:
         put()

@@ -14,7 +14,7 @@ import pytest
 
 from cli.doctor import checks
 from cli.doctor.checks import examine
-from cli.doctor.running import Check
+from cli.doctor.host_checks import Check
 from supervisor.cleanup.host_record import HostRecord
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.trust_store import TrustStore

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.hosts.find import HOSTS_NAMED, count_states, shared
+from cli.hosts.find import HOSTS_NAMED, count_states, shared_extensions
 from tests.support.control_peer import extension_stats
 
 
@@ -16,11 +16,11 @@ def test_states_are_counted_and_good_states_come_first():
 
 
 def test_extensions_that_several_hosts_run_are_told_by_their_hosts():
-    assert list(shared({7: ["a", "b", "x"], 8: ["b", "a"], 9: ["x", "y"]})) == [
+    assert list(shared_extensions({7: ["a", "b", "x"], 8: ["b", "a"], 9: ["x", "y"]})) == [
         "hosts 7, 8 each have processes of their own for a, b",
         "hosts 7, 9 each have processes of their own for x",
     ]
     names = [str(number) for number in range(HOSTS_NAMED + 2)]
-    (line,) = shared({7: names, 8: names})
+    (line,) = shared_extensions({7: names, 8: names})
     assert line.endswith(", 8, 9 and 2 more")
-    assert list(shared({7: ["a"]})) == []
+    assert list(shared_extensions({7: ["a"]})) == []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cli.doctor.running import _skipped
-from cli.hosts.find import Surveyed
+from cli.doctor.host_checks import _skipped
+from cli.hosts.find import SurveyedHost
 from cli.hosts.ps import _cells
 from cli.hosts.status_lines import moment
 from tests.support.control_peer import extension_stats, host_stats
@@ -29,4 +29,4 @@ def test_a_place_that_no_path_can_be_is_told_as_it_is():
 
 def test_no_sign_of_a_host_reaches_a_terminal():
     stats = Stats(0.0, host_stats(cwd=EVIL, task=EVIL), {"a": extension_stats(state=EVIL)})
-    assert all(map(str.isprintable, _cells(Surveyed(7, None, None, ""), stats)))
+    assert all(map(str.isprintable, _cells(SurveyedHost(7, None, None, ""), stats)))

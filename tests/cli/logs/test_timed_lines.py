@@ -16,7 +16,7 @@ from cli.logs.log_tail import Piece, all_since, rotation, tail
 from cli.logs.timed_lines import (
     LONGEST_PARTIAL,
     LineReader,
-    Shown,
+    TerminalText,
     TimedLine,
     TimesBeside,
     last_timed_lines,
@@ -25,7 +25,7 @@ from cli.logs.timed_lines import (
     with_time,
 )
 from supervisor.extension.log import ExtensionLog
-from wire.log_times import Written
+from wire.log_times import WriteMoment
 
 START = 1_800_000_000
 
@@ -64,7 +64,7 @@ def test_the_last_lines_have_their_times_across_rotations(tmp_path, count):
     lines = last_timed_lines(log, count)
     assert [line.text for line in lines] == [b"line %d\n" % number for number in range(900 - count, 900)]
     assert [line.written for line in lines] == [
-        Written((START + number) * 1000, "stderr") for number in range(900 - count, 900)
+        WriteMoment((START + number) * 1000, "stderr") for number in range(900 - count, 900)
     ]
 
 
@@ -124,12 +124,12 @@ def test_damaged_times_do_no_harm(junk, keep):
 
 
 def test_the_time_is_local_with_its_offset(zone):
-    shown = with_time(TimedLine(b"[warn] low\x1b[31m on disk\n", Written(START * 1000 + 7, "warn")))
+    shown = with_time(TimedLine(b"[warn] low\x1b[31m on disk\n", WriteMoment(START * 1000 + 7, "warn")))
     moment, level, text = shown.split(maxsplit=2)
     assert datetime.fromisoformat(moment).timestamp() == START + 0.007
     assert datetime.fromisoformat(moment).utcoffset() == datetime.fromtimestamp(START, UTC).astimezone().utcoffset()
     assert (len(moment), level, text) == (29, "warn", "low on disk")
-    assert with_time(TimedLine(b"[warn] it says\n", Written(0, "stderr"))).endswith("stderr [warn] it says")
+    assert with_time(TimedLine(b"[warn] it says\n", WriteMoment(0, "stderr"))).endswith("stderr [warn] it says")
     assert with_time(TimedLine(b"old\n", None)).split() == ["-", "-", "old"]
     assert local_time(9_999_999_999_999_999) == "-"
 
@@ -162,7 +162,7 @@ def test_the_end_of_the_newest_file_may_be_given(tmp_path):
 
 
 def test_without_its_control_characters_no_text_looks_like_a_line_of_the_host():
-    shown = Shown()
+    shown = TerminalText()
     pieces = (
         b"[zot] from the host\n", b"[z\x1b[0mot] forged\n", b"[z\rot] forged\n", b"[z", b"\x00ot] forged\n",
         b"no end, ",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.mcp.reading import HIDDEN, hidden_arguments
+from cli.mcp.entries import HIDDEN, hidden_arguments
 from supervisor.discovery.found import Scope
 from supervisor.discovery.mcp.servers import expanded, read_servers
 from supervisor.discovery.trust_store import TrustStore

@@ -37,7 +37,7 @@ for name, text in texts.items():
 
 import typer
 from cli.app import app
-from cli.batch.asked import asked_from
+from cli.batch.arguments import arguments_from
 from cli.run import headless, plain
 from pyzot.batches.command_line import command as of_batch
 from pyzot.connection.command_line import command as of_runtime
@@ -66,7 +66,7 @@ found = {
     "completion": offered("zot --frob"), "completion of a batch": offered("zot batch --frob"),
     "plain": plain.read(["-p", "--frobs", "3", "go"]).request.frobs,
     "run": (out_of(["-p", "--frobs=3", "go"]), asked[0].frobs)[1],
-    "batch": asked_from(batch.make_context("batch", ["t", "-o", "r", "--frobs", "3"]).params).request.run.frobs,
+    "batch": arguments_from(batch.make_context("batch", ["t", "-o", "r", "--frobs", "3"]).params).request.run.frobs,
     "runtime": of_runtime({"frobs": 3}, ["zot"]),
     "batch of a program": of_batch({"frobs": 3}, "r", ["zot"], with_events=True, is_quiet=False),
     "reference": runpy.run_path("docs/generate.py")["files"]()["docs/reference/cli.md"],

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from cli.app import app
 from cli.run.plain import read
 from cli.run.plain_flags import COMMANDS, FLAGS
-from cli.run.request import Form
+from cli.run.request import OutputForm
 
 COMMAND = typer.main.get_command(app)
 VALUES = [
@@ -65,8 +65,8 @@ def by_typer(arguments: list[str]) -> tuple[Any, ...] | None:
     """What typer makes of the arguments; None where it runs nothing."""
     seen: list[tuple[Any, ...]] = []
 
-    def run(request, words, *, literal, asked, no_stdin):
-        seen.append((request, tuple(words), literal, asked, no_stdin))
+    def run(request, words, *, literal, output, no_stdin):
+        seen.append((request, tuple(words), literal, output, no_stdin))
         return 0
 
     def serve(request, words, *, drain_s, no_stdin):
@@ -86,9 +86,9 @@ def by_typer(arguments: list[str]) -> tuple[Any, ...] | None:
 
 def by_us(arguments: list[str]) -> tuple[Any, ...] | None:
     plain = read(arguments)
-    if plain and plain.asked.form is Form.RPC:
+    if plain and plain.output.form is OutputForm.RPC:
         return plain.request, plain.words, plain.drain_s, plain.no_stdin
-    return plain and (plain.request, plain.words, plain.literal, plain.asked, plain.no_stdin)
+    return plain and (plain.request, plain.words, plain.literal, plain.output, plain.no_stdin)
 
 
 EXCLUDED = ("print", "rpc", "no_auto_compact", "no_session", "save_session")

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.run.prompt import PromptError, Reading, StdinKind, begins_with_stdin, join, plan
+from cli.run.prompt import PromptError, StdinKind, StdinUse, begins_with_stdin, join, plan_prompt
 
 T, F, S, O = StdinKind.TERMINAL, StdinKind.FILE, StdinKind.STREAM, StdinKind.OTHER  # noqa: E741
-NOT, OFFERED, WANTED = Reading.NOT, Reading.OFFERED, Reading.WANTED
+NOT, OFFERED, WANTED = StdinUse.NOT, StdinUse.OFFERED, StdinUse.WANTED
 
 
 @pytest.mark.parametrize(
@@ -23,20 +23,20 @@ NOT, OFFERED, WANTED = Reading.NOT, Reading.OFFERED, Reading.WANTED
     ],
 )
 def test_what_is_read(words, readings):
-    assert tuple(plan(words, kind, no_stdin=False).reading for kind in (T, F, S, O)) == readings
+    assert tuple(plan_prompt(words, kind, no_stdin=False).reading for kind in (T, F, S, O)) == readings
 
 
 @given(st.lists(st.text(max_size=3)), st.sampled_from(StdinKind))
 def test_with_no_stdin_nothing_is_read(words, kind):
     words = tuple(word for word in words if word != "-")
-    assert plan(words, kind, no_stdin=True).reading is NOT
+    assert plan_prompt(words, kind, no_stdin=True).reading is NOT
     with pytest.raises(PromptError, match="--no-stdin and - exclude each other"):
-        plan((*words, "-"), kind, no_stdin=True)
+        plan_prompt((*words, "-"), kind, no_stdin=True)
 
 
 def test_stdin_stands_once():
     with pytest.raises(PromptError, match="- stands for what is on stdin, and can stand once; put your text in quotes"):
-        plan(("-", "and", "-"), S, no_stdin=False)
+        plan_prompt(("-", "and", "-"), S, no_stdin=False)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_stdin_stands_once():
     ],
 )
 def test_words_and_pipe_together(words, piped, prompt):
-    assert join(plan(words, S, no_stdin=False), piped) == prompt
+    assert join(plan_prompt(words, S, no_stdin=False), piped) == prompt
 
 
 @pytest.mark.parametrize(
@@ -70,20 +70,20 @@ def test_words_and_pipe_together(words, piped, prompt):
 )
 def test_no_prompt(words, kind, reason):
     with pytest.raises(PromptError, match=f"no prompt: {reason}. Give it as words, as -, or through a pipe; see"):
-        join(plan(words, kind, no_stdin=False), " \n")
+        join(plan_prompt(words, kind, no_stdin=False), " \n")
 
 
 @pytest.mark.parametrize(
     ("words", "literal"), [((), True), (("-",), True), (("-", "x"), True), (("/x",), False), (("/x", "-"), False)]
 )
 def test_what_is_piped_is_never_a_command(words, literal):
-    assert begins_with_stdin(plan(words, S, no_stdin=False)) is literal
+    assert begins_with_stdin(plan_prompt(words, S, no_stdin=False)) is literal
 
 
 @given(st.lists(st.text(alphabet="a -/\n", max_size=4)), st.text(alphabet="b -/\n"), st.sampled_from(StdinKind))
 def test_no_part_is_lost(words, piped, kind):
     try:
-        planned = plan(tuple(words), kind, no_stdin=False)
+        planned = plan_prompt(tuple(words), kind, no_stdin=False)
         prompt = join(planned, piped if planned.reading is not NOT else "")
     except PromptError:
         return
@@ -93,12 +93,12 @@ def test_no_part_is_lost(words, piped, kind):
 
 
 def test_images_need_no_text_but_take_what_is_piped():
-    assert tuple(plan((), kind, no_stdin=False, has_images=True).reading for kind in (T, F, S, O)) == (
+    assert tuple(plan_prompt((), kind, no_stdin=False, has_images=True).reading for kind in (T, F, S, O)) == (
         NOT, WANTED, OFFERED, WANTED,
     )  # fmt: skip
     for words in ((), ("",), ("-",)):
-        alone = plan(words, S, no_stdin=False, has_images=True)
+        alone = plan_prompt(words, S, no_stdin=False, has_images=True)
         assert join(alone, "\n") == ""
         assert join(alone, "/what is it?\n") == "/what is it?"
         assert begins_with_stdin(alone), "what is piped is never a command"
-    assert join(plan(("look",), S, no_stdin=True, has_images=True), "") == "look"
+    assert join(plan_prompt(("look",), S, no_stdin=True, has_images=True), "") == "look"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.run.request import Asked, FlagError, Form, asked_from
+from cli.run.request import FlagError, OutputForm, RunOutput, output_from
 
 
 @pytest.mark.parametrize(
@@ -12,16 +12,16 @@ from cli.run.request import Asked, FlagError, Form, asked_from
     [
         ({}, None),
         ({"output": "a"}, None),
-        ({"print": True}, Asked(Form.TEXT)),
-        ({"json": True, "output": "a", "summary": "b"}, Asked(Form.STREAM, "a", "b")),
-        ({"output_format": "text", "output": "a"}, Asked(Form.TEXT, "a")),
-        ({"output_format": "json"}, Asked(Form.OBJECT)),
-        ({"output_format": "json", "print": True, "summary": "b"}, Asked(Form.OBJECT, None, "b")),
-        ({"rpc": True, "output_format": None, "image": ()}, Asked(Form.RPC)),
+        ({"print": True}, RunOutput(OutputForm.TEXT)),
+        ({"json": True, "output": "a", "summary": "b"}, RunOutput(OutputForm.STREAM, "a", "b")),
+        ({"output_format": "text", "output": "a"}, RunOutput(OutputForm.TEXT, "a")),
+        ({"output_format": "json"}, RunOutput(OutputForm.OBJECT)),
+        ({"output_format": "json", "print": True, "summary": "b"}, RunOutput(OutputForm.OBJECT, None, "b")),
+        ({"rpc": True, "output_format": None, "image": ()}, RunOutput(OutputForm.RPC)),
     ],
 )
 def test_the_flags_say_the_form_and_the_files(parameters, asked):
-    assert asked_from(parameters) == asked
+    assert output_from(parameters) == asked
 
 
 @pytest.mark.parametrize(
@@ -37,4 +37,4 @@ def test_the_flags_say_the_form_and_the_files(parameters, asked):
 )
 def test_flags_that_exclude_each_other(parameters, why):
     with pytest.raises(FlagError, match=why):
-        asked_from(parameters)
+        output_from(parameters)

@@ -13,8 +13,8 @@ import termios
 import pytest
 
 from cli.run import stdin
-from cli.run.prompt import PromptError, Reading, StdinKind
-from cli.run.stdin import Reader, kind_of
+from cli.run.prompt import PromptError, StdinKind, StdinUse
+from cli.run.stdin import StdinReader, kind_of
 from tests.support.extension_folder import folder
 from tests.support.host import PRELUDE
 from tests.support.replay_script import Script
@@ -113,8 +113,8 @@ class Feed:
         self.now += seconds
         return False
 
-    def read(self, reading: Reading, timeout: float | None = None) -> bytes | None:
-        return Reader(timeout, fd=self.reading, clock=lambda: self.now, wait=self.wait).read(reading)
+    def read(self, reading: StdinUse, timeout: float | None = None) -> bytes | None:
+        return StdinReader(timeout, fd=self.reading, clock=lambda: self.now, wait=self.wait).read(reading)
 
 
 END = b""
@@ -130,13 +130,13 @@ for frame in frames():
 @pytest.mark.parametrize(
     ("reading", "items", "timeout", "expected"),
     [
-        (Reading.OFFERED, [(0, b"a"), (0, END)], None, b"a"),
-        (Reading.OFFERED, [(2.9, b"a"), (59, b"b"), (59, b"c"), (59, END)], None, b"abc"),
-        (Reading.OFFERED, [(0, END)], None, b""),
-        (Reading.OFFERED, [(3.1, b"late")], None, None),
-        (Reading.OFFERED, [(3.1, b"late")], 600, None),
-        (Reading.WANTED, [(5000, b"a"), (5000, b"b"), (5000, END)], None, b"ab"),
-        (Reading.WANTED, [(200, b"a"), (99, END)], 300, b"a"),
+        (StdinUse.OFFERED, [(0, b"a"), (0, END)], None, b"a"),
+        (StdinUse.OFFERED, [(2.9, b"a"), (59, b"b"), (59, b"c"), (59, END)], None, b"abc"),
+        (StdinUse.OFFERED, [(0, END)], None, b""),
+        (StdinUse.OFFERED, [(3.1, b"late")], None, None),
+        (StdinUse.OFFERED, [(3.1, b"late")], 600, None),
+        (StdinUse.WANTED, [(5000, b"a"), (5000, b"b"), (5000, END)], None, b"ab"),
+        (StdinUse.WANTED, [(200, b"a"), (99, END)], 300, b"a"),
     ],
 )
 def test_how_long_it_waits(reading, items, timeout, expected):
@@ -147,11 +147,11 @@ def test_how_long_it_waits(reading, items, timeout, expected):
 @pytest.mark.parametrize(
     ("reading", "items", "timeout", "error", "text"),
     [
-        (Reading.OFFERED, [(1, b"half"), (61, b"late")], None, PromptError, "4 bytes came, then none for 60 s"),
-        (Reading.OFFERED, [(1, b"half"), (61, b"late")], 500, PromptError, "4 bytes came, then none for 60 s"),
-        (Reading.OFFERED, [(1, b"half"), (50, b"late")], 30, TimeoutError, "did not end within 30 s"),
-        (Reading.OFFERED, [(2, b"late")], 1.5, TimeoutError, "did not end within 1.5 s"),
-        (Reading.WANTED, [(20, b"a"), (11, b"b")], 30, TimeoutError, "did not end within 30 s"),
+        (StdinUse.OFFERED, [(1, b"half"), (61, b"late")], None, PromptError, "4 bytes came, then none for 60 s"),
+        (StdinUse.OFFERED, [(1, b"half"), (61, b"late")], 500, PromptError, "4 bytes came, then none for 60 s"),
+        (StdinUse.OFFERED, [(1, b"half"), (50, b"late")], 30, TimeoutError, "did not end within 30 s"),
+        (StdinUse.OFFERED, [(2, b"late")], 1.5, TimeoutError, "did not end within 1.5 s"),
+        (StdinUse.WANTED, [(20, b"a"), (11, b"b")], 30, TimeoutError, "did not end within 30 s"),
     ],
 )
 def test_when_it_gives_up(reading, items, timeout, error, text):
@@ -162,10 +162,10 @@ def test_when_it_gives_up(reading, items, timeout, error, text):
 def test_a_pipe_that_another_reader_has_emptied_is_waited_for_again():
     with Feed((0, b"a"), (0, END)) as feed:
         answers = iter([True])  # that it has something, once, although it has not
-        reader = Reader(
+        reader = StdinReader(
             None, fd=feed.reading, clock=lambda: feed.now, wait=lambda *given: next(answers, False) or feed.wait(*given)
         )
-        assert reader.read(Reading.OFFERED) == b"a"
+        assert reader.read(StdinUse.OFFERED) == b"a"
 
 
 def test_an_endless_stdin_is_an_error(monkeypatch):
@@ -173,7 +173,7 @@ def test_an_endless_stdin_is_an_error(monkeypatch):
     zero = os.open("/dev/zero", os.O_RDONLY)
     try:
         with pytest.raises(PromptError, match="stdin is longer than 1 MiB: no model takes so much"):
-            Reader(None, fd=zero).read(Reading.WANTED)
+            StdinReader(None, fd=zero).read(StdinUse.WANTED)
     finally:
         os.close(zero)
 
@@ -262,7 +262,7 @@ def test_a_folder_cannot_be_read(tmp_path):
     try:
         assert kind_of(directory) is StdinKind.OTHER
         with pytest.raises(PromptError, match="cannot read the prompt from stdin: Is a directory"):
-            Reader(None, fd=directory).read(Reading.WANTED)
+            StdinReader(None, fd=directory).read(StdinUse.WANTED)
     finally:
         os.close(directory)
 

@@ -11,7 +11,7 @@ import pytest
 from agent.sessions.find import find
 from agent.sessions.reading.tree import tree
 from agent.sessions.store import describe, list_sessions
-from cli.sessions.list import ASCII_LINES, drawn
+from cli.sessions.list import ASCII_LINES, draw_tree
 from tests.support.forked import run
 from tests.support.session_files import ID, short_session
 from wire.rpc.sessions import Branch, Session
@@ -85,7 +85,7 @@ def test_a_tree_as_json(zot, family):
 
 
 def test_without_utf_8_the_lines_are_plain(zot, family):
-    lines = list(drawn(tree(list_sessions(zot.home, str(zot.cwd))), 0, ASCII_LINES))
+    lines = list(draw_tree(tree(list_sessions(zot.home, str(zot.cwd))), 0, ASCII_LINES))
     assert all(line.isascii() for line in lines)
     assert any(line.startswith("|- ") for line in lines)
 

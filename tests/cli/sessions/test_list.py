@@ -10,7 +10,7 @@ import pytest
 
 from agent.sessions.rows import Meta, message_line, meta_line, usage_line
 from agent.sessions.store import list_sessions
-from cli.columns import cut
+from cli.columns import cut_line
 from cli.sessions.list import table
 from cli.sessions.shared_options import when
 from tests.cli.sessions.conftest import ELSEWHERE, OTHER
@@ -81,8 +81,8 @@ def test_on_a_narrow_terminal_columns_give_way_before_the_title(zot, sessions):
 
 
 def test_wide_characters_count_two():
-    assert cut("日本語テキスト", 7) == "日本語…"
-    assert cut("日本語", 6) == "日本語"
+    assert cut_line("日本語テキスト", 7) == "日本語…"
+    assert cut_line("日本語", 6) == "日本語"
 
 
 @pytest.mark.parametrize(

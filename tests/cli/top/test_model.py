@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.top.model import BY_KEY, COLUMNS, SORT_KEYS, Mode, View, arrange, fit, press
+from cli.top.model import BY_KEY, COLUMNS, SORT_KEYS, Mode, TopView, fit, press, sort_names
 from tests.support.busy_stats import BUSY
 from tests.support.recorded_stats import extension_stats
 
@@ -14,32 +14,32 @@ from tests.support.recorded_stats import extension_stats
 @pytest.mark.parametrize(
     ("view", "names"),
     [
-        (View(sort="cpu"), ["busy", "fat", "gone", "waits"]),
-        (View(sort="cpu", reverse=True), ["gone", "waits", "fat", "busy"]),
-        (View(sort="rss"), ["fat", "busy", "gone", "waits"]),
-        (View(sort="name"), ["busy", "fat", "gone", "waits"]),
-        (View(sort="name", reverse=True), ["waits", "gone", "fat", "busy"]),
-        (View(sort="state"), ["gone", "waits", "busy", "fat"]),
-        (View(sort="p99"), ["busy", "fat", "gone", "waits"]),
-        (View(sort="p99", reverse=True), ["busy", "fat", "gone", "waits"]),
-        (View(filter="FA"), ["fat", "gone"]),
-        (View(filter="nothing"), []),
+        (TopView(sort="cpu"), ["busy", "fat", "gone", "waits"]),
+        (TopView(sort="cpu", reverse=True), ["gone", "waits", "fat", "busy"]),
+        (TopView(sort="rss"), ["fat", "busy", "gone", "waits"]),
+        (TopView(sort="name"), ["busy", "fat", "gone", "waits"]),
+        (TopView(sort="name", reverse=True), ["waits", "gone", "fat", "busy"]),
+        (TopView(sort="state"), ["gone", "waits", "busy", "fat"]),
+        (TopView(sort="p99"), ["busy", "fat", "gone", "waits"]),
+        (TopView(sort="p99", reverse=True), ["busy", "fat", "gone", "waits"]),
+        (TopView(filter="FA"), ["fat", "gone"]),
+        (TopView(filter="nothing"), []),
     ],
 )
 def test_order_and_filter(view, names):
-    assert arrange(BUSY, view) == names
+    assert sort_names(BUSY, view) == names
 
 
 @pytest.mark.parametrize("key", SORT_KEYS)
 def test_every_column_can_be_sorted_by(key):
-    assert sorted(arrange(BUSY, View(sort=key))) == sorted(BUSY)
+    assert sorted(sort_names(BUSY, TopView(sort=key))) == sorted(BUSY)
 
 
 NAMES = [f"x{number:03}" for number in range(300)]
 
 
-def pressed(*keys: str, view: View | None = None, rows: int = 300, page: int = 19) -> View:
-    view = view or View()
+def pressed(*keys: str, view: TopView | None = None, rows: int = 300, page: int = 19) -> TopView:
+    view = view or TopView()
     for key in keys:
         view = press(view, key, names=NAMES[:rows], page=page)
     return view
@@ -53,7 +53,7 @@ def test_another_row_is_selected_and_stays_on_the_page():
     assert pressed("end", "down", "pagedown").selected == "x299"
     assert (pressed("end", "home").selected, pressed("end", "home").first) == ("x000", 0)
     assert (pressed("end", rows=5).selected, pressed("end", rows=5).first) == ("x004", 0)
-    assert pressed("down", "r", "l", "enter", rows=0) == View()
+    assert pressed("down", "r", "l", "enter", rows=0) == TopView()
 
 
 @given(st.lists(st.sampled_from(["up", "down", "pageup", "pagedown", "home", "end"])), st.integers(1, 40))
@@ -101,11 +101,11 @@ def test_a_mode_about_an_extension_that_is_gone_ends():
 
 
 def test_the_sort_key_goes_through_all_columns():
-    seen = [View().sort]
-    while (view := pressed("s", view=View(sort=seen[-1]))).sort != seen[0]:
+    seen = [TopView().sort]
+    while (view := pressed("s", view=TopView(sort=seen[-1]))).sort != seen[0]:
         seen.append(view.sort)
     assert sorted(seen) == sorted(SORT_KEYS)
-    assert pressed("s", "S") == pressed("right", "left") == View(selected="x000")
+    assert pressed("s", "S") == pressed("right", "left") == TopView(selected="x000")
     assert pressed("R").reverse
 
 
@@ -114,7 +114,7 @@ def test_the_filter_is_typed_kept_and_ended():
     typed = pressed("/", *"fail q", "enter")
     assert (typed.filter, typed.mode) == ("fail q", Mode.TABLE)
     assert pressed("/", *"fails", "backspace", "enter").filter == "fail"
-    assert pressed("/", *"fail", "escape") == View(selected="x000")
+    assert pressed("/", *"fail", "escape") == TopView(selected="x000")
     assert pressed("escape", view=typed).filter == ""
     assert pressed("/", *"abc", "erase").filter == ""
 
@@ -128,7 +128,7 @@ def test_help_and_quit():
 
 @given(st.lists(st.sampled_from(["up", "down", "pageup", "pagedown", "end", "/", "enter", "s", "r", "?", "x", "é"])))
 def test_no_keys_scroll_beyond_the_rows(keys):
-    view = View()
+    view = TopView()
     for key in keys:
         view = press(view, key, names=NAMES[:7], page=3)
         assert 0 <= view.first <= 4

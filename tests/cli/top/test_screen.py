@@ -8,8 +8,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from cli.number_format import BLOCKS
-from cli.top.model import COLUMNS, HISTORY, SORT_KEYS, Histories, Mode, View
-from cli.top.screen import About, page_height, screen, table
+from cli.top.model import COLUMNS, HISTORY, SORT_KEYS, Histories, Mode, TopView
+from cli.top.screen import SelectedExtension, page_height, screen, table
 from tests.support.busy_stats import BUSY, stats_of
 from tests.support.control_peer import extension_stats, host_stats
 from wire.stats import Alarm, Stats
@@ -30,7 +30,7 @@ figures_of_one = st.builds(
 )
 
 
-def drawn(stats: Stats | None, view: View, width: int, height: int, histories: Histories | None = None) -> list[str]:
+def drawn(stats: Stats | None, view: TopView, width: int, height: int, histories: Histories | None = None) -> list[str]:
     if histories is None:
         histories = Histories()
         if stats is not None:
@@ -41,7 +41,7 @@ def drawn(stats: Stats | None, view: View, width: int, height: int, histories: H
 
 @given(st.dictionaries(names, figures_of_one, max_size=4), st.integers(1, 250), st.integers(1, 60))
 def test_no_line_is_wider_than_the_screen_or_has_an_escape(extensions, width, height):
-    for view in (View(), View(mode=Mode.HELP), View(mode=Mode.FILTER, filter="a" * 100)):
+    for view in (TopView(), TopView(mode=Mode.HELP), TopView(mode=Mode.FILTER, filter="a" * 100)):
         lines = drawn(stats_of(**extensions) if extensions else Stats(0.0, host_stats(), {}), view, width, height)
         assert len(lines) <= height
         for line in lines:
@@ -51,7 +51,7 @@ def test_no_line_is_wider_than_the_screen_or_has_an_escape(extensions, width, he
 
 
 def test_a_small_terminal():
-    lines = drawn(Stats(0.0, host_stats(), many), View(), 80, 24)
+    lines = drawn(Stats(0.0, host_stats(), many), TopView(), 80, 24)
     assert len(lines) == 24
     assert lines[1].startswith("300 extensions  300 ready")
     assert lines[3].split() == ["NAME", "STATE", "CPU%", "RSS", "CALLS", "ERRS", "P99ms", "RST", "SINCE"]
@@ -61,19 +61,19 @@ def test_a_small_terminal():
 
 
 def test_a_large_terminal_has_room_for_everything():
-    heading = drawn(stats_of(**BUSY), View(), 160, 50)[3]
+    heading = drawn(stats_of(**BUSY), TopView(), 160, 50)[3]
     assert heading.split() == [column.heading for column in COLUMNS if column.heading]
 
 
 def test_a_failed_extension_shows_its_reason_instead_of_figures():
-    lines = drawn(stats_of(**BUSY), View(sort="state"), 80, 24)
+    lines = drawn(stats_of(**BUSY), TopView(sort="state"), 80, 24)
     assert lines[4].split(maxsplit=2) == ["gone", "failed", '5 exits in 9 s, last exit 3: "no config"']
     assert lines[5].split(maxsplit=2) == ["waits", "backoff", "it is started again in 3 s"]
 
 
 def test_scrolled_and_filtered():
     lines = drawn(
-        Stats(0.0, host_stats(), many), View(sort="name", filter="-29", first=2, selected="extension-291"), 100, 10
+        Stats(0.0, host_stats(), many), TopView(sort="name", filter="-29", first=2, selected="extension-291"), 100, 10
     )
     assert [line.split()[0] for line in lines[4:9]] == [f"extension-{number}" for number in range(291, 296)]
     assert lines[-1].startswith("3-7 of 11  by name  filter '-29': 11 of 300")
@@ -84,7 +84,7 @@ def test_histories_are_drawn_as_sparklines():
     for step in range(HISTORY + 10):
         histories.add(stats_of(guard=extension_stats(cpu_percent=float(step % 8 * 10), rss_bytes=1000)))
     assert len(histories.of["guard"].cpu) == HISTORY
-    lines = drawn(stats_of(guard=extension_stats()), View(), 160, 10, histories)
+    lines = drawn(stats_of(guard=extension_stats()), TopView(), 160, 10, histories)
     assert "▃▄▅▆▇█▁▂" in lines[4]
     assert "▁▁▁▁▁▁▁▁" in lines[4], "memory that does not change is flat"
     histories.add(stats_of(other=extension_stats()))
@@ -93,14 +93,14 @@ def test_histories_are_drawn_as_sparklines():
 
 def test_without_a_width_nothing_is_left_out():
     name = "n" * 64
-    lines = table(stats_of(**{name: BUSY["gone"]}), [name], View(), None, None, ascii_only=True)
+    lines = table(stats_of(**{name: BUSY["gone"]}), [name], TopView(), None, None, ascii_only=True)
     assert len(lines[0].plain.split()) == len(SORT_KEYS)
     assert name in lines[1].plain
     assert lines[1].plain.endswith('"no config"')
 
 
 def test_before_the_first_figures_the_screen_says_waiting():
-    assert drawn(None, View(), 80, 24) == ["waiting"]
+    assert drawn(None, TopView(), 80, 24) == ["waiting"]
 
 
 # --- one extension ---------------------------------------------------------------------------------------------
@@ -114,8 +114,8 @@ SEEN = Histories()
 SEEN.add(ONE)
 
 
-def about(view: View, width: int = 80, height: int = 24, said: str = "", log: list[str] = LOG) -> list[str]:
-    known = About(FACTS, log)
+def about(view: TopView, width: int = 80, height: int = 24, said: str = "", log: list[str] = LOG) -> list[str]:
+    known = SelectedExtension(FACTS, log)
     lines = screen(ONE, view, SEEN, (width, height), ascii_only=False, waiting="", about=known, said=said)
     assert all(cell_len(line.plain) <= width for line in lines)
     assert len(lines) == height
@@ -123,37 +123,37 @@ def about(view: View, width: int = 80, height: int = 24, said: str = "", log: li
 
 
 def test_details_fill_one_screen_with_the_end_of_the_log():
-    lines = about(View(mode=Mode.DETAILS, selected="guard"))
+    lines = about(TopView(mode=Mode.DETAILS, selected="guard"))
     assert lines[: len(FACTS)] == FACTS
     assert lines[len(FACTS)] == ""
     assert lines[len(FACTS) + 1 : -1] == LOG[-12:]
     assert lines[-1].split() == ["guard", "Esc", "back", "Enter", "details", "l", "logs", "r", "restart", "?", "help"]
-    assert "its log is empty" not in about(View(mode=Mode.DETAILS, selected="guard"), log=[])
+    assert "its log is empty" not in about(TopView(mode=Mode.DETAILS, selected="guard"), log=[])
 
 
 def test_the_log_is_scrolled_from_its_end():
-    assert about(View(mode=Mode.LOGS, selected="guard"))[:-1] == LOG[-23:]
-    scrolled = about(View(mode=Mode.LOGS, selected="guard", lines_back=5))
+    assert about(TopView(mode=Mode.LOGS, selected="guard"))[:-1] == LOG[-23:]
+    scrolled = about(TopView(mode=Mode.LOGS, selected="guard", lines_back=5))
     assert scrolled[:-1] == LOG[-28:-5]
     assert scrolled[-1].startswith("guard  5 lines from the end")
-    assert about(View(mode=Mode.LOGS, selected="guard", lines_back=500))[:-1] == LOG[:23]
-    assert about(View(mode=Mode.LOGS, selected="guard"), log=[])[0] == "its log is empty"
+    assert about(TopView(mode=Mode.LOGS, selected="guard", lines_back=500))[:-1] == LOG[:23]
+    assert about(TopView(mode=Mode.LOGS, selected="guard"), log=[])[0] == "its log is empty"
 
 
 def test_the_question_before_a_restart_names_the_extension():
     for back in (Mode.TABLE, Mode.DETAILS, Mode.LOGS):
-        lines = about(View(mode=Mode.CONFIRM, back=back, selected="guard"))
+        lines = about(TopView(mode=Mode.CONFIRM, back=back, selected="guard"))
         assert lines[-1] == "restart guard? y yes, any other key no"
         assert (lines[3].split()[:1] == ["NAME"]) is (back is Mode.TABLE)
 
 
 def test_the_question_names_the_extension_on_a_narrow_screen_too():
-    lines = about(View(mode=Mode.CONFIRM, selected="guard"), width=40)
+    lines = about(TopView(mode=Mode.CONFIRM, selected="guard"), width=40)
     assert lines[-1] == "restart guard? y yes, any other key no"
 
 
 def test_all_of_the_help_fits_a_terminal_with_24_lines():
-    lines = about(View(mode=Mode.HELP, selected="guard"))
+    lines = about(TopView(mode=Mode.HELP, selected="guard"))
     shown = {word for line in lines for word in line.split()}
     assert {column.heading for column in COLUMNS if column.meaning and not column.history} <= shown
     assert lines[-1] == "any key: back; q quits"
@@ -161,24 +161,24 @@ def test_all_of_the_help_fits_a_terminal_with_24_lines():
 
 @given(st.integers(1, 120), st.integers(1, 40), st.sampled_from(Mode), st.sampled_from(Mode))
 def test_every_mode_fits_every_terminal(width, height, mode, back):
-    about(View(mode=mode, back=back, selected="guard"), width, height, said="x" * 200)
-    about(View(mode=mode, back=back, selected="guard"), width, height)
+    about(TopView(mode=mode, back=back, selected="guard"), width, height, said="x" * 200)
+    about(TopView(mode=mode, back=back, selected="guard"), width, height)
 
 
 def test_the_selected_row_is_marked_and_the_footer_has_the_keys():
-    lines = screen(ONE, View(selected="other"), SEEN, (80, 24), ascii_only=False, waiting="")
+    lines = screen(ONE, TopView(selected="other"), SEEN, (80, 24), ascii_only=False, waiting="")
     marked = [line.plain.split()[0] for line in lines[4:6] if line.style == "reverse"]
     assert marked == ["other"]
     for width in (80, 120):
-        foot = about(View(), width)[-1]
+        foot = about(TopView(), width)[-1]
         assert all(key in foot for key in ("Enter details", "l logs", "r restart", "? help", "q quit"))
-    assert about(View(), 60)[-1].endswith("? help  q quit")
-    assert about(View(), said="guard is being started again")[-1] == "guard is being started again"
+    assert about(TopView(), 60)[-1].endswith("? help  q quit")
+    assert about(TopView(), said="guard is being started again")[-1] == "guard is being started again"
 
 
 def test_the_sparklines_of_the_selected_row_are_not_reversed():
     """Reversed blocks show the rest of their cells: an idle line would look full."""
-    _, row = table(ONE, ["other"], View(selected="other"), SEEN, 120, ascii_only=False)
+    _, row = table(ONE, ["other"], TopView(selected="other"), SEEN, 120, ascii_only=False)
     console = Console(force_terminal=True, color_system="standard", width=120)
     reversed_ = {segment.text for segment in row.render(console) if segment.style and segment.style.reverse}
     assert any("other" in text for text in reversed_)
@@ -189,5 +189,5 @@ def test_the_sparklines_of_the_selected_row_are_not_reversed():
 def test_an_alarm_marks_its_row():
     grows = Alarm("memory_grows", "its memory only grows: 30 to 90 MiB", None)
     stats = stats_of(leak=extension_stats(alarms=(grows,)), good=extension_stats())
-    rows = [line.split()[:3] for line in drawn(stats, View(), 120, 24)[4:6]]
+    rows = [line.split()[:3] for line in drawn(stats, TopView(), 120, 24)[4:6]]
     assert sorted(rows) == [["good", "ready", "0.0"], ["leak", "ready", "!"]]

@@ -369,13 +369,12 @@ def test_the_folder_of_a_template_that_was_killed_in_its_rehearsal_is_deleted(ba
     assert not folder.parent.exists()
 
 
-@pytest.mark.parametrize(
-    ("flags", "warned"), [(["-j", "2"], 1), (["-j", "1"], 0), (["--workspace", "copy"], 0), (["--no-tools"], 0)]
-)
+@pytest.mark.parametrize(("flags", "warned"), [(["-j", "2"], 1), (["-j", "1"], 0), (["--workspace", "copy"], 0)])
 def test_tasks_that_write_into_one_folder_are_warned_of_once(batch: Replayed, flags: list[str], warned: int) -> None:
+    """What else counts: agent/batch/opening/test_writers.py."""
     found = batch.run("--no-progress", *flags)
     assert found.stderr.count(f"zot batch: 4 tasks may change {batch.zot.cwd}"[:60]) == warned
-    again = batch.run("--no-progress", *flags, "--redo", "a")
-    assert "may change" not in again.stderr, "one task is alone"
-    quiet = batch.run("-q", *flags, "--redo", "all")
-    assert quiet.stderr == ""
+    if warned:
+        again = batch.run("--no-progress", *flags, "--redo", "a")
+        assert "may change" not in again.stderr, "one task is alone"
+        assert batch.run("-q", *flags, "--redo", "all").stderr == ""

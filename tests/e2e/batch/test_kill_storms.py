@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not is_available(), reason="t
 TASKS = 60
 LARGEST = 5
 """Output tokens of each answer."""
-MOST_KILLS = 20
+MOST_KILLS = 10
 """Of the processes of one batch. No task can fail more often."""
 
 
@@ -79,11 +79,10 @@ def check_money(zot: Zot, batch: BatchCommand, server: MessagesServer) -> None:
     assert sum(one.reserved_usd for one in lost) == pytest.approx(most)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_the_batch_is_killed_again_and_again(zot: Zot, server: MessagesServer, seed: int) -> None:
+def test_the_batch_is_killed_again_and_again(zot: Zot, server: MessagesServer) -> None:
     """Ten kills each, from before the first run on to the end; with copies of the project. Once ten answers are known
     there is a budget, which the lost requests would use up at their `max_tokens`."""
-    chance = random.Random(seed)
+    chance = random.Random(0)
     batch = place(zot, server)
     flags = ("-j", "4", "--workspace", "copy", "-q")
     kills = 0

@@ -11,7 +11,7 @@ from agent.batch.attempts import Attempts
 from agent.batch.budget import lost_request
 from supervisor.template.protocol import is_available
 from tests.support.batch_command import BatchCommand
-from tests.support.batch_place import BatchPlace, tasks
+from tests.support.batch_place import BatchPlace, tasks, when
 from tests.support.messages_server import text_reply
 from tests.support.messages_server.replies import (
     drop_before_headers,
@@ -198,16 +198,9 @@ def test_a_run_that_waits_for_a_limit_has_sent_nothing(tmp_path: Path) -> None:
     place = BatchPlace(tmp_path)
 
     def stop(running: Any) -> None:
-        def look() -> None:
-            runs = running.view().runs
-            if any(run.why_paused for run in runs):
-                running.controls.is_stopping = True
-            else:
-                running.loop.call_later(0.02, look)
-
-        running.controls.is_paused = False
         running.loop.call_later(0, lambda: running._attempts.models.pause("no request now"))
-        running.loop.call_later(0, look)
+        waits = lambda: any(run.why_paused for run in running.view().runs)  # noqa: E731
+        when(running, waits, lambda: setattr(running.controls, "is_stopping", True))
 
     found = place.run(tasks("ask 1000"), jobs=1, do=stop)
     assert (found.reason, found.exit_code, found.cost_usd) == ("stopped", 130, 0.0)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from agent.batch.journal.folder import RunFolder
 from cli.report.batch.conversation import read_conversation
 from cli.report.batch.figures import BatchPhase, TaskFigures
+from cli.report.batch.journal_reader import outcome_at, read_batch
 from cli.report.batch.page import render
-from cli.report.batch.reading import outcome_at, read_batch
 from cli.report.batch.tables import Links
 from cli.report.batch.task_page import TaskPage, render_task
-from cli.report.reading.recording import InputError
+from cli.report.input.recorded_run import InputError
 from tests.fuzz.target import Target
 from tests.fuzz.targets.batches import sealed, some_journals
 from tests.support.batch_written import asked, called, said

@@ -11,7 +11,7 @@ from tests.fuzz.target import Target
 from tests.support.copilot_talk import Talk, dumped, tool
 from wire import frames
 from wire.dialects.base import UnsendableError
-from wire.framing.content_length import framed
+from wire.framing.content_length import add_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,11 +50,11 @@ OUTPUTS: tuple[dict[str, Any], ...] = (
 
 
 def request(number: int, method: str, **params: object) -> bytes:
-    return framed(dumped({"jsonrpc": "2.0", "id": number, "method": method, "params": params}))
+    return add_header(dumped({"jsonrpc": "2.0", "id": number, "method": method, "params": params}))
 
 
 def answer(number: int, result: object) -> bytes:
-    return framed(dumped({"jsonrpc": "2.0", "id": number, "result": result}))
+    return add_header(dumped({"jsonrpc": "2.0", "id": number, "result": result}))
 
 
 @contextmanager

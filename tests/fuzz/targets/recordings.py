@@ -9,11 +9,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from cli.report.reading.recording import InputError
-from cli.report.reading.source import read_recording
+from cli.report.input.recorded_run import InputError
+from cli.report.input.source import read_recording
 from cli.report.run.page import render
-from cli.run.prompt import PromptError, Reading, StdinKind, join, plan
-from cli.run.stdin import Reader
+from cli.run.prompt import PromptError, StdinKind, StdinUse, join, plan_prompt
+from cli.run.stdin import StdinReader
 from tests.fuzz.target import Target
 from tests.support.recorded_events import RESULT, RUN
 from tests.support.recorded_stats import hostile_lines, recorded
@@ -34,7 +34,7 @@ def some_recordings() -> list[bytes]:
     lines = recorded(2, 4)
     samples = [line for line in lines if isinstance(line, Stats)]
     changes = [
-        change for before, after in pairwise(samples) if (change := stats.change(before, after, 1.0)) is not None
+        change for before, after in pairwise(samples) if (change := stats.find_change(before, after, 1.0)) is not None
     ]
     run = Run(samples[0].time, "s", "replay", "m", 1, 2, 3, 4, 5, 0.5, "ok", 0, "")
     changing = [samples[0], *changes, run, samples[-1]]
@@ -73,8 +73,8 @@ def prompts(folder: Path) -> Iterator[Callable[[bytes], None]]:
         file.write_bytes(data)
         fd = os.open(file, os.O_RDONLY)
         try:
-            piped = Reader(None, fd=fd).read(Reading.WANTED) or b""
-            text = join(plan((), StdinKind.STREAM, no_stdin=False), piped.decode("utf-8", "replace"))
+            piped = StdinReader(None, fd=fd).read(StdinUse.WANTED) or b""
+            text = join(plan_prompt((), StdinKind.STREAM, no_stdin=False), piped.decode("utf-8", "replace"))
             valid_text(text).encode()
         except PromptError:
             pass

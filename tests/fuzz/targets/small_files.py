@@ -29,7 +29,7 @@ from tests.fuzz import seeds
 from tests.fuzz.prompt import without_fsync
 from tests.fuzz.target import Target
 from wire.manifest import Manifest, ManifestError, parse_manifest
-from wire.settings.json_edit import switched
+from wire.settings.json_edit import switch_server
 from wire.settings.manifest_faults import all_faults
 from wire.settings.mcp_file import McpFileError, parse_mcp
 
@@ -88,7 +88,7 @@ def mcp_files(folder: Path) -> Iterator[Callable[[bytes], None]]:
             assert not found.found
             return
         for entry in entries:
-            after = switched(data, entry.key, on=False)
+            after = switch_server(data, entry.key, on=False)
             assert after is not None
             assert entry.name not in [one.name for one in parse_mcp(after).entries if one.server.is_enabled]
 

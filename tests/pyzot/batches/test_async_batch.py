@@ -53,22 +53,15 @@ def test_a_cancelled_task_loses_no_result(fake_async):
     asyncio.run(main())
 
 
-def test_leaving_the_block_stops_it(fake_async):
+def test_leaving_the_block_stops_it_and_errors_are_raised(fake_async):
     async def main():
         async with fake_async("ok", "hang") as batch:
             assert (await anext(batch)).id == "1"
         assert (is_gone(batch.pid), batch.summary.reason) == (True, "stopped")
-
-    asyncio.run(main())
-
-
-@pytest.mark.parametrize(("behaviour", "status"), [("refuses", 2), ("fails", 1)])
-def test_errors_are_raised(fake_async, behaviour, status):
-    async def main():
-        async with fake_async("ok", "ok", behaviour=behaviour) as batch:
+        async with fake_async("ok", "ok", behaviour="refuses") as batch:
             for call in (lambda: ids(batch), batch.wait):
                 with pytest.raises(BatchError) as caught:
                     await call()
-                assert caught.value.exit_status == status
+                assert caught.value.exit_status == 2
 
     asyncio.run(main())

@@ -229,13 +229,3 @@ print("bye", flush=True)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "bye\n"), done.stderr
-
-
-def test_a_runtime_without_extensions_imports_none_of_it(tmp_path):
-    import subprocess
-
-    program = (
-        "import sys; from pyzot import Runtime; print([n for n in sys.modules if 'zotext' in n or 'program_' in n])"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

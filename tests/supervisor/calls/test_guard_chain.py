@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.calls.guard_chain import UNTOUCHED, GuardChain, Judgement, fold, rewritten, rounds_of
-from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
+from wire.dialects.verdict import ALLOW, GuardVerdict, VerdictKind
 from wire.frames import Event
 
 PROMPT = Event("user_prompt", text="go")
@@ -20,32 +20,32 @@ class FakeGuard:
     """Gives one of `verdicts`: which one depends on the text that it sees."""
 
     name: str
-    verdicts: tuple[Verdict, ...] = (ALLOW,)
+    verdicts: tuple[GuardVerdict, ...] = (ALLOW,)
     is_independent: bool = False
     denies_on_failure: bool = False
     lets_asked_pass: bool = False
     guards: set[str] = field(default_factory=lambda: {"user_prompt"})
 
-    def verdict(self, event: Event) -> Verdict:
+    def verdict(self, event: Event) -> GuardVerdict:
         given = self.verdicts[len(event.text or "") % len(self.verdicts)]
         if given.replace_text is not None:
-            return Verdict(VerdictKind.ALLOW, given.reason, replace_text=(event.text or "") + given.replace_text)
+            return GuardVerdict(VerdictKind.ALLOW, given.reason, replace_text=(event.text or "") + given.replace_text)
         return given
 
 
-def appends(suffix: str, remark: str = "") -> Verdict:
-    return Verdict(VerdictKind.ALLOW, remark, replace_text=suffix)
+def appends(suffix: str, remark: str = "") -> GuardVerdict:
+    return GuardVerdict(VerdictKind.ALLOW, remark, replace_text=suffix)
 
 
-DENY = Verdict(VerdictKind.DENY, "no")
+DENY = GuardVerdict(VerdictKind.DENY, "no")
 VERDICTS = st.sampled_from(
     [
         *(ALLOW, ALLOW, DENY),
-        Verdict(VerdictKind.NO_VERDICT, "it ended"),
-        Verdict(VerdictKind.ALLOW, "seen"),
+        GuardVerdict(VerdictKind.NO_VERDICT, "it ended"),
+        GuardVerdict(VerdictKind.ALLOW, "seen"),
         *(appends("x"), appends("yz", "changed")),
-        Verdict(VerdictKind.ASK, "sure?"),
-        Verdict(VerdictKind.ALLOW, additional_context="more"),
+        GuardVerdict(VerdictKind.ASK, "sure?"),
+        GuardVerdict(VerdictKind.ALLOW, additional_context="more"),
     ]
 )
 GUARDS = st.lists(
@@ -66,7 +66,7 @@ def _named(guard: FakeGuard, number: int) -> FakeGuard:
     return guard
 
 
-def in_turn(guards: list[FakeGuard]) -> tuple[Judgement, list[tuple[str, Verdict]]]:
+def in_turn(guards: list[FakeGuard]) -> tuple[Judgement, list[tuple[str, GuardVerdict]]]:
     """The model: each guard alone. Returns the judgement, and each verdict but a plain allow with its guard."""
     event, judgement, counted = PROMPT, UNTOUCHED, []
     for guard in guards:
@@ -90,7 +90,7 @@ def in_turn(guards: list[FakeGuard]) -> tuple[Judgement, list[tuple[str, Verdict
 @given(GUARDS, st.data())
 def test_a_chain_judges_as_if_each_guard_was_asked_alone(guards: list[FakeGuard], data: st.DataObject):
     chain = GuardChain(PROMPT, rounds_of(guards))
-    counted: list[tuple[str, Verdict]] = []
+    counted: list[tuple[str, GuardVerdict]] = []
     asked: list[tuple[str, str]] = []
     while round_ := chain.asked:
         event, left = chain.event, list(round_)
@@ -165,7 +165,7 @@ def test_the_guards_behind_a_rewrite_are_asked_again():
     chain = GuardChain(PROMPT, rounds_of([first, second, third]))
     chain.answered(third, DENY)
     chain.answered(first, ALLOW)
-    chain.answered(second, Verdict(VerdictKind.ALLOW, replace_text="stop"))
+    chain.answered(second, GuardVerdict(VerdictKind.ALLOW, replace_text="stop"))
     assert (chain.asked, chain.event.text) == ((third,), "stop")
     chain.answered(third, ALLOW)
     assert (chain.asked, chain.judgement) == ((), Judgement(text="stop"))

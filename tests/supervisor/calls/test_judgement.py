@@ -23,39 +23,39 @@ from supervisor.calls.guard_chain import (
 )
 from tests.support.any_message import JSON
 from wire.dialects.base import HOOK_POINTS
-from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
+from wire.dialects.verdict import ALLOW, GuardVerdict, VerdictKind
 from wire.dialects.zot import verdict_in
 from wire.frames import InterceptResponse
 
 EVENTS = ["tool_call", "turn_start", "assistant_message"]
 VERDICTS = st.one_of(
     st.just(ALLOW),
-    st.text(max_size=5).map(lambda reason: Verdict(VerdictKind.DENY, reason)),
-    st.text(max_size=5).map(lambda reason: Verdict(VerdictKind.NO_VERDICT, reason)),
-    st.binary(max_size=5).map(lambda args: Verdict(VerdictKind.ALLOW, modified_args=args)),
-    st.text(min_size=1, max_size=5).map(lambda text: Verdict(VerdictKind.ALLOW, replace_text=text)),
+    st.text(max_size=5).map(lambda reason: GuardVerdict(VerdictKind.DENY, reason)),
+    st.text(max_size=5).map(lambda reason: GuardVerdict(VerdictKind.NO_VERDICT, reason)),
+    st.binary(max_size=5).map(lambda args: GuardVerdict(VerdictKind.ALLOW, modified_args=args)),
+    st.text(min_size=1, max_size=5).map(lambda text: GuardVerdict(VerdictKind.ALLOW, replace_text=text)),
 )
 CHAINS = st.lists(st.tuples(VERDICTS, st.booleans()), max_size=8)
 
 
-def read_verdict(event: str, answer: InterceptResponse) -> Verdict:
+def read_verdict(event: str, answer: InterceptResponse) -> GuardVerdict:
     """What a frame of a guard of zot counts for."""
     return effective(event, verdict_in(answer))
 
 
-def come_to(chain: list[tuple[Verdict, bool]]) -> Judgement:
+def come_to(chain: list[tuple[GuardVerdict, bool]]) -> Judgement:
     judgement = UNTOUCHED
     for number, (verdict, deny) in enumerate(chain):
         judgement = fold(judgement, f"g{number}", verdict, deny_on_failure=deny)
     return judgement
 
 
-def blocks(verdict: Verdict, deny: bool) -> bool:
+def blocks(verdict: GuardVerdict, deny: bool) -> bool:
     return verdict.kind is VerdictKind.DENY or (verdict.kind is VerdictKind.NO_VERDICT and deny)
 
 
 @given(CHAINS)
-def test_the_first_denial_blocks(chain: list[tuple[Verdict, bool]]):
+def test_the_first_denial_blocks(chain: list[tuple[GuardVerdict, bool]]):
     judgement = come_to(chain)
     blockers = [number for number, (verdict, deny) in enumerate(chain) if blocks(verdict, deny)]
     assert judgement.is_blocked is bool(blockers)
@@ -65,14 +65,14 @@ def test_the_first_denial_blocks(chain: list[tuple[Verdict, bool]]):
 
 
 @given(CHAINS, CHAINS)
-def test_nothing_counts_after_a_block(before: list[tuple[Verdict, bool]], after: list[tuple[Verdict, bool]]):
+def test_nothing_counts_after_a_block(before: list[tuple[GuardVerdict, bool]], after: list[tuple[GuardVerdict, bool]]):
     judgement = come_to(before)
     if judgement.is_blocked:
         assert come_to([*before, *after]) == judgement
 
 
 @given(CHAINS)
-def test_the_last_rewrite_before_a_block_counts(chain: list[tuple[Verdict, bool]]):
+def test_the_last_rewrite_before_a_block_counts(chain: list[tuple[GuardVerdict, bool]]):
     judgement = come_to(chain)
     first = next((number for number, link in enumerate(chain) if blocks(*link)), len(chain))
     passed = [verdict for verdict, _ in chain[:first]]
@@ -81,7 +81,7 @@ def test_the_last_rewrite_before_a_block_counts(chain: list[tuple[Verdict, bool]
 
 
 @given(CHAINS)
-def test_every_missing_verdict_before_the_block_is_reported(chain: list[tuple[Verdict, bool]]):
+def test_every_missing_verdict_before_the_block_is_reported(chain: list[tuple[GuardVerdict, bool]]):
     judgement = come_to(chain)
     first = next((number for number, link in enumerate(chain) if blocks(*link)), len(chain))
     assert judgement.missing == tuple(
@@ -92,13 +92,15 @@ def test_every_missing_verdict_before_the_block_is_reported(chain: list[tuple[Ve
 
 
 def test_a_denial_for_want_of_a_verdict_names_the_guard_and_why():
-    judgement = fold(UNTOUCHED, "guard", Verdict(VerdictKind.NO_VERDICT, "exit 9"), deny_on_failure=True)
+    judgement = fold(UNTOUCHED, "guard", GuardVerdict(VerdictKind.NO_VERDICT, "exit 9"), deny_on_failure=True)
     assert judgement.reason == "guard guard gave no verdict (exit 9), and its failure means deny"
 
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_a_block_without_a_reason_has_the_default(event: str):
-    assert read_verdict(event, InterceptResponse("1", block=True)) == Verdict(VerdictKind.DENY, DEFAULT_REASONS[event])
+    assert read_verdict(event, InterceptResponse("1", block=True)) == GuardVerdict(
+        VerdictKind.DENY, DEFAULT_REASONS[event]
+    )
     assert read_verdict(event, InterceptResponse("1", block=True, reason="no")).reason == "no"
     assert read_verdict(event, InterceptResponse("1", block=True, replace_text="x")).kind is VerdictKind.DENY
 
@@ -115,11 +117,11 @@ def test_arguments_can_only_become_an_object(value: object, indent: int | None):
     text = json.dumps(value, indent=indent).encode()
     verdict = read_verdict("tool_call", InterceptResponse("1", modified_args=Raw(text)))
     if isinstance(value, dict):
-        assert verdict == Verdict(VerdictKind.ALLOW, modified_args=text)
+        assert verdict == GuardVerdict(VerdictKind.ALLOW, modified_args=text)
     elif value is None:
         assert verdict is ALLOW
     else:
-        assert verdict == Verdict(VerdictKind.NO_VERDICT, "modified_args is not a JSON object")
+        assert verdict == GuardVerdict(VerdictKind.NO_VERDICT, "modified_args is not a JSON object")
 
 
 @given(st.binary(max_size=30))
@@ -134,7 +136,7 @@ def test_arguments_that_are_no_json_are_no_verdict(text: bytes):
 def test_a_deeply_nested_rewrite_is_no_verdict():
     deep = Raw(b'{"a":' + b"[" * 50_000 + b"]" * 50_000 + b"}")
     verdict = read_verdict("tool_call", InterceptResponse("1", modified_args=deep))
-    assert verdict == Verdict(VerdictKind.NO_VERDICT, "modified_args is not JSON: nested too deeply")
+    assert verdict == GuardVerdict(VerdictKind.NO_VERDICT, "modified_args is not JSON: nested too deeply")
 
 
 def test_more_arguments_than_a_model_writes_are_no_verdict():
@@ -150,8 +152,8 @@ def test_the_reason_of_a_block_is_cut():
 
 def test_only_what_an_event_has_can_be_rewritten():
     answer = InterceptResponse("1", modified_args=Raw(b'{"a": 1}'), replace_text="new")
-    assert read_verdict("tool_call", answer) == Verdict(VerdictKind.ALLOW, modified_args=b'{"a": 1}')
-    assert read_verdict("assistant_message", answer) == Verdict(VerdictKind.ALLOW, replace_text="new")
+    assert read_verdict("tool_call", answer) == GuardVerdict(VerdictKind.ALLOW, modified_args=b'{"a": 1}')
+    assert read_verdict("assistant_message", answer) == GuardVerdict(VerdictKind.ALLOW, replace_text="new")
     assert read_verdict("turn_start", answer) is ALLOW
 
 
@@ -172,14 +174,14 @@ ALL = InterceptResponse(
 def test_each_event_has_its_own_outputs():
     ask, allow = VerdictKind.ASK, VerdictKind.ALLOW
     assert {event: read_verdict(event, ALL) for event in HOOK_POINTS} == {
-        "session_start": Verdict(allow, "why", additional_context="more"),
-        "user_prompt": Verdict(ask, "why", additional_context="more"),
-        "turn_start": Verdict(ask, "why"),
-        "tool_call": Verdict(ask, "why", additional_context="more"),
-        "tool_result": Verdict(ask, "why", additional_context="more"),
-        "assistant_message": Verdict(ask, "why"),
-        "error": Verdict(allow, "why", error_handling="retry", retry_count=2, notification="note"),
-        "session_end": Verdict(allow, "why", session_summary="sum"),
+        "session_start": GuardVerdict(allow, "why", additional_context="more"),
+        "user_prompt": GuardVerdict(ask, "why", additional_context="more"),
+        "turn_start": GuardVerdict(ask, "why"),
+        "tool_call": GuardVerdict(ask, "why", additional_context="more"),
+        "tool_result": GuardVerdict(ask, "why", additional_context="more"),
+        "assistant_message": GuardVerdict(ask, "why"),
+        "error": GuardVerdict(allow, "why", error_handling="retry", retry_count=2, notification="note"),
+        "session_end": GuardVerdict(allow, "why", session_summary="sum"),
     }
 
 
@@ -191,7 +193,7 @@ def test_what_has_happened_cannot_be_blocked():
 
 
 def test_no_verdict_of_a_dialect_stays_none():
-    none = Verdict(VerdictKind.NO_VERDICT, "nobody knows")
+    none = GuardVerdict(VerdictKind.NO_VERDICT, "nobody knows")
     assert effective("tool_call", none) is none
 
 
@@ -212,7 +214,7 @@ def test_context_is_cut():
 
 
 def test_what_a_person_should_decide_is_refused_unless_it_may_pass():
-    question = Verdict(VerdictKind.ASK, "it deletes", modified_args=b"{}", additional_context="seen")
+    question = GuardVerdict(VerdictKind.ASK, "it deletes", modified_args=b"{}", additional_context="seen")
     refused = fold(UNTOUCHED, "g", question, deny_on_failure=False)
     assert (refused.blocked_by, refused.args, refused.contexts) == ("g", None, ())
     assert refused.reason == "it deletes (guard g wants a person to decide, and nobody can be asked here)"
@@ -224,13 +226,13 @@ def test_what_a_person_should_decide_is_refused_unless_it_may_pass():
 def test_contexts_are_joined_in_order_and_the_last_word_on_an_error_counts():
     judgement = UNTOUCHED
     for name, verdict in {
-        "a": Verdict(VerdictKind.ALLOW, additional_context="one", error_handling="retry", retry_count=3),
-        "b": Verdict(VerdictKind.ALLOW, "seen", additional_context="two", session_summary="short"),
-        "c": Verdict(VerdictKind.ALLOW, error_handling="retry", retry_count=1),
+        "a": GuardVerdict(VerdictKind.ALLOW, additional_context="one", error_handling="retry", retry_count=3),
+        "b": GuardVerdict(VerdictKind.ALLOW, "seen", additional_context="two", session_summary="short"),
+        "c": GuardVerdict(VerdictKind.ALLOW, error_handling="retry", retry_count=1),
     }.items():
         judgement = fold(judgement, name, verdict, deny_on_failure=False)
     assert judgement.additional_context == "one\n\ntwo"
     assert (judgement.error_handling, judgement.handled_by, judgement.retry_count) == ("retry", "c", 3)
     assert (judgement.session_summary, judgement.explanation) == ("short", "b: seen")
-    aborted = fold(judgement, "d", Verdict(VerdictKind.ALLOW, error_handling="abort"), deny_on_failure=False)
+    aborted = fold(judgement, "d", GuardVerdict(VerdictKind.ALLOW, error_handling="abort"), deny_on_failure=False)
     assert (aborted.error_handling, aborted.handled_by) == ("abort", "d")

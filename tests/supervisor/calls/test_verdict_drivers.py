@@ -15,7 +15,7 @@ from supervisor.calls.guards import Guards
 from supervisor.calls.verdict_request import VerdictInFlight, VerdictRequests
 from supervisor.loop.future import Failure, Pending
 from wire.dialects.base import GuardAnswer
-from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
+from wire.dialects.verdict import ALLOW, GuardVerdict, VerdictKind
 from wire.frames import Event
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ PROMPT = Event("user_prompt", text="go")
 ANSWERS = st.sampled_from(
     [
         *[GuardAnswer("1", ALLOW)] * 3,
-        GuardAnswer("1", Verdict(VerdictKind.DENY, "no")),
-        GuardAnswer("1", Verdict(VerdictKind.ALLOW, replace_text="a longer text")),
-        GuardAnswer("1", Verdict(VerdictKind.ALLOW, "shortened", replace_text="short")),
-        GuardAnswer("1", Verdict(VerdictKind.ALLOW, "seen")),
+        GuardAnswer("1", GuardVerdict(VerdictKind.DENY, "no")),
+        GuardAnswer("1", GuardVerdict(VerdictKind.ALLOW, replace_text="a longer text")),
+        GuardAnswer("1", GuardVerdict(VerdictKind.ALLOW, "shortened", replace_text="short")),
+        GuardAnswer("1", GuardVerdict(VerdictKind.ALLOW, "seen")),
         Failure.DIED,
         Failure.TIMEOUT,
         Failure.BAD_ANSWER,
@@ -128,7 +128,7 @@ def judged_alone(extensions: list[FakeExtension]) -> Judgement:
     for extension in extensions:
         answer = extension.answer_to(event)
         if isinstance(answer, Failure):
-            verdict = Verdict(VerdictKind.NO_VERDICT, answer.value)
+            verdict = GuardVerdict(VerdictKind.NO_VERDICT, answer.value)
         else:
             verdict = effective("user_prompt", answer.verdict)
         judgement = fold(judgement, extension.name, verdict, deny_on_failure=extension.denies_on_failure)
@@ -173,7 +173,7 @@ def test_no_guard_is_asked_after_a_cancellation_that_comes_with_an_answer():
 def test_a_question_behind_a_block_keeps_its_deadline_until_it_is_answered():
     loop: Any = FakeLoop()
     extensions = [
-        FakeExtension("a", (GuardAnswer("1", Verdict(VerdictKind.DENY)),), True, False),
+        FakeExtension("a", (GuardAnswer("1", GuardVerdict(VerdictKind.DENY)),), True, False),
         FakeExtension("b", (GuardAnswer("1", ALLOW),), True, False),
     ]
     VerdictRequests(loop, guards_of(loop, extensions)).judge(PROMPT)  # type: ignore[arg-type]

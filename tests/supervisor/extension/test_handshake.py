@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.extension.lifecycle import WorkerState
 from tests.support.host import AT_ONCE
 
 if TYPE_CHECKING:
@@ -20,41 +19,6 @@ def only_line(host: Host, name: str) -> str:
     ((_, line),) = host.said_of(name)
     assert "\n" not in line
     return line
-
-
-def test_a_silent_extension_is_given_up_after_its_deadline(host: Host):
-    host.add("silent", timeouts={"hello": 0.3})
-    host.start()
-    assert only_line(host, "silent") == f"said no hello within 0.3 s (log: {host.extension('silent').log.path})"
-    assert host.extension("silent").state is WorkerState.FAILED
-    host.until(lambda: not host.extension("silent").child.is_running)
-    assert host.cost("silent").exit_status == "signal SIGTERM"
-
-
-def test_an_exit_before_hello_has_its_status_and_last_line(host: Host):
-    host.add("exits_before_hello")
-    host.start()
-    assert only_line(host, "exits_before_hello") == (
-        'it exited before its hello (exit 3): "exits_before_hello: cannot find my configuration"'
-        f" (log: {host.extension('exits_before_hello').log.path})"
-    )
-
-
-def test_an_exit_between_hello_and_ready_is_a_failed_start(host: Host):
-    host.write("leaver", 'hello("gone")\nsys.exit("leaver: had enough")')
-    host.start()
-    assert only_line(host, "leaver").startswith('it ended (exit 1): "leaver: had enough" (log: ')
-    assert host.tools() == {"echo"}
-
-
-def test_junk_before_hello_is_skipped(host: Host):
-    host.add("junk_first")
-    host.start()
-    assert only_line(host, "junk_first") == (
-        "writes lines that are not messages to its stdout; they are skipped and counted"
-    )
-    assert host.cost("junk_first").junk_lines == 4
-    assert host.extension("junk_first").state is WorkerState.READY
 
 
 def test_a_first_frame_that_is_not_hello_ends_it(host: Host):

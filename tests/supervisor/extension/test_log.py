@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from supervisor.extension.log import BROKEN_PREFIX, HOST_PREFIX, LOG_LIMIT, LOGS_KEPT, ExtensionLog, PrefixFilter
-from wire.log_times import LogTimes, Written, times_name
+from wire.log_times import LogTimes, WriteMoment, times_name
 from wire.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def test_each_line_has_its_time_and_level_beside_the_log(tmp_path: Path):
         (lambda: log.add_frame("debug", "from a frame"), "debug"),
     ):
         clock.now += 1.0
-        lines.append((log.path.stat().st_size, Written(int(clock.now * 1000), level)))
+        lines.append((log.path.stat().st_size, WriteMoment(int(clock.now * 1000), level)))
         write()
     log.close()
     found = times(log.path)
@@ -267,7 +267,7 @@ def test_the_times_rotate_with_the_log_and_count_against_its_limit(tmp_path: Pat
     for path in found:
         at, known = 0, times(path)
         for line in path.read_bytes().splitlines(keepends=True):
-            assert known.at(at) == Written((1_800_000_000 + int(line)) * 1000, "stderr")
+            assert known.at(at) == WriteMoment((1_800_000_000 + int(line)) * 1000, "stderr")
             at += len(line)
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 5 * 4096 + 64
 

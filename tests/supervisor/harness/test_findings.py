@@ -14,7 +14,7 @@ from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.harness.script_runner import found_in
 from supervisor.process.child import ExitStatus
 from tests.support.extension_folder import folder
-from wire.dialects.table import dialect_named
+from wire.dialects.table import find_dialect
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,5 +142,5 @@ def test_the_end_of_a_server_has_the_time_of_its_dialect(tmp_path: Path, monkeyp
     found = found_in(folder(tmp_path, "desk", ["./x"], dialect="mcp"))
     late = CheckupResult(found, phase=HandshakePhase.READY, ready_s=0.1, force=Force.SIGKILL)
     assert any(finding.message.endswith("it took SIGKILL after 3 s") for finding in judge(late))
-    monkeypatch.setattr(dialect_named("mcp"), "term_s", 5.0, raising=False)
+    monkeypatch.setattr(find_dialect("mcp"), "term_s", 5.0, raising=False)
     assert any(finding.message.endswith("it took SIGKILL after 7 s") for finding in judge(late))

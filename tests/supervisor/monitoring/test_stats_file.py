@@ -119,7 +119,7 @@ def test_the_changes_and_the_last_line_agree(recorded: Recorded, path: Path):
     assert isinstance(first, stats.Stats)
     for line in later:
         assert isinstance(line, stats.Change)
-        first = stats.changed(first, line)
+        first = stats.apply_change(first, line)
     assert isinstance(last, stats.Stats)
     assert first.extensions["a"].calls == last.extensions["a"].calls == 14
     assert first.extensions["a"].latency_ms == last.extensions["a"].latency_ms

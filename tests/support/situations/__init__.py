@@ -6,6 +6,7 @@ returns what the user saw.
 
 from tests.support.situations import (
     batches,
+    commands,
     copilot_extensions,
     extensions,
     guards,
@@ -22,6 +23,7 @@ __all__ = [
     "SITUATIONS",
     "Stage",
     "batches",
+    "commands",
     "copilot_extensions",
     "extensions",
     "guards",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tests.support.copilot_folders import copilot_extension, fake_sdk, write_node
 from tests.support.copilot_host import CHILDREN, sdk
 from tests.support.messages_server import text_reply, tool_reply
-from tests.support.situations.stage import situation
+from tests.support.situations.stage import situation, situations
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,11 +39,77 @@ def copied(stage: Stage, child: str, **manifest: object) -> Path:
     return copilot_extension(stage.zot.folder, child, text, restart={"policy": "temporary"}, **manifest)
 
 
-def asked(stage: Stage, text: str, *replies: Reply) -> str:
+def faulty(stage: Stage, needed: tuple[str, dict[str, object]]) -> str:
+    child, manifest = needed
+    return started(stage, copied(stage, child, **manifest))
+
+
+situations(
+    faulty,
+    {
+        "zot: extension …: said no hello within …; it has not called joinSession() …": (
+            "never-joins",
+            {"timeouts": {"hello": 1}},
+        ),
+        "zot: extension …: it exited before its hello (exit 1): …Error: … at extension.mjs:…": ("throws-at-top", {}),
+        'zot: extension …: it exited before its hello (exit 1): "Error: require() does not find the Copilot SDK; …': (
+            "uses-require",
+            {},
+        ),
+    },
+)
+
+
+DONE = text_reply("Done.")
+CALLS = [tool_reply([("bash", {"command": "true"})]), DONE]
+
+
+def asked(stage: Stage, needed: tuple[str, list[Reply]]) -> str:
     """What a run says whose model makes these replies, with an extension of this text."""
+    text, replies = needed
     with_sdk(stage)
     stage.server.add(*replies)
     return stage.asked("--ext-wait", "120", "-e", copilot_extension(stage.zot.folder, "notes", JOINS + text)).stderr
+
+
+situations(
+    asked,
+    {
+        "zot: extension …: it has hooks that are never asked here: …; …": (
+            "await joinSession({ hooks: { onPreToolUze: () => {} } });",
+            [DONE],
+        ),
+        "zot: extension …: it asks for environment variables that it has not: …; …": (
+            'await joinSession({ requestedEnvironmentVariables: ["JIRA_TOKEN"] });',
+            [DONE],
+        ),
+        "zot: extension …: gave no verdict on …: its hook … threw: …": (
+            "await joinSession({ hooks: { onPreToolUse: (input) => input.toolArgs.path.length } });",
+            CALLS,
+        ),
+        "zot: extension …: '…' in the output of its hook … has no effect; known are …": (
+            "await joinSession({ hooks: { onPreToolUse: () => ({ permisionDecision: 'deny' }) } });",
+            CALLS,
+        ),
+        "zot: extension …: a prompt that it sends is refused: extensions have sent 10 prompts already, …": (
+            "const session = await joinSession();\n"
+            "session.on('user.message', () => session.send({ prompt: 'again' }).catch(() => {}));",
+            [DONE] * 11,
+        ),
+        "zot: extension …: a prompt that it sends is refused: the run is ending: it takes no prompts any more": (
+            "const session = await joinSession({ hooks: {\n"
+            "  onSessionEnd: () => session.send({ prompt: 'late' }).then(() => {}, () => {}),\n"
+            "} });",
+            [DONE],
+        ),
+        "zot: extension …: a prompt that it sends came after the end, and is lost": (
+            "const session = await joinSession();\n"
+            "const send = () => session.send({ prompt: 'later' }).catch(() => {});\n"
+            "process.stdin.once('close', () => setImmediate(send));",
+            [DONE],
+        ),
+    },
+)
 
 
 @situation("zot: extension load: …: it needs @github/copilot-sdk, which is not installed: zot ext install-sdk copilot")
@@ -92,11 +158,6 @@ def sdk_asks_for_a_newer_node(stage: Stage) -> str:
     return stage.answered("-e", copilot_extension(stage.zot.folder, "notes", f"{JOINS}joinSession.x.y;\n")).stderr
 
 
-@situation("zot: extension …: it has hooks that are never asked here: …; …")
-def a_misspelt_hook(stage: Stage) -> str:
-    return asked(stage, "await joinSession({ hooks: { onPreToolUze: () => {} } });", text_reply("Done."))
-
-
 @situation("zot: Copilot extension … of yours is not trusted (never seen): not started; …")
 def not_trusted(stage: Stage) -> str:
     fake_sdk(stage.zot.home / "copilot-sdk")
@@ -109,68 +170,6 @@ def not_trusted(stage: Stage) -> str:
 )
 def two_tools_of_one_name(stage: Stage) -> str:
     return started(stage, copied(stage, "clash-first"), copied(stage, "clash-second"))
-
-
-@situation("zot: extension …: said no hello within …; it has not called joinSession() …")
-def never_joins(stage: Stage) -> str:
-    return started(stage, copied(stage, "never-joins", timeouts={"hello": 1}))
-
-
-@situation("zot: extension …: it exited before its hello (exit 1): …Error: … at extension.mjs:…")
-def throws_at_the_top(stage: Stage) -> str:
-    return started(stage, copied(stage, "throws-at-top"))
-
-
-@situation('zot: extension …: it exited before its hello (exit 1): "Error: require() does not find the Copilot SDK; …')
-def requires(stage: Stage) -> str:
-    return started(stage, copied(stage, "uses-require"))
-
-
-@situation("zot: extension …: it asks for environment variables that it has not: …; …")
-def without_a_variable(stage: Stage) -> str:
-    return asked(stage, 'await joinSession({ requestedEnvironmentVariables: ["JIRA_TOKEN"] });', text_reply("Done."))
-
-
-@situation("zot: extension …: gave no verdict on …: its hook … threw: …")
-def a_hook_throws(stage: Stage) -> str:
-    text = "await joinSession({ hooks: { onPreToolUse: (input) => input.toolArgs.path.length } });"
-    call = tool_reply([("bash", {"command": "true"})])
-    return asked(stage, text, call, text_reply("Done."))
-
-
-@situation("zot: extension …: '…' in the output of its hook … has no effect; known are …")
-def a_misspelt_output(stage: Stage) -> str:
-    text = "await joinSession({ hooks: { onPreToolUse: () => ({ permisionDecision: 'deny' }) } });"
-    return asked(stage, text, tool_reply([("bash", {"command": "true"})]), text_reply("Done."))
-
-
-@situation("zot: extension …: a prompt that it sends is refused: extensions have sent 10 prompts already, …")
-def too_many_prompts(stage: Stage) -> str:
-    text = (
-        "const session = await joinSession();\n"
-        "session.on('user.message', () => session.send({ prompt: 'again' }).catch(() => {}));"
-    )
-    return asked(stage, text, *[text_reply("Done.")] * 11)
-
-
-@situation("zot: extension …: a prompt that it sends is refused: the run is ending: it takes no prompts any more")
-def a_prompt_at_the_end(stage: Stage) -> str:
-    text = (
-        "const session = await joinSession({ hooks: {\n"
-        "  onSessionEnd: () => session.send({ prompt: 'late' }).then(() => {}, () => {}),\n"
-        "} });"
-    )
-    return asked(stage, text, text_reply("Done."))
-
-
-@situation("zot: extension …: a prompt that it sends came after the end, and is lost")
-def a_prompt_after_the_end(stage: Stage) -> str:
-    text = (
-        "const session = await joinSession();\n"
-        "const send = () => session.send({ prompt: 'later' }).catch(() => {});\n"
-        "process.stdin.once('close', () => setImmediate(send));"
-    )
-    return asked(stage, text, text_reply("Done."))
 
 
 @situation("manifest: exec: zot starts extension.mjs itself, and knows its protocol; leave exec out")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tests.support.extension_folder import folder
 from tests.support.replay_script import Script
-from tests.support.situations.stage import situation
+from tests.support.situations.stage import situation, situations
 from tests.support.zot_process import wait_until
 
 if TYPE_CHECKING:
@@ -19,6 +19,36 @@ ONCE = {"policy": "temporary"}
 QUICK = {"hello": 0.5, "tool_call": 0.3, "intercept": 0.3}
 
 
+def started(stage: Stage, needed: tuple[str, dict[str, object]]) -> str:
+    """What a run says of one of the children, with these fields in its manifest."""
+    child, manifest = needed
+    return stage.answered("--ext-wait", "120", "-e", stage.extension(child, **manifest)).stderr
+
+
+situations(
+    started,
+    {
+        "zot: extension …: said no hello within …": ("silent", {"timeouts": QUICK, "restart": ONCE}),
+        "zot: extension …: it exited before its hello (exit 3): …": ("exits_before_hello", {"restart": ONCE}),
+        "zot: extension …: its first frame must be hello, not …": ("first_frame_not_hello", {"restart": ONCE}),
+        "zot: extension …: writes lines that are not messages to its stdout; they are skipped and counted": (
+            "junk_between",
+            {},
+        ),
+        "zot: extension …: the definitions of its … tools take about … tokens of every request to the model; …": (
+            "large_tools",
+            {},
+        ),
+        "zot: extension …: extension.json: nothing reads the fields …": ("echo", {"prority": 5, "author": "me"}),
+        "… no such field; did you mean 'on_failure'? It is not started: …": ("echo", {"onFailure": "deny"}),
+        "zot: extension … is required and could not be started: …": (
+            "exits_before_hello",
+            {"required": True, "restart": ONCE},
+        ),
+    },
+)
+
+
 def called(stage: Stage, extension: Path, tool: str, *, times: int = 1) -> str:
     """A run whose model calls a tool of the extension. What it was told of the result may differ from the cassette."""
     script = Script(stage.zot.cwd, extra={tool: ""})
@@ -28,31 +58,11 @@ def called(stage: Stage, extension: Path, tool: str, *, times: int = 1) -> str:
     return stage.zot.run("-p", "--ext-wait", "120", "--replay", cassette, "-e", extension, "go").stderr
 
 
-@situation("zot: extension …: said no hello within …")
-def silent(stage: Stage) -> str:
-    return stage.answered("--ext-wait", "120", "-e", stage.extension("silent", timeouts=QUICK, restart=ONCE)).stderr
-
-
-@situation("zot: extension …: it exited before its hello (exit 3): …")
-def crashes_at_the_start(stage: Stage) -> str:
-    return stage.answered("--ext-wait", "120", "-e", stage.extension("exits_before_hello", restart=ONCE)).stderr
-
-
-@situation("zot: extension …: its first frame must be hello, not …")
-def another_first_frame(stage: Stage) -> str:
-    return stage.answered("--ext-wait", "120", "-e", stage.extension("first_frame_not_hello", restart=ONCE)).stderr
-
-
 @situation("zot: extension …: cannot start …: not executable (chmod +x …)")
 def not_executable(stage: Stage) -> str:
     made = folder(stage.zot.folder, "x", ["./run"])
     (made / "run").write_text("#!/bin/sh\n")
     return stage.answered("-e", made).stderr
-
-
-@situation("zot: extension …: writes lines that are not messages to its stdout; they are skipped and counted")
-def prints(stage: Stage) -> str:
-    return stage.answered("--ext-wait", "120", "-e", stage.extension("junk_between")).stderr
 
 
 @situation("zot: extension …: it ended (exit 7) with 1 call pending: …")
@@ -81,30 +91,10 @@ def no_exec(stage: Stage) -> str:
     return stage.answered().stderr
 
 
-@situation("zot: extension … is required and could not be started: …")
-def required(stage: Stage) -> str:
-    return stage.answered("-e", stage.extension("exits_before_hello", required=True, restart=ONCE)).stderr
-
-
 @situation("zot: extension …: its tool '…' is hidden: extension … has that name")
 def two_tools_of_one_name(stage: Stage) -> str:
     both = [stage.extension("echo", name=name) for name in ("a", "b")]
     return stage.answered("--ext-wait", "120", "-e", both[0], "-e", both[1]).stderr
-
-
-@situation("zot: extension …: the definitions of its … tools take about … tokens of every request to the model; …")
-def large_definitions(stage: Stage) -> str:
-    return stage.answered("--ext-wait", "120", "-e", stage.extension("large_tools")).stderr
-
-
-@situation("zot: extension …: extension.json: nothing reads the fields …")
-def unknown_fields(stage: Stage) -> str:
-    return stage.answered("-e", stage.extension("echo", prority=5, author="me")).stderr
-
-
-@situation("… no such field; did you mean 'on_failure'? It is not started: …")
-def near_miss(stage: Stage) -> str:
-    return stage.answered("-e", stage.extension("echo", onFailure="deny")).stderr
 
 
 @situation("zot: extension …: cannot start …: no such program on PATH …")

@@ -11,11 +11,6 @@ if TYPE_CHECKING:
     from tests.support.situations.stage import Stage
 
 
-@situation("no host is running; start one with zot host")
-def no_host(stage: Stage) -> str:
-    return stage.zot.run("top", "--once").stderr
-
-
 @situation("2 hosts are running; name one by its pid: …")
 def two_hosts(stage: Stage) -> str:
     extension = stage.extension("echo")

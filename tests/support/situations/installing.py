@@ -25,11 +25,6 @@ def installed_twice(stage: Stage) -> str:
     return stage.zot.run("ext", "install", folder).stderr
 
 
-@situation("zot ext install: …: no extension.json in it")
-def no_manifest(stage: Stage) -> str:
-    return stage.zot.run("ext", "install", stage.zot.cwd).stderr
-
-
 @situation("zot: extension … of this project is not trusted (never seen): not started; …")
 def not_trusted(stage: Stage) -> str:
     of_the_project(stage)

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from tests.support.mcp_servers import server_argv
-from tests.support.situations.stage import situation
+from tests.support.situations.stage import situation, situations
 
 if TYPE_CHECKING:
     from tests.support.situations.stage import Stage
@@ -17,11 +17,26 @@ def file_of(stage: Stage, path: str = "servers.json", **entry: object) -> str:
     return str(stage.file(path, json.dumps({"mcpServers": {"notes": entry}})))
 
 
-def faulty(stage: Stage, fault: str, **fields: object) -> str:
+def faulty(stage: Stage, needed: tuple[str, dict[str, object]]) -> str:
     """What a run says of a server with this fault, which is started once."""
+    fault, fields = needed
     command, *args = server_argv(f"faulty.py {fault}")
     file = file_of(stage, command=command, args=args, restart={"policy": "temporary"}, **fields)
     return stage.answered("--ext-wait", "120", "--mcp-config", file).stderr
+
+
+situations(
+    faulty,
+    {
+        "zot: extension …: it refuses initialize: …": ("refuses-initialize", {}),
+        "zot: extension …: it speaks version … of MCP; zot speaks …": ("old-version", {}),
+        "zot: extension …: said no hello within …; it writes Content-Length headers, …": (
+            "content-length",
+            {"timeouts": {"hello": 2}},
+        ),
+        "zot: extension …: tool '…': schema must not have anyOf at the top: …": ("strange-tools", {}),
+    },
+)
 
 
 @situation("zot: MCP server … of this project is not trusted (never seen): not started; …")
@@ -55,32 +70,7 @@ def no_file(stage: Stage) -> str:
     return outcome.stderr
 
 
-@situation("zot: extension …: it refuses initialize: …")
-def refuses(stage: Stage) -> str:
-    return faulty(stage, "refuses-initialize")
-
-
-@situation("zot: extension …: it speaks version … of MCP; zot speaks …")
-def another_version(stage: Stage) -> str:
-    return faulty(stage, "old-version")
-
-
-@situation("zot: extension …: said no hello within …; it writes Content-Length headers, …")
-def headers(stage: Stage) -> str:
-    return faulty(stage, "content-length", timeouts={"hello": 2})
-
-
-@situation("zot: extension …: tool '…': schema must not have anyOf at the top: …")
-def a_tool_that_no_model_takes(stage: Stage) -> str:
-    return faulty(stage, "strange-tools")
-
-
 @situation("zot mcp add: … has a server '…' already; --force replaces it, …")
 def added_twice(stage: Stage) -> str:
     stage.zot.run("mcp", "add", "notes", "true")
     return stage.zot.run("mcp", "add", "notes", "true").stderr
-
-
-@situation("zot mcp serve: no zot host runs in …; start one there: zot host")
-def no_host(stage: Stage) -> str:
-    return stage.zot.run("mcp", "serve", "--host", stage.zot.cwd).stderr

@@ -14,11 +14,6 @@ if TYPE_CHECKING:
     from tests.support.situations.stage import Stage
 
 
-@situation("zot: rpc takes no prompt: …")
-def a_prompt_as_words(stage: Stage) -> str:
-    return stage.zot.run("rpc", "hello").stderr
-
-
 @situation("zot: rpc: the first line had not the token of ZOTCORE_RPC_TOKEN")
 def no_token(stage: Stage) -> str:
     requests = stage.file("requests", '{"type":"ping"}\n')

@@ -7,25 +7,10 @@ from typing import TYPE_CHECKING
 
 from tests.support.messages_server import http_error, text_reply, tool_reply
 from tests.support.replay_script import Script
-from tests.support.situations.stage import situation
+from tests.support.situations.stage import situation, situations
 
 if TYPE_CHECKING:
     from tests.support.situations.stage import Stage
-
-
-@situation("zot: no such command: 'hello'. To send a prompt, use -p or --json")
-def words_without_a_mode(stage: Stage) -> str:
-    return stage.zot.run("hello").stderr
-
-
-@situation("zot: no prompt: …")
-def no_words(stage: Stage) -> str:
-    return stage.zot.run("-p").stderr
-
-
-@situation("zot: no credential for …: run zot login, set ANTHROPIC_API_KEY or …")
-def no_key(stage: Stage) -> str:
-    return stage.zot.run("-p", "hi").stderr
 
 
 @situation("zot: …/models.json:3:20: providers.ollama.models[0].contextWindow: …")
@@ -40,41 +25,32 @@ def a_faulty_model(stage: Stage) -> str:
     return said
 
 
-@situation("zot: --replay: cannot read cassette …")
-def no_cassette(stage: Stage) -> str:
-    return stage.zot.run("-p", "--replay", "nothing.jsonl", "hi").stderr
-
-
 @situation("zot: the run differs from cassette …")
 def another_prompt(stage: Stage) -> str:
     cassette = Script(stage.zot.cwd, prompt="another question").answer("Done.").write(stage.zot.folder / "c.jsonl")
     return stage.zot.run("-p", "--replay", cassette, "go").stderr
 
 
-def refused(stage: Stage, status: int) -> str:
-    stage.server.add(*[http_error(status)] * 5)
+def refused(stage: Stage, needed: int) -> str:
+    """What a run says of a server that answers with this status."""
+    stage.server.add(*[http_error(needed)] * 5)
     return stage.asked().stderr
 
 
-@situation("zot: anthropic: HTTP 401: …")
-def wrong_key(stage: Stage) -> str:
-    return refused(stage, 401)
-
-
-@situation("zot: anthropic: HTTP 404: …")
-def unknown_model(stage: Stage) -> str:
-    return refused(stage, 404)
+situations(
+    refused,
+    {
+        "zot: anthropic: HTTP 401: …": 401,
+        "zot: anthropic: HTTP 404: …": 404,
+        "zot: anthropic: HTTP 413: …": 413,
+    },
+)
 
 
 @situation("zot: anthropic: HTTP 529: …")
 def overloaded(stage: Stage) -> str:
     stage.server.add(*[http_error(529, retry_after_ms=1)] * 3)
     return stage.asked().stderr
-
-
-@situation("zot: anthropic: connection to … failed: …")
-def nobody_listens(stage: Stage) -> str:
-    return stage.zot.run("-p", "--base-url", "http://127.0.0.1:9", "--api-key", "k", "hi").stderr
 
 
 @situation("zot: timeout: …")
@@ -107,21 +83,6 @@ def no_schema(stage: Stage) -> str:
     return stage.zot.run("-p", "--output-schema", stage.file("schema.json", '{"type": "int"}'), "hi").stderr
 
 
-@situation("zot: --max-cost-usd: the price of the model … is not known, …")
-def no_price(stage: Stage) -> str:
-    return stage.zot.run("-p", "--max-cost-usd", "1", "-m", "llama-99b", "hi").stderr
-
-
-@situation("zot: no such command: '/nope'; …")
-def unknown_slash_command(stage: Stage) -> str:
-    return stage.zot.run("-p", "/nope").stderr
-
-
-@situation("zot: anthropic: HTTP 413: …")
-def too_large(stage: Stage) -> str:
-    return refused(stage, 413)
-
-
 @situation("zot: anthropic: HTTP 429: …")
 def too_many_requests(stage: Stage) -> str:
     stage.server.add(http_error(429, retry_after=300))
@@ -147,11 +108,6 @@ def silent_pipe(stage: Stage) -> str:
 def a_file_beside_words(stage: Stage) -> str:
     with stage.file("notes", "some notes").open("rb") as notes:
         return stage.zot.run(*stage.replay(), "go", stdin=notes).stderr
-
-
-@situation("… is not a length of time: write seconds (30, 1.5) or numbers with units …")
-def no_length_of_time(stage: Stage) -> str:
-    return stage.zot.run("-p", "--timeout", "5x", "hi").stderr
 
 
 @situation("zot: …/config.json: envPolicy: no such field; did you mean 'env_policy'?")

@@ -56,11 +56,6 @@ def no_folder(stage: Stage) -> str:
     return stage.answered().stderr
 
 
-@situation("zot session …: there is no session '…'; zot session list --all names all")
-def unknown_id(stage: Stage) -> str:
-    return session(stage, "show", "3a3e")
-
-
 @situation("zot session …: '3a3e' may be …; give more of it, or the path")
 def short_id(stage: Stage) -> str:
     folder = kept(stage).parent

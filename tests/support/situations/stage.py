@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from tests.support.extension_folder import extension
 from tests.support.replay_script import Script
@@ -56,3 +57,9 @@ def situation(message: str) -> Callable[[Callable[[Stage], str]], Callable[[Stag
         return provoke
 
     return register
+
+
+def situations(provoke: Callable[[Stage, Any], str], of_messages: dict[str, Any]) -> None:
+    """Registers `provoke` for each message, with what it needs for this one."""
+    for message, needed in of_messages.items():
+        situation(message)(partial(provoke, needed=needed))

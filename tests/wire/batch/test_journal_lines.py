@@ -17,7 +17,7 @@ from wire.batch.journal_lines import (
     encode_line,
     is_whole,
 )
-from wire.batch.outcome import SENT_KEPT, TEXT_KEPT, bounded
+from wire.batch.outcome import SENT_KEPT, TEXT_KEPT, cut_texts
 from wire.events import SentPrompt, Totals
 
 STARTED = Started(seq=3, commit=2, t=1.5, task="a", attempt=1, digest="d")
@@ -79,11 +79,11 @@ def test_text_that_is_no_unicode_can_be_written():
 
 def test_a_long_text_is_cut_between_characters():
     long = outcome("a", text="€" * TEXT_KEPT, answer=msgspec.Raw(b'"%s"' % (b"x" * TEXT_KEPT)))
-    cut = bounded(long)
+    cut = cut_texts(long)
     assert (len(cut.text.encode()), cut.text.strip("€"), cut.is_cut) == (TEXT_KEPT - TEXT_KEPT % 3, "", True)
     assert cut.answer is msgspec.UNSET
     fits = outcome("a", text="€" * 10, answer=msgspec.Raw(b"1"))
-    assert bounded(fits) is fits
+    assert cut_texts(fits) is fits
 
 
 def sent_prompt(text: str) -> SentPrompt:
@@ -101,8 +101,8 @@ def test_the_prompts_of_extensions_are_in_the_line_if_there_were_any():
 
 
 def test_long_texts_of_the_prompts_of_extensions_are_cut():
-    cut = bounded(outcome("a", sent=(sent_prompt("hi"), sent_prompt("€" * SENT_KEPT))))
+    cut = cut_texts(outcome("a", sent=(sent_prompt("hi"), sent_prompt("€" * SENT_KEPT))))
     assert [len(each.text.encode()) for each in cut.sent] == [2, SENT_KEPT - SENT_KEPT % 3]
     assert cut.is_cut
     fits = outcome("a", sent=(sent_prompt("hi"),))
-    assert bounded(fits) is fits
+    assert cut_texts(fits) is fits

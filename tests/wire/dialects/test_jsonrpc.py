@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wire.dialects import jsonrpc
-from wire.dialects.jsonrpc import Incoming, Named, Unreadable, named, number_of
+from wire.dialects.jsonrpc import Incoming, SeenMembers, Unreadable, number_of, peek
 from wire.framing import PREFIX_KEPT
 
 
@@ -33,29 +33,29 @@ def test_the_number_of_an_id(written: bytes, number: int | None):
 @pytest.mark.parametrize(
     ("start", "end", "found"),
     [
-        (b'{"jsonrpc":"2.0","id":7,"result":{"a":', b'}}', Named(b"7", "", True)),
-        (b'{"result":{"a":', b'},"jsonrpc":"2.0","id":7}', Named(b"7", "", True)),
-        (b'{"result":{"a":', b'}, "id" : "q" } \r', Named(b'"q"', "", True)),
-        (b'{"result":"xxx', b'","id":7}', Named(b"7", "", True)),
-        (b'{"id":7,"error":{', b"}}", Named(b"7", "", True)),
-        (b'{"result":{"a":', b'"id":7}}', Named(b"", "", True)),
-        (b'{"result":{"a":"', b',\\"id\\":7}"}', Named(b"", "", True)),
-        (b'{"result":{"a":', b'},"id":{"a":7}}', Named(b"", "", True)),
-        (b'{"id":7,"params":{', b"}}", Named(b"7", "", False)),
-        (b'{"id":7,"method":"m","params":{', b"}}", Named(b"7", "m", False)),
-        (b'{"params":{', b'},"method":"m","id":7}', Named(b"7", "m", False)),
-        (b'{"id":7,"result":{', b'},"method":"m"}', Named(b"7", "m", False)),
-        (b'{"id":7,"method":5,"result":{', b"}}", Named(b"7", "", False)),
-        (b'{"id":07,"method":"m","params":{', b"}}", Named(b"", "m", False)),
-        (b'{"id":"\\q","method":"m","params":{', b"}}", Named(b"", "m", False)),
-        (b'{"id":07,"result":{', b"}}", Named(b"07", "", True)),
-        (b"[", b'"id":7}]', Named()),
-        (b"x", b',"id":7}', Named()),
-        (b"", b"", Named()),
+        (b'{"jsonrpc":"2.0","id":7,"result":{"a":', b'}}', SeenMembers(b"7", "", True)),
+        (b'{"result":{"a":', b'},"jsonrpc":"2.0","id":7}', SeenMembers(b"7", "", True)),
+        (b'{"result":{"a":', b'}, "id" : "q" } \r', SeenMembers(b'"q"', "", True)),
+        (b'{"result":"xxx', b'","id":7}', SeenMembers(b"7", "", True)),
+        (b'{"id":7,"error":{', b"}}", SeenMembers(b"7", "", True)),
+        (b'{"result":{"a":', b'"id":7}}', SeenMembers(b"", "", True)),
+        (b'{"result":{"a":"', b',\\"id\\":7}"}', SeenMembers(b"", "", True)),
+        (b'{"result":{"a":', b'},"id":{"a":7}}', SeenMembers(b"", "", True)),
+        (b'{"id":7,"params":{', b"}}", SeenMembers(b"7", "", False)),
+        (b'{"id":7,"method":"m","params":{', b"}}", SeenMembers(b"7", "m", False)),
+        (b'{"params":{', b'},"method":"m","id":7}', SeenMembers(b"7", "m", False)),
+        (b'{"id":7,"result":{', b'},"method":"m"}', SeenMembers(b"7", "m", False)),
+        (b'{"id":7,"method":5,"result":{', b"}}", SeenMembers(b"7", "", False)),
+        (b'{"id":07,"method":"m","params":{', b"}}", SeenMembers(b"", "m", False)),
+        (b'{"id":"\\q","method":"m","params":{', b"}}", SeenMembers(b"", "m", False)),
+        (b'{"id":07,"result":{', b"}}", SeenMembers(b"07", "", True)),
+        (b"[", b'"id":7}]', SeenMembers()),
+        (b"x", b',"id":7}', SeenMembers()),
+        (b"", b"", SeenMembers()),
     ],
 )  # fmt: skip
-def test_a_message_is_named_by_its_ends(start: bytes, end: bytes, found: Named):
-    assert named(start, end) == found
+def test_a_message_is_named_by_its_ends(start: bytes, end: bytes, found: SeenMembers):
+    assert peek(start, end) == found
 
 
 TEXT = st.text(st.sampled_from('ab"\\{}[],:id7 \n'), max_size=12)
@@ -73,17 +73,17 @@ def test_the_ends_of_a_message_tell_its_id_or_nothing(
     message = {member: result, "jsonrpc": "2.0", "id": id_} if last else {"jsonrpc": "2.0", "id": id_, member: result}
     text = json.dumps(message, separators=None if spaces else (",", ":")).encode()
     for kept in (PREFIX_KEPT, 60, 30):
-        found = named(text[:kept], text[-kept:])
+        found = peek(text[:kept], text[-kept:])
         assert found.id in (b"", json.dumps(id_).encode())
         assert found.method == ""
-    found = named(text[:PREFIX_KEPT], text[-PREFIX_KEPT:])
+    found = peek(text[:PREFIX_KEPT], text[-PREFIX_KEPT:])
     assert (found.id, found.is_answer) == (json.dumps(id_).encode(), True)
 
 
 @given(st.binary(max_size=80))
 def test_any_bytes_are_read_or_named(line: bytes):
     assert all(isinstance(message, Incoming | Unreadable) for message in jsonrpc.read(line))
-    assert isinstance(named(line, line), Named)
+    assert isinstance(peek(line, line), SeenMembers)
 
 
 def test_a_batch_has_a_limit():
@@ -108,7 +108,7 @@ def test_no_end_of_a_message_can_be_divided_in_many_ways():
     """Each space more between the members would double the time, which is that of all extensions."""
     members = (b" " * 20).join([b'"a":1'] * 8)
     for end in (members + b"!}", members + b"}", b"[" + members + b" " * 200):
-        assert isinstance(named(b"{", end[-PREFIX_KEPT:]), Named)
+        assert isinstance(peek(b"{", end[-PREFIX_KEPT:]), SeenMembers)
     (bad,) = jsonrpc.read(b'{"x" ,' + members + b"!}")
     assert isinstance(bad, Unreadable)
 

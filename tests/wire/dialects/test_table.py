@@ -40,7 +40,7 @@ def modules(monkeypatch):
 
 @pytest.mark.parametrize("name", table.MODULES)
 def test_each_dialect_offers_what_the_contract_names(name):
-    dialect = table.dialect_named(name)
+    dialect = table.find_dialect(name)
     offered = {
         *DialectSession.__annotations__,
         *(member for member in vars(DialectSession) if not member.startswith("_")),
@@ -54,7 +54,7 @@ def test_each_dialect_offers_what_the_contract_names(name):
 def test_a_dialect_that_is_added_may_be_named_in_manifests(modules):
     table.add("copy", "wire.dialects.zot")
     table.add("copy", "wire.dialects.zot")
-    assert table.dialect_named("copy") is table.dialect_named("zot")
+    assert table.find_dialect("copy") is table.find_dialect("zot")
     assert parse_manifest(b'{"name":"a","exec":"x","dialect":"copy"}').dialect == "copy"
 
 

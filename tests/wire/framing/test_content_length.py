@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wire.framing import COPIED, PREFIX_KEPT, Oversize
-from wire.framing.content_length import ContentSplitter, framed
+from wire.framing.content_length import ContentSplitter, add_header
 from wire.framing.length_headers import BODY_START, MOST, PLAIN, STEPS_LIMIT, STRAY_LIMIT
 
 if TYPE_CHECKING:
@@ -57,33 +57,36 @@ ONE, TWO = message(1), message(2, "two")
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        (framed(ONE), [ONE]),
-        (framed(ONE) + framed(TWO), [ONE, TWO]),
+        (add_header(ONE), [ONE]),
+        (add_header(ONE) + add_header(TWO), [ONE, TWO]),
         (b"content-length:%d\n\n%b" % (len(ONE), ONE), [ONE]),
         (b"Content-Length: %d\r\nContent-Type: a/b; charset=utf-8\r\n\r\n%b" % (len(ONE), ONE), [ONE]),
         (b"Content-Type: a/b\r\nContent-Length: %d\r\n\r\n%b" % (len(ONE), ONE), [ONE]),
-        (b"hello\n" + framed(ONE), [b"hello", ONE]),
-        (b"hello\r\n\nthere\n" + framed(ONE), [b"hello\r", b"there", ONE]),
-        (b"no line feed" + framed(ONE) + b"more" + framed(TWO), [b"no line feed", ONE, b"more", TWO]),
-        (framed(b'{\n "id": 1\n}') + framed(ONE), [b'{\n "id": 1\n}', ONE]),
-        (framed(b'  {"id":1} \n') + framed(ONE), [b'  {"id":1} \n', ONE]),
-        (framed('{"id":"ä\u2028"}'.encode()), ['{"id":"ä\u2028"}'.encode()]),
+        (b"hello\n" + add_header(ONE), [b"hello", ONE]),
+        (b"hello\r\n\nthere\n" + add_header(ONE), [b"hello\r", b"there", ONE]),
+        (b"no line feed" + add_header(ONE) + b"more" + add_header(TWO), [b"no line feed", ONE, b"more", TWO]),
+        (add_header(b'{\n "id": 1\n}') + add_header(ONE), [b'{\n "id": 1\n}', ONE]),
+        (add_header(b'  {"id":1} \n') + add_header(ONE), [b'  {"id":1} \n', ONE]),
+        (add_header('{"id":"ä\u2028"}'.encode()), ['{"id":"ä\u2028"}'.encode()]),
         # Text between a header and its body.
-        (b"Content-Length: %d\r\n\r\nhello\n%b" % (len(ONE), ONE) + framed(TWO), [b"hello", ONE, TWO]),
-        (b"Content-Length: %d\r\n\r\n{ a: 1 }\n%b" % (len(ONE), ONE) + framed(TWO), [b"{ a: 1 }", ONE, TWO]),
+        (b"Content-Length: %d\r\n\r\nhello\n%b" % (len(ONE), ONE) + add_header(TWO), [b"hello", ONE, TWO]),
+        (b"Content-Length: %d\r\n\r\n{ a: 1 }\n%b" % (len(ONE), ONE) + add_header(TWO), [b"{ a: 1 }", ONE, TWO]),
         # Headers that are none.
-        (b"Content-Length: 500\r\n\r\nhello\n" + framed(ONE), [b"Content-Length: 500\r", b"hello", ONE]),
-        (b"Content-Length: 500\r\n\r\n{}" + framed(ONE), [b"Content-Length: 500\r", b"{}", ONE]),
-        (b"Content-Length: 2\r\n\r\nok" + framed(ONE), [b"Content-Length: 2\r", b"ok", ONE]),
+        (b"Content-Length: 500\r\n\r\nhello\n" + add_header(ONE), [b"Content-Length: 500\r", b"hello", ONE]),
+        (b"Content-Length: 500\r\n\r\n{}" + add_header(ONE), [b"Content-Length: 500\r", b"{}", ONE]),
+        (b"Content-Length: 2\r\n\r\nok" + add_header(ONE), [b"Content-Length: 2\r", b"ok", ONE]),
         (b"Content-Length: 99\r\nContent-Length: %d\r\n\r\n%b" % (len(ONE), ONE), [b"Content-Length: 99\r", ONE]),
-        (b"Content-Length: 99 bytes\r\n\r\n" + framed(ONE), [b"Content-Length: 99 bytes\r", ONE]),
-        (b"Content-Length: -5\r\n\r\n" + framed(ONE), [b"Content-Length: -5\r", ONE]),
-        (b"Content-Length: \r\n\r\n" + framed(ONE), [b"Content-Length: \r", ONE]),
-        (b"Content-Length: 0\r\n\r\n" + framed(ONE), [b"Content-Length: 0\r", ONE]),
-        (b"Content-Length: 1e3\r\n\r\n" + framed(ONE), [b"Content-Length: 1e3\r", ONE]),
-        (b"Content-Length: %d\r\n\r\n" % (MOST + 1) + framed(ONE), [b"Content-Length: %d\r" % (MOST + 1), ONE]),
-        (b"Content-Length: " + b"9" * 40 + b"\r\n\r\n" + framed(ONE), [b"Content-Length: " + b"9" * 40 + b"\r", ONE]),
-        (b"Content-Length: 9\r\nplain words\n" + framed(ONE), [b"Content-Length: 9\r", b"plain words", ONE]),
+        (b"Content-Length: 99 bytes\r\n\r\n" + add_header(ONE), [b"Content-Length: 99 bytes\r", ONE]),
+        (b"Content-Length: -5\r\n\r\n" + add_header(ONE), [b"Content-Length: -5\r", ONE]),
+        (b"Content-Length: \r\n\r\n" + add_header(ONE), [b"Content-Length: \r", ONE]),
+        (b"Content-Length: 0\r\n\r\n" + add_header(ONE), [b"Content-Length: 0\r", ONE]),
+        (b"Content-Length: 1e3\r\n\r\n" + add_header(ONE), [b"Content-Length: 1e3\r", ONE]),
+        (b"Content-Length: %d\r\n\r\n" % (MOST + 1) + add_header(ONE), [b"Content-Length: %d\r" % (MOST + 1), ONE]),
+        (
+            b"Content-Length: " + b"9" * 40 + b"\r\n\r\n" + add_header(ONE),
+            [b"Content-Length: " + b"9" * 40 + b"\r", ONE],
+        ),
+        (b"Content-Length: 9\r\nplain words\n" + add_header(ONE), [b"Content-Length: 9\r", b"plain words", ONE]),
         # The rest.
         (b"half a line", [b"half a line"]),
         (b"Content-Length: 40\r\n\r\n", [b"Content-Length: 40\r"]),
@@ -98,57 +101,57 @@ def test_messages_and_text_are_told_apart_however_they_are_cut(said: bytes, expe
 
 def test_a_message_in_two_writes_is_returned_with_the_second() -> None:
     splitter = ContentSplitter()
-    header, body = framed(ONE)[: -len(ONE)], framed(ONE)[-len(ONE) :]
+    header, body = add_header(ONE)[: -len(ONE)], add_header(ONE)[-len(ONE) :]
     assert splitter.feed(header) == []
     assert splitter.feed(body) == [ONE]
-    assert splitter.feed(framed(TWO)) == [TWO]
+    assert splitter.feed(add_header(TWO)) == [TWO]
 
 
 def test_a_false_header_holds_up_no_later_message() -> None:
     splitter = ContentSplitter()
     for number in range(3):
         splitter.feed(b"Content-Length: 5000\r\n\r\n{")
-        assert splitter.feed(framed(message(number)))[-1] == message(number)
+        assert splitter.feed(add_header(message(number)))[-1] == message(number)
 
 
 def test_a_body_over_the_limit_is_dropped_with_its_ends() -> None:
     body = message(3, "x" * (LIMIT + 100))
-    dropped, behind = found_in([framed(body) + framed(ONE)])
+    dropped, behind = found_in([add_header(body) + add_header(ONE)])
     assert dropped == Oversize(len(body), body[:PREFIX_KEPT], LIMIT, body[-PREFIX_KEPT:])
     assert behind == ONE
-    assert found_in(by_byte(framed(body) + framed(ONE))) == [dropped, behind]
+    assert found_in(by_byte(add_header(body) + add_header(ONE))) == [dropped, behind]
 
 
 def test_the_limit_depends_on_how_a_body_begins() -> None:
     body, longer = message(3, "long" + "x" * (LONG - 100)), message(3, "long" + "x" * LONG)
-    assert found_in([framed(body)]) == [body]
-    (dropped,) = found_in(by_byte(framed(longer)))
+    assert found_in([add_header(body)]) == [body]
+    (dropped,) = found_in(by_byte(add_header(longer)))
     assert (dropped.size, dropped.limit) == (len(longer), LONG)
 
 
-@pytest.mark.parametrize("behind", [b"", framed(ONE), b"text\n"])
+@pytest.mark.parametrize("behind", [b"", add_header(ONE), b"text\n"])
 @pytest.mark.parametrize("size", [COPIED - 50, COPIED, 3 * COPIED])
 def test_long_bodies_are_whole_whatever_follows_them(size: int, behind: bytes) -> None:
     body = message(9, "x" * size)
     splitter = ContentSplitter(10 * COPIED)
-    data = framed(body) + behind
+    data = add_header(body) + behind
     found: list[Any] = []
     for at in range(0, len(data), 7_000):
         found += splitter.feed(data[at : at + 7_000])
     assert (bytes(found[0]), len(found)) == (body, 2 if behind else 1)
-    assert splitter.feed(framed(TWO)) == [TWO]
+    assert splitter.feed(add_header(TWO)) == [TWO]
     assert splitter.pending == 0
 
 
 def test_a_header_in_a_body_that_is_dropped_ends_it() -> None:
-    said = b"Content-Length: 100000\r\n\r\n{" + b"x" * 900 + framed(ONE)
+    said = b"Content-Length: 100000\r\n\r\n{" + b"x" * 900 + add_header(ONE)
     dropped, behind = found_in([said])
     assert (dropped.size, dropped.prefix[:2], behind) == (901, b"{x", ONE)
     assert found_in(by_byte(said)) == [dropped, behind]
 
 
 def test_a_long_line_of_text_is_dropped_but_not_the_header_at_its_end() -> None:
-    said = b"x" * 5_000 + framed(ONE)
+    said = b"x" * 5_000 + add_header(ONE)
     dropped, behind = found_in([said])
     assert (dropped.size, dropped.limit, len(dropped.suffix), behind) == (5_000, LIMIT, PREFIX_KEPT, ONE)
     assert found_in(by_byte(said)) == [dropped, behind]
@@ -156,7 +159,7 @@ def test_a_long_line_of_text_is_dropped_but_not_the_header_at_its_end() -> None:
 
 def test_memory_is_bounded_by_the_limit() -> None:
     splitter = ContentSplitter(LIMIT, limit_of)
-    for start in (b"x", b"\n" + framed(message(1, "long" + "x" * 10_000)), b"\nContent-Length: 900000\r\n\r\n{"):
+    for start in (b"x", b"\n" + add_header(message(1, "long" + "x" * 10_000)), b"\nContent-Length: 900000\r\n\r\n{"):
         splitter.feed(start)
         for _ in range(50):
             splitter.feed(b"x" * 1_000)
@@ -164,7 +167,7 @@ def test_memory_is_bounded_by_the_limit() -> None:
 
 
 def test_many_places_that_look_like_a_body_are_not_all_tried() -> None:
-    said = b"Content-Length: 600\r\n\r\nstray\n" + BODY_START * 50 + b"\n" + framed(ONE)
+    said = b"Content-Length: 600\r\n\r\nstray\n" + BODY_START * 50 + b"\n" + add_header(ONE)
     assert found_in([said])[-1] == ONE
     assert found_in(by_byte(said)) == found_in([said])
 
@@ -174,7 +177,7 @@ def test_a_body_that_turns_out_to_be_text_is_returned_in_parts(line: bytes) -> N
     """Six million bytes of it would else hold up whoever reads them for seconds."""
     said = b'{"jsonrpc":"2.0",\n' + line * (1_000_000 // len(line)) + b"}"
     splitter = ContentSplitter(2_000_000)
-    whole = framed(said)
+    whole = add_header(said)
     counts = [len(splitter.feed(whole[at : at + 1_000])) for at in range(0, len(whole), 1_000)]
     while splitter.has_more:
         held = splitter.pending
@@ -182,12 +185,12 @@ def test_a_body_that_turns_out_to_be_text_is_returned_in_parts(line: bytes) -> N
         assert splitter.pending < held
     assert max(counts) <= STEPS_LIMIT + PLAIN // len(line)
     assert len(counts) > 1_003, "it takes more than a few calls"
-    assert splitter.feed(b"\n" + framed(ONE))[-1] == ONE
+    assert splitter.feed(b"\n" + add_header(ONE))[-1] == ONE
 
 
 PIECES = st.one_of(
-    st.builds(framed, st.builds(message, st.integers(0, 99), st.text(max_size=20))),
-    st.builds(framed, st.builds(message, st.integers(0, 99), st.sampled_from(["x" * 900, "long" + "x" * 900]))),
+    st.builds(add_header, st.builds(message, st.integers(0, 99), st.text(max_size=20))),
+    st.builds(add_header, st.builds(message, st.integers(0, 99), st.sampled_from(["x" * 900, "long" + "x" * 900]))),
     st.sampled_from([b"Content-Length: ", b"%d" % len(ONE), b"\r\n\r\n", b"\n", b"\n\n", b"{", b"}", BODY_START, ONE]),
     st.sampled_from([b"content-type: a\r\n", b"X: y\r\n", b" ", b"x" * 600, b"Content-Length: 40\r\n\r\n"]),
     st.builds(lambda n: b"Content-Length: %d\r\n\r\n{" % n, st.integers(0, 3000)),
@@ -213,6 +216,6 @@ NOISE = st.binary(max_size=40).filter(lambda noise: b":" not in noise and b"{" n
 @given(st.lists(st.tuples(NOISE, st.text(max_size=200)), max_size=8), st.lists(st.integers(0, 4_000), max_size=8))
 def test_all_messages_between_other_text_are_found(said: list[tuple[bytes, str]], places: list[int]) -> None:
     messages = [message(number, text) for number, (_, text) in enumerate(said)]
-    data = b"".join(noise + framed(each) for (noise, _), each in zip(said, messages, strict=True))
+    data = b"".join(noise + add_header(each) for (noise, _), each in zip(said, messages, strict=True))
     found = [each for each in found_in(cut(data, places)) if isinstance(each, bytes) and each.startswith(BODY_START)]
     assert found == [each for each in messages if len(each) <= LIMIT]

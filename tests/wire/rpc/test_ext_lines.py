@@ -21,11 +21,11 @@ LINE = msgspec.json.Decoder(ExtLine)
 @given(st.text(st.characters(exclude_categories=["Cs"])), json_values)
 def test_a_frame_comes_whole_within_one_line(name, value):
     frame = msgspec.json.encode({"type": "tool_call", "args": [name, repr(value)]}) + b"\n"
-    line = ext_lines.with_frame(ext_lines.opening(name), frame)
+    line = ext_lines.frame_line(ext_lines.line_start(name), frame)
     assert line.count(b"\n") == 1
     read = LINE.decode(line)
     assert (read.extension, json.loads(bytes(read.frame))) == (name, json.loads(frame))
-    end = LINE.decode(ext_lines.with_end(name, "why"))
+    end = LINE.decode(ext_lines.end_line(name, "why"))
     assert (end.extension, end.closed, end.frame) == (name, "why", msgspec.UNSET)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wire.settings.json_edit import switched
+from wire.settings.json_edit import switch_server
 from wire.settings.mcp_file import parse_mcp
 
 
@@ -31,12 +31,12 @@ from wire.settings.mcp_file import parse_mcp
     ],
 )  # fmt: skip
 def test_the_text_afterwards(text: bytes, on: bool, after: bytes | None) -> None:
-    assert switched(text, "a", on=on) == after
+    assert switch_server(text, "a", on=on) == after
 
 
 def test_a_long_file() -> None:
     others = b"".join(b'"%d": {"command": "x"}, ' % number for number in range(20_000))
-    after = switched(b'{"mcpServers": {' + others + b'"a": {}}}', "a", on=False)
+    after = switch_server(b'{"mcpServers": {' + others + b'"a": {}}}', "a", on=False)
     assert after == b'{"mcpServers": {' + others + b'"a": {"disabled": true}}}'
 
 
@@ -50,7 +50,7 @@ def test_one_server_changes(servers: dict[str, Any], on: bool, indented: bool) -
     text = msgspec.json.encode({"mcpServers": servers})
     text = msgspec.json.format(text, indent=2) if indented else text
     key = next(iter(servers))
-    after = switched(text, key, on=on)
+    after = switch_server(text, key, on=on)
     assert after is not None
     before = {entry.key: entry.server for entry in parse_mcp(text).entries}
     for entry in parse_mcp(after).entries:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from wire import frames
 from wire.dialects.base import Remarked, UnsendableError
 from wire.dialects.copilot import tool_results
-from wire.dialects.copilot.joining import ASK_USER
-from wire.dialects.copilot.requests import Kind, Request, answered, refused
+from wire.dialects.copilot.join import ASK_USER
+from wire.dialects.copilot.requests import Purpose, SentRequest, encode_answer, encode_error
 from wire.dialects.copilot.tool_results import TOOL_ANSWER
 from wire.dialects.jsonrpc import INVALID_PARAMS, encode
 from wire.framing import string_member
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from msgspec import Raw, UnsetType
 
     from wire.dialects.base import Message, Received
-    from wire.dialects.copilot.joining import Joined
-    from wire.dialects.copilot.requests import Requests
-    from wire.dialects.jsonrpc import Incoming, Named
+    from wire.dialects.copilot.join import Join
+    from wire.dialects.copilot.requests import SentRequests
+    from wire.dialects.jsonrpc import Incoming, SeenMembers
     from wire.framing import Line
 
 ARGS_LIMIT = 8 * 1024 * 1024
@@ -39,7 +39,7 @@ class Calls:
 
     __slots__ = ("_asked", "_calls", "_commands", "_requests")
 
-    def __init__(self, requests: Requests) -> None:
+    def __init__(self, requests: SentRequests) -> None:
         self._requests = requests
         self._calls: dict[str, None] = {}
         self._commands: dict[str, None] = {}
@@ -47,7 +47,7 @@ class Calls:
 
     # --- what the host says -------------------------------------------------------------------------------
 
-    def call(self, found: Joined, call_id: str, tool: str, args: bytes, tool_id: str) -> bytes:
+    def call(self, found: Join, call_id: str, tool: str, args: bytes, tool_id: str) -> bytes:
         """Calls a tool. `tool_id` is the id of the call in events, "" if there are none. Raises `UnsendableError`."""
         if len(args) > ARGS_LIMIT:
             raise UnsendableError(f"arguments of {len(args)} bytes are over the limit of {ARGS_LIMIT} bytes")
@@ -69,7 +69,7 @@ class Calls:
         except ValueError as error:
             raise UnsendableError(str(error)) from None
         _keep(self._asked, call_id)
-        return self._requests.send(Request(Kind.USER_INPUT, call_id), params)
+        return self._requests.send(SentRequest(Purpose.USER_INPUT, call_id), params)
 
     def invoke(self, call_id: str, command: str, args: str) -> bytes:
         """Runs a slash command."""
@@ -86,7 +86,7 @@ class Calls:
         self._commands.pop(call_id, None)
         if call_id in self._asked:
             self.forget(call_id)
-            self._requests.take_call(Kind.USER_INPUT, call_id)
+            self._requests.take_call(Purpose.USER_INPUT, call_id)
         if call_id not in self._calls:
             return b""
         del self._calls[call_id]
@@ -105,27 +105,27 @@ class Calls:
             return None
         call_id = usual.params.requestId
         del self._calls[call_id]
-        return tool_results.usual_result(call_id, usual.params.result), answered(b"%d" % usual.id, SUCCESS)
+        return tool_results.usual_result(call_id, usual.params.result), encode_answer(b"%d" % usual.id, SUCCESS)
 
     def answered(self, method: str, written_id: bytes, params: Raw | UnsetType) -> Received:
         """Takes any answer to a call or a command."""
-        said = tool_results.handled(params)
+        said = tool_results.read_answer(params)
         if isinstance(said, str):
             why = f"{method}: {said}"
-            reply = refused(written_id, INVALID_PARAMS, why) if written_id else b""
+            reply = encode_error(written_id, INVALID_PARAMS, why) if written_id else b""
             return (frames.Malformed(why, "answer"),), reply
         waiting = self._calls if method == TOOL_ANSWER else self._commands
         call_id = said.requestId
         if not isinstance(call_id, str) or call_id not in waiting:
             shown = one_line(call_id, ID_SHOWN) if isinstance(call_id, str) else "without an id"
             why = f"an answer to call {shown}, which nobody waits for (late or repeated); ignored"
-            return (Remarked(why),), answered(written_id, NO_SUCCESS) if written_id else b""
+            return (Remarked(why),), encode_answer(written_id, NO_SUCCESS) if written_id else b""
         del waiting[call_id]
         if method == TOOL_ANSWER:
             found = tool_results.tool_result(call_id, said)
         else:
             found = [tool_results.command_response(call_id, said)]
-        return found, answered(written_id, SUCCESS) if written_id else b""
+        return found, encode_answer(written_id, SUCCESS) if written_id else b""
 
     def user_answer(self, call_id: str, message: Incoming) -> Message:
         """The result of `ask_user`."""
@@ -141,7 +141,7 @@ class Calls:
         self._commands.clear()
         return [*calls, *commands]
 
-    def lost(self, why: str, seen: Named, start: bytes) -> Received:
+    def lost(self, why: str, seen: SeenMembers, start: bytes) -> Received:
         """An answer that cannot be read fails its call, if the call's id is in its first bytes."""
         is_tool = seen.method == TOOL_ANSWER
         waiting = self._calls if is_tool else self._commands
@@ -150,7 +150,7 @@ class Calls:
         found = call_id is not None and call_id in waiting
         if call_id is not None:
             waiting.pop(call_id, None)
-        reply = answered(seen.id, SUCCESS if found else NO_SUCCESS) if seen.id else b""
+        reply = encode_answer(seen.id, SUCCESS if found else NO_SUCCESS) if seen.id else b""
         return (
             frames.Malformed(why, _ANSWER_TYPES[is_tool] if found else "answer", call_id if found else None),
         ), reply

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wire.dialects.base import Dialect
 from wire.dialects.copilot.hooks import HOOK_EVENTS
-from wire.dialects.copilot.joining import EVENTS
+from wire.dialects.copilot.join import EVENTS
 from wire.dialects.copilot.session import CopilotSession
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from msgspec import UNSET, Raw, UnsetType
 from wire import frames
 from wire.dialects.copilot.hooks import text_of_result
 from wire.dialects.copilot.permissions import permission_request
-from wire.dialects.copilot.tool_names import told_args, told_name
+from wire.dialects.copilot.tool_names import copilot_args, copilot_name
 from wire.dialects.jsonrpc import encode
 from wire.text import valid_text
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from wire.dialects.base import HostInfo
-    from wire.dialects.copilot.joining import Joined
-    from wire.dialects.copilot.requests import Requests
+    from wire.dialects.copilot.join import Join
+    from wire.dialects.copilot.requests import SentRequests
 
 KEPT_EVENTS = 200
 KEPT_BYTES = 1024 * 1024
@@ -44,7 +44,7 @@ Data = dict[str, Any]
 class Events:
     """The events of one session, as one extension sees them."""
 
-    def __init__(self, joined: Joined, requests: Requests, unix_ms: Callable[[], int], host: HostInfo) -> None:
+    def __init__(self, joined: Join, requests: SentRequests, unix_ms: Callable[[], int], host: HostInfo) -> None:
         self.joined = joined
         self._requests = requests
         self._host = host
@@ -183,7 +183,7 @@ class Events:
             "tool.execution_start",
             {
                 "toolCallId": call_id,
-                "toolName": told_name(name),
+                "toolName": copilot_name(name),
                 "arguments": _arguments(name, event.tool_args, self._host.cwd),
                 "turnId": self._turn,
             },
@@ -194,7 +194,7 @@ class Events:
         text = text_of_result(content)
         told: Data = {
             "toolCallId": event.tool_id or "",
-            "toolName": told_name(event.tool_name or ""),
+            "toolName": copilot_name(event.tool_name or ""),
             "success": not event.is_error,
             "turnId": self._turn,
         }
@@ -261,5 +261,5 @@ def _shown(request: Data, args: Raw | UnsetType) -> Data:
 
 def _arguments(name: str, args: Raw | UnsetType, cwd: str) -> Any:
     """The arguments as Copilot's tool of that name has them; {} if the model has written none."""
-    value = None if args is UNSET else told_args(name, args, cwd)
+    value = None if args is UNSET else copilot_args(name, args, cwd)
     return {} if value is None else value

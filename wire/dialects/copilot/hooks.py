@@ -37,11 +37,11 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from wire import frames
-from wire.dialects.copilot.tool_names import RewriteError, same, taken_back, told_args, told_name
+from wire.dialects.copilot.tool_names import RewriteError, copilot_args, copilot_name, is_same_value, restore_args
 from wire.dialects.copilot.tool_results import value_result
 from wire.dialects.json_values import kind_of, text_of
 from wire.dialects.jsonrpc import encode
-from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
+from wire.dialects.verdict import ALLOW, GuardVerdict, VerdictKind
 from wire.text import counted, one_line, valid_text
 
 if TYPE_CHECKING:
@@ -137,10 +137,10 @@ def _input(hook: str, event: frames.Event, cwd: str) -> dict[str, Any]:
                 "recoverable": bool(event.recoverable),
             }
     tool = event.tool_name or ""
-    args = {} if event.tool_args is UNSET else told_args(tool, event.tool_args, cwd)
-    given = {"toolName": told_name(tool), "toolArgs": args}
+    args = {} if event.tool_args is UNSET else copilot_args(tool, event.tool_args, cwd)
+    given = {"toolName": copilot_name(tool), "toolArgs": args}
     if hook == "postToolUse":
-        return given | {"toolResult": told_result(event.content or ())}
+        return given | {"toolResult": result_object(event.content or ())}
     if hook == FAILURE:
         return given | {"error": text_of_result(event.content or ()) or "the tool failed"}
     return given
@@ -150,15 +150,15 @@ def _if_any(name: str, text: str | None) -> dict[str, Any]:
     return {name: text} if text else {}
 
 
-def told_result(content: Sequence[frames.ContentBlock]) -> dict[str, Any]:
+def result_object(content: Sequence[frames.ContentBlock]) -> dict[str, Any]:
     """The result of a tool that has not failed, as a ToolResultObject."""
     told: dict[str, Any] = {"textResultForLlm": text_of_result(content), "resultType": "success"}
-    if images := told_images(content):
+    if images := result_images(content):
         told["binaryResultsForLlm"] = images
     return told
 
 
-def told_images(content: Sequence[frames.ContentBlock]) -> list[dict[str, Any]]:
+def result_images(content: Sequence[frames.ContentBlock]) -> list[dict[str, Any]]:
     return [
         {"type": "image", "mimeType": block.mime_type or "", "data": block.data or ""}
         for block in content
@@ -178,10 +178,10 @@ class OutputError(Exception):
     """An output that cannot be understood; the text names the field."""
 
 
-class Output(NamedTuple):
+class HookOutput(NamedTuple):
     """The verdict of a hook, and what else its output says."""
 
-    verdict: Verdict
+    verdict: GuardVerdict
     is_decided: bool = False
     """Whether preToolUse has allowed or denied the call; if not, the permission handler decides."""
     besides: tuple[Besides, ...] = ()
@@ -190,11 +190,11 @@ class Output(NamedTuple):
     """Fields that have no effect."""
 
 
-def read_output(hook: str, output: Any, event: frames.Event, cwd: str) -> Output:
+def read_output(hook: str, output: Any, event: frames.Event, cwd: str) -> HookOutput:
     """The verdict on an event. `output` is what the handler returned, None for nothing; `cwd` is the working folder.
     Raises `OutputError` alone."""
     if output is None:
-        return Output(ALLOW)
+        return HookOutput(ALLOW)
     if not isinstance(output, dict):
         raise OutputError(f"its hook {handler_of(hook)} returned {kind_of(output)}, not an object")
     if output.get(THROWN) is not None:
@@ -208,7 +208,7 @@ def read_output(hook: str, output: Any, event: frames.Event, cwd: str) -> Output
             raise
         reason = _string_or_none(output.get("permissionDecisionReason"))
         said = f"{reason} ({error})" if reason else f"the extension asks for a decision, but {error}"
-        return Output(Verdict(VerdictKind.DENY, said), is_decided=True, unknown=unknown)
+        return HookOutput(GuardVerdict(VerdictKind.DENY, said), is_decided=True, unknown=unknown)
 
 
 def _string_or_none(value: Any) -> str | None:
@@ -224,7 +224,7 @@ class _Reader:
         self._event = event
         self._cwd = cwd
 
-    def read(self) -> Output:
+    def read(self) -> HookOutput:
         match self._hook:
             case "preToolUse":
                 return self._pre_tool_use()
@@ -234,8 +234,8 @@ class _Reader:
                 prompt = self._string("modifiedPrompt")
                 return self._context(replace_text=None if prompt == self._event.text else prompt)
             case "sessionEnd":
-                verdict = Verdict(VerdictKind.ALLOW, session_summary=self._string("sessionSummary") or "")
-                return Output(verdict, besides=self._cleanups())
+                verdict = GuardVerdict(VerdictKind.ALLOW, session_summary=self._string("sessionSummary") or "")
+                return HookOutput(verdict, besides=self._cleanups())
             case "errorOccurred":
                 return self._error_occurred()
         return self._context()
@@ -262,17 +262,17 @@ class _Reader:
     def _in_hook(self, what: str) -> str:
         return f"in the output of its hook {handler_of(self._hook)} {what}"
 
-    def _context(self, **outputs: Any) -> Output:
-        verdict = Verdict(VerdictKind.ALLOW, additional_context=self._string("additionalContext") or "", **outputs)
-        return Output(ALLOW if verdict == ALLOW else verdict)
+    def _context(self, **outputs: Any) -> HookOutput:
+        verdict = GuardVerdict(VerdictKind.ALLOW, additional_context=self._string("additionalContext") or "", **outputs)
+        return HookOutput(ALLOW if verdict == ALLOW else verdict)
 
     # --- hooks --------------------------------------------------------------------------------------------
 
-    def _pre_tool_use(self) -> Output:
+    def _pre_tool_use(self) -> HookOutput:
         kind = _DECISIONS.get(self._choice("permissionDecision", tuple(_DECISIONS)))
         if kind is VerdictKind.DENY:
             reason = _string_or_none(self._output.get("permissionDecisionReason"))
-            return Output(Verdict(VerdictKind.DENY, reason or ""), is_decided=True)
+            return HookOutput(GuardVerdict(VerdictKind.DENY, reason or ""), is_decided=True)
         reason = self._string("permissionDecisionReason")
         read = self._context(modified_args=self._modified_args())
         if kind is VerdictKind.ASK:
@@ -285,30 +285,30 @@ class _Reader:
             return None
         before = b"{}" if self._event.tool_args is UNSET else bytes(self._event.tool_args)
         try:
-            return taken_back(self._event.tool_name or "", before, given, self._cwd)
+            return restore_args(self._event.tool_name or "", before, given, self._cwd)
         except RewriteError as error:
             raise OutputError(self._in_hook(str(error))) from None
 
-    def _post_tool_use(self) -> Output:
+    def _post_tool_use(self) -> HookOutput:
         given = self._output.get("modifiedResult")
         if given is None:
             return self._context()
         modified, besides = self._modified_result(given)
         return self._context(modified_result=modified)._replace(besides=besides)
 
-    def _error_occurred(self) -> Output:
+    def _error_occurred(self) -> HookOutput:
         count = self._output.get("retryCount")
         if isinstance(count, bool) or not isinstance(count, int | float | None) or count != _whole(count):
             raise self._wrong("retryCount", count, "a whole number")
         handling = self._choice("errorHandling", ("retry", "skip", "abort"))
         retries = 1 if count is None else int(max(0, min(RETRIES, count)))
-        verdict = Verdict(
+        verdict = GuardVerdict(
             VerdictKind.ALLOW,
             error_handling=handling,
             retry_count=retries if handling == "retry" else 0,
             notification=self._string("userNotification") or "",
         )
-        return Output(verdict)
+        return HookOutput(verdict)
 
     def _cleanups(self) -> tuple[Besides, ...]:
         actions = self._output.get("cleanupActions")
@@ -346,7 +346,7 @@ class _Reader:
         """Whether the texts and images are those of the tool's result."""
         before = self._event.content or []
         images = given.get("binaryResultsForLlm") or []
-        return given.get("textResultForLlm") == text_of_result(before) and same(images, told_images(before))
+        return given.get("textResultForLlm") == text_of_result(before) and is_same_value(images, result_images(before))
 
 
 def _reason(message: Message) -> str:

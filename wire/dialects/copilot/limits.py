@@ -7,7 +7,7 @@ all other extensions wait.
 
 from __future__ import annotations
 
-from wire.dialects.jsonrpc import named
+from wire.dialects.jsonrpc import peek
 from wire.dialects.long_lines import LIMITS as FRAME_LIMITS
 from wire.dialects.long_lines import SHORT
 
@@ -26,7 +26,7 @@ ANSWER = FRAME_LIMITS["event_intercept_response"]
 
 def limit_of(start: bytes) -> int:
     """The most bytes of a body that is longer than `SHORT` and begins like this."""
-    seen = named(start, b"")
+    seen = peek(start, b"")
     if seen.method:
         return LIMITS.get(seen.method, SHORT)
     return ANSWER if seen.is_answer or b'"params"' not in start else SHORT

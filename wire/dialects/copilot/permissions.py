@@ -20,15 +20,15 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from wire.dialects.copilot.hooks import THROWN
-from wire.dialects.copilot.tool_names import told_args, told_name
+from wire.dialects.copilot.tool_names import copilot_args, copilot_name
 from wire.dialects.json_values import kind_of, text_of
 from wire.dialects.shell_words import plain_words, urls_in, words_of
-from wire.dialects.verdict import Verdict, VerdictKind
+from wire.dialects.verdict import GuardVerdict, VerdictKind
 from wire.text import one_line
 
 if TYPE_CHECKING:
     from wire import frames
-    from wire.dialects.copilot.joining import Joined
+    from wire.dialects.copilot.join import Join
 
 QUOTED = 80
 """Characters of an unknown kind that are shown."""
@@ -54,7 +54,7 @@ _SAID = {
 # --- what it is asked ---------------------------------------------------------------------------------------
 
 
-def permission_request(event: frames.Event, joined: Joined, cwd: str) -> dict[str, Any]:
+def permission_request(event: frames.Event, joined: Join, cwd: str) -> dict[str, Any]:
     """The `permissionRequest` for a `tool_call`. `cwd` is the working folder. Never raises."""
     tool = event.tool_name or ""
     args = _args(event, cwd)
@@ -75,7 +75,7 @@ def permission_request(event: frames.Event, joined: Joined, cwd: str) -> dict[st
     else:
         own = joined.tools.get(tool)
         description = "" if own is None else own.description or ""
-        asked = {"kind": "custom-tool", "toolName": told_name(tool), "toolDescription": description, "args": args}
+        asked = {"kind": "custom-tool", "toolName": copilot_name(tool), "toolDescription": description, "args": args}
     return {**asked, "toolCallId": event.tool_id or ""}
 
 
@@ -84,14 +84,14 @@ def hook_request(event: frames.Event, message: str, cwd: str) -> dict[str, Any]:
     asked = {
         "kind": "hook",
         "toolCallId": event.tool_id or "",
-        "toolName": told_name(event.tool_name or ""),
+        "toolName": copilot_name(event.tool_name or ""),
         "toolArgs": _args(event, cwd),
     }
     return {**asked, "hookMessage": message} if message else asked
 
 
 def _args(event: frames.Event, cwd: str) -> Any:
-    return {} if event.tool_args is UNSET else told_args(event.tool_name or "", event.tool_args, cwd)
+    return {} if event.tool_args is UNSET else copilot_args(event.tool_name or "", event.tool_args, cwd)
 
 
 def _text(value: Any) -> str:
@@ -134,21 +134,21 @@ def _shell(command: str) -> dict[str, Any]:
 # --- what it says -------------------------------------------------------------------------------------------
 
 
-def read_permission(result: Any, verdict: Verdict) -> Verdict:
+def read_permission(result: Any, verdict: GuardVerdict) -> GuardVerdict:
     """The verdict in the `result` of an answer to a permission request. `verdict` is that of the hook before: allow, or
     ask with the reason of the hook. A kind that begins like a refusal is one. Never raises."""
     if not isinstance(result, dict):
-        return undecided(verdict, f"the permission result is {kind_of(result)}, not an object")
+        return no_decision(verdict, f"the permission result is {kind_of(result)}, not an object")
     thrown = result.get(THROWN)
     if thrown is not None:
-        return undecided(verdict, f"its onPermissionRequest threw: {text_of(thrown)}")
+        return no_decision(verdict, f"its onPermissionRequest threw: {text_of(thrown)}")
     inner = result.get("result")
     if result.get("kind") == "attributed" and isinstance(inner, dict):
         result = inner  # newer SDKs say besides how the decision was reached
     kind = result.get("kind")
     if not isinstance(kind, str):
         said = "missing" if kind is None else f"{kind_of(kind)}, not a string"
-        return undecided(verdict, f"the kind of the permission result is {said}")
+        return no_decision(verdict, f"the kind of the permission result is {said}")
     if kind in _APPROVED:
         return replace(verdict, kind=VerdictKind.ALLOW, reason="") if verdict.kind is VerdictKind.ASK else verdict
     if kind in ("no-opinion", "no-result"):
@@ -158,12 +158,12 @@ def read_permission(result: Any, verdict: Verdict) -> Verdict:
     if kind.startswith(("reject", "den", "cancel")):
         given = (result.get(name) for name in _REASONS)
         reason = next((text for text in given if isinstance(text, str) and text.strip()), "")
-        return Verdict(VerdictKind.DENY, reason or _SAID.get(kind, _SAID["reject"]))
-    return undecided(verdict, f"the kind of the permission result is {one_line(kind, QUOTED)!r}, not a known one")
+        return GuardVerdict(VerdictKind.DENY, reason or _SAID.get(kind, _SAID["reject"]))
+    return no_decision(verdict, f"the kind of the permission result is {one_line(kind, QUOTED)!r}, not a known one")
 
 
-def undecided(verdict: Verdict, why: str) -> Verdict:
+def no_decision(verdict: GuardVerdict, why: str) -> GuardVerdict:
     """The verdict if the handler has decided nothing: after the question of a hook deny, else no verdict."""
     if verdict.kind is VerdictKind.ASK:
-        return Verdict(VerdictKind.DENY, f"{verdict.reason or ASKED} ({why})")
-    return Verdict(VerdictKind.NO_VERDICT, why)
+        return GuardVerdict(VerdictKind.DENY, f"{verdict.reason or ASKED} ({why})")
+    return GuardVerdict(VerdictKind.NO_VERDICT, why)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wire.dialects import jsonrpc
 from wire.dialects.jsonrpc import encode
-from wire.framing.content_length import framed
+from wire.framing.content_length import add_header
 from wire.text import valid_text
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 WAITING_LIMIT = 10_000
 
 
-class Kind(Enum):
+class Purpose(Enum):
     """What a request is. The value is its method."""
 
     HOOK = "hooks.invoke"
@@ -32,17 +32,17 @@ class Kind(Enum):
     """The same, of one that leaves the session."""
 
 
-class Request(NamedTuple):
+class SentRequest(NamedTuple):
     """A request that is not answered."""
 
-    kind: Kind
+    kind: Purpose
     id: str
     """The host's id of the question, the call or the ping."""
     extra: Any = None
     """What is to be known when the answer comes."""
 
 
-class Requests:
+class SentRequests:
     """The numbers of the requests to one extension, and the ids and times of its events."""
 
     __slots__ = ("_ids", "_number", "_second", "_second_text", "_unix_ms", "_waiting", "last_event", "session_id")
@@ -53,7 +53,7 @@ class Requests:
         self.last_event = b"null"
         """The id of the last event, as JSON text."""
         self._unix_ms = unix_ms
-        self._waiting: dict[int, Request] = {}
+        self._waiting: dict[int, SentRequest] = {}
         self._number = 0
         self._ids = 0
         self._second = -1
@@ -62,20 +62,20 @@ class Requests:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def send(self, request: Request, params: bytes) -> bytes:
+    def send(self, request: SentRequest, params: bytes) -> bytes:
         """A request as it is written. `params` is JSON text."""
         self._number = number = self._number + 1
         waiting = self._waiting
         waiting[number] = request
         if len(waiting) > WAITING_LIMIT:
             del waiting[next(iter(waiting))]
-        return framed(jsonrpc.request_body(number, request.kind._value_, params))
+        return add_header(jsonrpc.request_body(number, request.kind._value_, params))
 
-    def take(self, number: int | None) -> Request | None:
+    def take(self, number: int | None) -> SentRequest | None:
         """The request with this number, which then waits no more; None if none has it."""
         return None if number is None else self._waiting.pop(number, None)
 
-    def take_call(self, kind: Kind, call_id: str) -> None:
+    def take_call(self, kind: Purpose, call_id: str) -> None:
         """The request of this kind for this id waits no more."""
         for number, request in self._waiting.items():
             if request.id == call_id and request.kind is kind:
@@ -100,7 +100,7 @@ class Requests:
 
     def told(self, envelope: bytes) -> bytes:
         """An envelope as it is written to the extension."""
-        return framed(
+        return add_header(
             b'{"jsonrpc":"2.0","method":"session.event","params":{"sessionId":%b,"event":%b}}'
             % (self.session_id, envelope)
         )
@@ -114,18 +114,18 @@ class Requests:
         return b"%b.%03dZ" % (self._second_text, ms)
 
 
-def answered(written_id: bytes, result: bytes) -> bytes:
+def encode_answer(written_id: bytes, result: bytes) -> bytes:
     """The answer to a request of the extension as it is written. `result` is JSON text."""
-    return framed(jsonrpc.answer_body(written_id, result))
+    return add_header(jsonrpc.answer_body(written_id, result))
 
 
-def answered_with(written_id: bytes, result: Any) -> bytes:
+def encode_value(written_id: bytes, result: Any) -> bytes:
     """The same, with the result as a value. Names of files in it need not be Unicode."""
     try:
         text = encode(result)
     except UnicodeEncodeError:
         text = encode(_valid(result))
-    return framed(jsonrpc.answer_body(written_id, text))
+    return add_header(jsonrpc.answer_body(written_id, text))
 
 
 def _valid(value: Any) -> Any:
@@ -136,6 +136,6 @@ def _valid(value: Any) -> Any:
     return valid_text(value) if isinstance(value, str) else value
 
 
-def refused(written_id: bytes, code: int, message: str) -> bytes:
+def encode_error(written_id: bytes, code: int, message: str) -> bytes:
     """The answer to a request of the extension that is an error, as it is written."""
-    return framed(jsonrpc.refusal_body(written_id, code, valid_text(message)))
+    return add_header(jsonrpc.refusal_body(written_id, code, valid_text(message)))

@@ -27,9 +27,9 @@ from wire.dialects.base import Remarked, UnsendableError, Unusable
 from wire.dialects.copilot.calls import SUCCESS, Calls
 from wire.dialects.copilot.events import Events
 from wire.dialects.copilot.facade import STARTED, UNSENT, WORKING, Facade
-from wire.dialects.copilot.joining import Joined, JoinError, joined
+from wire.dialects.copilot.join import Join, JoinError, read_join
 from wire.dialects.copilot.limits import limit_of
-from wire.dialects.copilot.requests import Kind, Request, Requests, answered, answered_with, refused
+from wire.dialects.copilot.requests import Purpose, SentRequest, SentRequests, encode_answer, encode_error, encode_value
 from wire.dialects.copilot.rpc.methods import NO_ANSWERS_AFTER, Methods
 from wire.dialects.copilot.tool_results import COMMAND_ANSWER, METHOD_WITHIN, TOOL_ANSWER, WRITTEN_TOOL_ANSWER
 from wire.dialects.copilot.verdicts import HANDLER_GONE, Verdicts
@@ -37,7 +37,7 @@ from wire.dialects.json_values import string
 from wire.dialects.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, SERVER_ERROR, encode, number_of
 from wire.dialects.long_lines import SHORT, STRINGS_LIMIT, count_strings
 from wire.framing import PREFIX_KEPT
-from wire.framing.content_length import ContentSplitter, Text
+from wire.framing.content_length import ContentSplitter, OtherText
 from wire.lenient_json import UNREADABLE
 from wire.text import one_line
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wire.dialects.base import HostInfo, Message, PanelChange, Received, Setup
-    from wire.dialects.jsonrpc import Incoming, Named
+    from wire.dialects.jsonrpc import Incoming, SeenMembers
     from wire.framing import Line, Oversize
 
 PROTOCOL_VERSION = 3
@@ -101,8 +101,8 @@ class CopilotSession:
         self._frame_limit = setup.frame_limit
         self._unix_ms = setup.unix_ms
         self._phase = JoinPhase.OPENING
-        self._requests = Requests(setup.unix_ms)
-        self._joined: Joined | None = None
+        self._requests = SentRequests(setup.unix_ms)
+        self._joined: Join | None = None
         self._joins = 0
         self._join_id = b""  # of `session.resume`, as it was written
         self._host: HostInfo | None = None
@@ -126,7 +126,7 @@ class CopilotSession:
     # --- what the extension says --------------------------------------------------------------------------
 
     def receive(self, line: Line, now: float) -> Received:  # noqa: ARG002
-        if type(line) is Text:
+        if type(line) is OtherText:
             return self._on_text(line)
         if line.find(WRITTEN_TOOL_ANSWER, 0, METHOD_WITHIN) >= 0:
             received = self._calls.usual_answer(line)
@@ -134,7 +134,7 @@ class CopilotSession:
                 return received
         if len(line) > SHORT and (count := count_strings(line)) > STRINGS_LIMIT:
             why = f"a message of {len(line)} bytes has about {count} strings; at most {STRINGS_LIMIT} are read"
-            return self._lost(why, jsonrpc.named(bytes(line[:PREFIX_KEPT]), bytes(line[-PREFIX_KEPT:])), bytes(line))
+            return self._lost(why, jsonrpc.peek(bytes(line[:PREFIX_KEPT]), bytes(line[-PREFIX_KEPT:])), bytes(line))
         try:
             message = jsonrpc.decode(line)
         except UNREADABLE:
@@ -149,8 +149,8 @@ class CopilotSession:
             if isinstance(each, jsonrpc.Incoming):
                 found, reply = self._take(each)
             else:
-                is_text = not each.named.method and not each.named.is_answer
-                found, reply = self._on_text(line) if is_text else self._lost(each.reason, each.named, bytes(line))
+                is_text = not each.seen.method and not each.seen.is_answer
+                found, reply = self._on_text(line) if is_text else self._lost(each.reason, each.seen, bytes(line))
             messages += found
             replies.append(reply)
         return messages, b"".join(replies)
@@ -169,7 +169,7 @@ class CopilotSession:
         if method is not None:
             return self._on_request(method, message.written_id, message.params)
         if message.result is UNSET and message.error is UNSET:
-            seen = jsonrpc.Named(message.written_id, "", is_answer=True)
+            seen = jsonrpc.SeenMembers(message.written_id, "", is_answer=True)
             return self._lost("neither a method nor a result nor an error", seen, b"")
         written = message.written_id
         request = self._requests.take(number_of(written))
@@ -178,13 +178,13 @@ class CopilotSession:
             return (Remarked(f"an answer to request {shown}, which nobody waits for (late or repeated); ignored"),), b""
         return self._on_answer(request, message)
 
-    def _on_answer(self, request: Request, message: Incoming) -> Received:
-        if request.kind is Kind.HOOK:
+    def _on_answer(self, request: SentRequest, message: Incoming) -> Received:
+        if request.kind is Purpose.HOOK:
             assert self._verdicts is not None
             return self._verdicts.hook_answered(request, message)
-        if request.kind is Kind.PING:
+        if request.kind is Purpose.PING:
             return (frames.Pong(request.id),), b""
-        if request.kind is Kind.LEFT:
+        if request.kind is Purpose.LEFT:
             return self._without_answers(), b""
         return (self._calls.user_answer(request.id, message),), b""
 
@@ -205,7 +205,7 @@ class CopilotSession:
         if method == PERMISSION_ANSWER:
             assert self._verdicts is not None
             messages, sent = self._verdicts.permission_answered(params)
-            return messages, sent + (answered(written_id, SUCCESS) if written_id else b"")
+            return messages, sent + (encode_answer(written_id, SUCCESS) if written_id else b"")
         if method in (WORKING, UNSENT):
             return self._facade.take(method, params), b""
         return self._on_other(method, written_id, params)
@@ -218,7 +218,7 @@ class CopilotSession:
             self._phase = JoinPhase.LEFT
             self._verdicts.has_left = True
             if method == NO_ANSWERS_AFTER:
-                reply += self._requests.send(Request(Kind.LEFT, ""), b"{}")
+                reply += self._requests.send(SentRequest(Purpose.LEFT, ""), b"{}")
         return messages, reply
 
     def _without_answers(self) -> Sequence[Message]:
@@ -227,19 +227,19 @@ class CopilotSession:
         return [*self._calls.end_all(_LEFT), *self._verdicts.end_permissions(HANDLER_GONE)]
 
     def _refused(self, written_id: bytes, code: int, why: str) -> bytes:
-        return refused(written_id, code, why) if written_id else b""
+        return encode_error(written_id, code, why) if written_id else b""
 
     def _on_greeting(self, method: str, written_id: bytes, params: Raw | UnsetType) -> Received:
         if not written_id:
             return _NOTHING
         if method == "connect":
             result = {"ok": True, "protocolVersion": PROTOCOL_VERSION, "version": self._version}
-            return (), answered_with(written_id, result)
+            return (), encode_value(written_id, result)
         try:
             said = string(_ping(b"null" if params is UNSET else params).message)
         except UNREADABLE:
             said = ""
-        return (), answered_with(
+        return (), encode_value(
             written_id, {"message": said, "timestamp": self._unix_ms(), "protocolVersion": PROTOCOL_VERSION}
         )
 
@@ -249,17 +249,17 @@ class CopilotSession:
         if not written_id:
             return (Remarked("session.resume without an id; ignored"),), b""
         if self._phase is JoinPhase.REFUSED:
-            return (), refused(written_id, INVALID_REQUEST, _NOT_ACCEPTED)
+            return (), encode_error(written_id, INVALID_REQUEST, _NOT_ACCEPTED)
         if self._phase is not JoinPhase.OPENING:
-            return (Remarked(_JOINED_BEFORE),), refused(written_id, INVALID_REQUEST, _JOINED_BEFORE)
+            return (Remarked(_JOINED_BEFORE),), encode_error(written_id, INVALID_REQUEST, _JOINED_BEFORE)
         self._joins += 1
         if self._joins > JOINS_LIMIT:
             why = f"joinSession() was called more than {JOINS_LIMIT} times"
-            return (Remarked(f"{why}; refused"),), refused(written_id, INVALID_REQUEST, why)
+            return (Remarked(f"{why}; refused"),), encode_error(written_id, INVALID_REQUEST, why)
         try:
-            found = joined(params)
+            found = read_join(params)
         except JoinError as error:
-            return (Remarked(str(error)),), refused(written_id, INVALID_PARAMS, str(error))
+            return (Remarked(str(error)),), encode_error(written_id, INVALID_PARAMS, str(error))
         self._joined = found
         self._join_id = written_id
         self._phase = JoinPhase.JOINING
@@ -275,7 +275,7 @@ class CopilotSession:
             self._phase = JoinPhase.REFUSED
             self.trouble = wrong
             self.due_at = now
-            return refused(self._join_id, INVALID_PARAMS, wrong)
+            return encode_error(self._join_id, INVALID_PARAMS, wrong)
         self._phase = JoinPhase.JOINED
         self._host = host
         self.trouble = ""
@@ -284,13 +284,13 @@ class CopilotSession:
         self._verdicts = Verdicts(found, requests, host, self._unix_ms)
         self._events = Events(found, requests, self._unix_ms, host)
         self._methods = Methods(found, requests, host, self._events)
-        return answered_with(self._join_id, _resumed(found, host))
+        return encode_value(self._join_id, _resumed(found, host))
 
     def reject(self, reason: str) -> bytes:
         if self._phase is not JoinPhase.JOINING:
             return b""
         self._phase = JoinPhase.REFUSED
-        return refused(self._join_id, SERVER_ERROR, reason)
+        return encode_error(self._join_id, SERVER_ERROR, reason)
 
     def on_time(self, now: float) -> Received:  # noqa: ARG002
         self.due_at = None
@@ -301,12 +301,12 @@ class CopilotSession:
     # --- what cannot be read ------------------------------------------------------------------------------
 
     def receive_oversize(self, dropped: Oversize, now: float) -> Received:  # noqa: ARG002
-        seen = jsonrpc.named(dropped.prefix, dropped.suffix)
+        seen = jsonrpc.peek(dropped.prefix, dropped.suffix)
         what = "an answer" if seen.is_answer else "a message" if seen.method else "a line"
         why = f"{what} of {dropped.size} bytes is over the limit of {dropped.limit} bytes; dropped"
         return self._lost(why, seen, dropped.prefix + b"\n" + dropped.suffix, "line")
 
-    def _lost(self, why: str, seen: Named, said: bytes, kind: str = "answer") -> Received:
+    def _lost(self, why: str, seen: SeenMembers, said: bytes, kind: str = "answer") -> Received:
         """What is lost with a message that could not be read: an answer fails its request, a request is refused.
         `said` has the first bytes of the message, and whatever else is known of it."""
         if seen.method in (TOOL_ANSWER, COMMAND_ANSWER):
@@ -319,11 +319,11 @@ class CopilotSession:
         request = self._requests.take(number_of(seen.id)) if seen.is_answer and seen.id else None
         if request is None:
             return (frames.Malformed(why, kind),), b""
-        if request.kind is Kind.PING:
+        if request.kind is Purpose.PING:
             return (frames.Pong(request.id),), b""
-        if request.kind is Kind.LEFT:
+        if request.kind is Purpose.LEFT:
             return self._without_answers(), b""
-        if request.kind is Kind.HOOK and self._verdicts is not None:
+        if request.kind is Purpose.HOOK and self._verdicts is not None:
             return (self._verdicts.lost(request, why, said),), b""
         self._calls.forget(request.id)
         return (frames.Malformed(why, kind, request.id),), b""
@@ -338,7 +338,7 @@ class CopilotSession:
             raise UnsendableError(f"the extension has no command {command} any more")
         return self._calls.invoke(call_id, command, args)
 
-    def _joined_for_calls(self) -> Joined:
+    def _joined_for_calls(self) -> Join:
         if self._phase is JoinPhase.LEFT:
             raise UnsendableError(_LEFT)
         if self._joined is None or self._phase is not JoinPhase.JOINED:
@@ -368,20 +368,20 @@ class CopilotSession:
     def ping(self, ping_id: str) -> bytes:
         if self._phase not in (JoinPhase.JOINED, JoinPhase.LEFT):
             return b""
-        return self._requests.send(Request(Kind.PING, ping_id), b"{}")
+        return self._requests.send(SentRequest(Purpose.PING, ping_id), b"{}")
 
     def stop(self) -> bytes:
         return b""
 
 
-def _wrong_session(found: Joined, host: HostInfo) -> str:
+def _wrong_session(found: Join, host: HostInfo) -> str:
     """Why it cannot join this session; "" if it can."""
     if not host.session_id or found.session_id == host.session_id:
         return ""
     return f"it joins the session {one_line(found.session_id, QUOTED)!r}, but this one is {host.session_id!r}"
 
 
-def _resumed(found: Joined, host: HostInfo) -> dict[str, Any]:
+def _resumed(found: Join, host: HostInfo) -> dict[str, Any]:
     """The result of `session.resume`."""
     result: dict[str, Any] = {"sessionId": found.session_id, "capabilities": {"ui": {"elicitation": False}}}
     if host.workspace:

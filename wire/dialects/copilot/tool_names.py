@@ -43,12 +43,12 @@ class RewriteError(Exception):
     """Rewritten arguments have no meaning for the tool; the text names the member."""
 
 
-def told_name(tool: str) -> str:
+def copilot_name(tool: str) -> str:
     """The name that an extension knows the tool by."""
     return NAMES.get(tool, tool)
 
 
-def told_args(tool: str, args: bytes, cwd: str) -> Any:
+def copilot_args(tool: str, args: bytes, cwd: str) -> Any:
     """The value of the arguments as an extension knows them. `args` is JSON text; if it is none, it is the value. `cwd`
     is the working folder; without one, "", paths are shown as they are. Never raises."""
     value = _value(args)
@@ -57,7 +57,7 @@ def told_args(tool: str, args: bytes, cwd: str) -> Any:
     return _shown(tool, value, cwd)
 
 
-def taken_back(tool: str, args: bytes, given: Any, cwd: str) -> bytes | None:
+def restore_args(tool: str, args: bytes, given: Any, cwd: str) -> bytes | None:
     """The tool's arguments that an extension has made of the shown ones, as JSON text; None if it has changed nothing.
     `args` are those that were shown, with the same `cwd`. A member that it has not changed stays as the model wrote it.
     Raises `RewriteError`."""
@@ -69,9 +69,12 @@ def taken_back(tool: str, args: bytes, given: Any, cwd: str) -> bytes | None:
     if not isinstance(original, dict):
         original = {}
     shown = _shown(tool, original, cwd)
-    if same(given, shown):
+    if is_same_value(given, shown):
         return None
-    kept = {name: shown[name] if name in shown and same(value, shown[name]) else value for name, value in given.items()}
+    kept = {
+        name: shown[name] if name in shown and is_same_value(value, shown[name]) else value
+        for name, value in given.items()
+    }
     if "path" in kept and "path" in shown and kept["path"] is shown["path"]:
         kept["path"] = original["path"]
     take = _TAKEN.get(tool)
@@ -106,7 +109,7 @@ def _value(args: bytes) -> Any:
         return bytes(args).decode("utf-8", "replace")
 
 
-def same(one: Any, other: Any) -> bool:
+def is_same_value(one: Any, other: Any) -> bool:
     """Whether two JSON values are the same for JavaScript, through which one of them went: its numbers are doubles, and
     those that are none become null."""
     pairs = [(one, other)]
@@ -160,7 +163,7 @@ def _view(args: dict[str, Any]) -> dict[str, Any]:
 def _read(given: dict[str, Any], shown: dict[str, Any], original: dict[str, Any]) -> dict[str, Any]:
     given = dict(given)
     wanted = given.pop("view_range", None)
-    if same(wanted, shown.get("view_range")):
+    if is_same_value(wanted, shown.get("view_range")):
         return {**_only(original, "offset", "limit"), **given}
     if wanted is None:
         return given
@@ -251,7 +254,7 @@ def _only(args: dict[str, Any], *names: str) -> dict[str, Any]:
 def _is_changed(value: Any, shown: dict[str, Any], name: str) -> bool:
     """Whether a member, or `_MISSING`, is another one than was shown."""
     before = shown.get(name, _MISSING)
-    return value is not before and (value is _MISSING or before is _MISSING or not same(value, before))
+    return value is not before and (value is _MISSING or before is _MISSING or not is_same_value(value, before))
 
 
 _SHOWN = {"read": _view, "write": _create, "edit": _edit}

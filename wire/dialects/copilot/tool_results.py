@@ -14,7 +14,7 @@ from wire import frames
 from wire.dialects.json_values import kind_of, string, text_of
 from wire.dialects.long_lines import SHORT, STRINGS_LIMIT, count_strings
 from wire.frames import BLOCKS_LIMIT, ContentBlock
-from wire.lenient_json import UNREADABLE, reason, repaired
+from wire.lenient_json import UNREADABLE, reason, repair
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def value_result(call_id: str, value: Any) -> list[Message]:
     return usual_result(call_id, msgspec.convert(value, str | _Result))
 
 
-class Handled(msgspec.Struct):
+class AnswerParams(msgspec.Struct):
     """The parameters of an answer to a call or a command."""
 
     requestId: Any = None  # noqa: N815
@@ -103,12 +103,12 @@ class Handled(msgspec.Struct):
     error: Any = None
 
 
-_handled = msgspec.json.Decoder(Handled).decode
+_handled = msgspec.json.Decoder(AnswerParams).decode
 _value = msgspec.json.Decoder().decode
 _result = msgspec.json.Decoder(str | _Result).decode
 
 
-def handled(params: Raw | UnsetType) -> Handled | str:
+def read_answer(params: Raw | UnsetType) -> AnswerParams | str:
     """The parameters, or why they cannot be read."""
     try:
         return _handled(b"null" if params is UNSET else params)
@@ -116,7 +116,7 @@ def handled(params: Raw | UnsetType) -> Handled | str:
         return f"the parameters cannot be read: {reason(error)}"
 
 
-def tool_result(call_id: str, said: Handled) -> list[Message]:
+def tool_result(call_id: str, said: AnswerParams) -> list[Message]:
     """The messages of any answer to a call. A result that is none of the legal ones is `Malformed`."""
     if said.error is not None:
         return [_error(call_id, text_of(said.error) or IN_WORDS["failure"])]
@@ -128,10 +128,10 @@ def tool_result(call_id: str, said: Handled) -> list[Message]:
     try:
         result = _result(written)
     except UNREADABLE as error:
-        mended = repaired(written)
+        mended = repair(written)
         if mended is None:
             return [_malformed(call_id, _fault(written, error))]
-        return tool_result(call_id, Handled(call_id, Raw(mended)))
+        return tool_result(call_id, AnswerParams(call_id, Raw(mended)))
     return usual_result(call_id, result)
 
 
@@ -236,7 +236,7 @@ def error_message(failure: bytes) -> str:
     return text_of(said) if said is not None else "an error without a message"
 
 
-def command_response(call_id: str, said: Handled) -> Message:
+def command_response(call_id: str, said: AnswerParams) -> Message:
     """What a command has ended with. It returns nothing."""
     if said.error is not None:
         return frames.CommandResponse(call_id, error=string(said.error) or text_of(said.error))

@@ -23,13 +23,13 @@ from msgspec.structs import replace
 from wire import frames
 from wire.dialects.base import GuardAnswer, Remarked, Warned
 from wire.dialects.copilot.hooks import FIELDS, WITHOUT_EFFECT, OutputError, handler_of, question, read_output
-from wire.dialects.copilot.permissions import ASKED, hook_request, permission_request, read_permission, undecided
-from wire.dialects.copilot.requests import Kind, Request
+from wire.dialects.copilot.permissions import ASKED, hook_request, no_decision, permission_request, read_permission
+from wire.dialects.copilot.requests import Purpose, SentRequest
 from wire.dialects.copilot.tool_results import error_message
 from wire.dialects.json_values import kind_of, text_of
 from wire.dialects.jsonrpc import encode
 from wire.dialects.long_lines import SHORT, STRINGS_LIMIT, count_strings
-from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
+from wire.dialects.verdict import ALLOW, GuardVerdict, VerdictKind
 from wire.framing import string_member
 from wire.lenient_json import UNREADABLE, read, reason
 from wire.text import one_line
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from wire.dialects.base import HostInfo, Message, Received
-    from wire.dialects.copilot.hooks import Output
-    from wire.dialects.copilot.joining import Joined
-    from wire.dialects.copilot.requests import Requests
+    from wire.dialects.copilot.hooks import HookOutput
+    from wire.dialects.copilot.join import Join
+    from wire.dialects.copilot.requests import SentRequests
     from wire.dialects.jsonrpc import Incoming
 
 KEPT = 1_000
@@ -64,7 +64,7 @@ class _Pending(NamedTuple):
     """A permission request without an answer."""
 
     call_id: str
-    verdict: Verdict
+    verdict: GuardVerdict
     """Of the hook: allow, or ask."""
 
 
@@ -106,7 +106,7 @@ class _Newest(Generic[T]):
 class Verdicts:
     """The questions to one extension that wait for a verdict. All methods that return bytes make framed messages."""
 
-    def __init__(self, joined: Joined, requests: Requests, host: HostInfo, unix_ms: Callable[[], int]) -> None:
+    def __init__(self, joined: Join, requests: SentRequests, host: HostInfo, unix_ms: Callable[[], int]) -> None:
         self.joined = joined
         self.has_left = False
         """Whether it has left the session: its SDK has forgotten the permission handler, and answers for the hooks."""
@@ -139,9 +139,9 @@ class Verdicts:
         asked = question(event, self._host, self.joined.session_id, self._unix_ms())
         hook, params = asked or (event.event, encode({"sessionId": self.joined.session_id, "hookType": event.event}))
         self._questions.put(call_id, event, len(params))
-        return self._requests.send(Request(Kind.HOOK, call_id, hook), params)
+        return self._requests.send(SentRequest(Purpose.HOOK, call_id, hook), params)
 
-    def _asks_about(self, event: frames.Event, verdict: Verdict) -> bool:
+    def _asks_about(self, event: frames.Event, verdict: GuardVerdict) -> bool:
         """Whether its permission handler is asked about a call that no hook has decided. `verdict` is the hook's."""
         tool = self.joined.tools.get(event.tool_name or "")
         is_free = tool is not None and tool.skip_permission and verdict.kind is not VerdictKind.ASK
@@ -149,7 +149,7 @@ class Verdicts:
 
     # --- hooks --------------------------------------------------------------------------------------------
 
-    def hook_answered(self, request: Request, message: Incoming) -> Received:
+    def hook_answered(self, request: SentRequest, message: Incoming) -> Received:
         """Takes the answer to `hooks.invoke`. Never raises."""
         hook: str = request.extra
         event = self._questions.take(request.id)
@@ -170,16 +170,16 @@ class Verdicts:
             judged = self._rewritten(event, verdict)
             if not output.is_decided and self._asks_about(judged, verdict):
                 if self.has_left:
-                    return [*messages, _answer(request.id, undecided(verdict, HANDLER_GONE))], b""
+                    return [*messages, _answer(request.id, no_decision(verdict, HANDLER_GONE))], b""
                 return messages, self._ask_permission(judged, _Pending(request.id, verdict))
         return [*messages, _answer(request.id, verdict)], b""
 
-    def lost(self, request: Request, why: str, said: bytes) -> Message:
+    def lost(self, request: SentRequest, why: str, said: bytes) -> Message:
         """Takes an answer to `hooks.invoke` that cannot be read. `said` is what is known of it."""
         self._questions.take(request.id)
         return _unreadable(request, why, said)
 
-    def _rewritten(self, event: frames.Event, verdict: Verdict) -> frames.Event:
+    def _rewritten(self, event: frames.Event, verdict: GuardVerdict) -> frames.Event:
         """The call as it will be made, as far as this extension is concerned."""
         if verdict.modified_args is None:
             return event
@@ -187,7 +187,7 @@ class Verdicts:
         self.note(event)
         return event
 
-    def _remarks(self, hook: str, output: Output) -> list[Message]:
+    def _remarks(self, hook: str, output: HookOutput) -> list[Message]:
         """What is to be known of fields without an effect, of each once: the log alone is told of those that the SDK
         knows, and the user of any other, which may be the misspelt answer of a guard."""
         said: list[Message] = []
@@ -229,7 +229,7 @@ class Verdicts:
 
     def end_permissions(self, reason: str) -> list[Message]:
         """The ends of all questions to the permission handler: none of them will be answered."""
-        return [_answer(call_id, undecided(verdict, reason)) for call_id, verdict in self._pending.take_all()]
+        return [_answer(call_id, no_decision(verdict, reason)) for call_id, verdict in self._pending.take_all()]
 
     def permission_lost(self, why: str, said: bytes) -> Sequence[Message]:
         """Takes an answer of the permission handler that cannot be read. `said` is what is known of it; the id of the
@@ -241,11 +241,11 @@ class Verdicts:
             return (frames.Malformed(why, "answer"),)
         if _REFUSAL.search(said):
             reason = f"its permission handler refuses it; the rest of its answer cannot be read: {why}"
-            return (GuardAnswer(pending.call_id, Verdict(VerdictKind.DENY, reason)),)
-        return (_answer(pending.call_id, undecided(pending.verdict, why)),)
+            return (GuardAnswer(pending.call_id, GuardVerdict(VerdictKind.DENY, reason)),)
+        return (_answer(pending.call_id, no_decision(pending.verdict, why)),)
 
 
-def _answer(call_id: str, verdict: Verdict) -> Message:
+def _answer(call_id: str, verdict: GuardVerdict) -> Message:
     """The verdict as the host takes it. Of no verdict the log is told, too."""
     if verdict.kind is VerdictKind.NO_VERDICT:
         return frames.Malformed(verdict.reason, _PERMISSION, call_id)
@@ -254,11 +254,11 @@ def _answer(call_id: str, verdict: Verdict) -> Message:
     return GuardAnswer(call_id, verdict)
 
 
-def _unreadable(request: Request, why: str, said: bytes) -> Message:
+def _unreadable(request: SentRequest, why: str, said: bytes) -> Message:
     """No verdict, unless the hook has denied: that counts whatever else is wrong."""
     if request.extra == "preToolUse" and _DENY.search(said):
         reason = f"its hook {handler_of('preToolUse')} denies it; the rest of its answer cannot be read: {why}"
-        return GuardAnswer(request.id, Verdict(VerdictKind.DENY, reason))
+        return GuardAnswer(request.id, GuardVerdict(VerdictKind.DENY, reason))
     return frames.Malformed(why, _HOOK, request.id)
 
 

@@ -12,14 +12,14 @@ from wire.dialects.mcp import versions
 from wire.dialects.mcp.call_answers import value_of
 from wire.dialects.mcp.limits import TooLongError, opening_result
 from wire.dialects.mcp.protocol import MODERN
-from wire.dialects.mcp.requests import Kind, Request
-from wire.dialects.mcp.versions import Discover, Refused, Server
+from wire.dialects.mcp.requests import Purpose, SentRequest
+from wire.dialects.mcp.versions import Discover, ServerInfo, UnfitServer
 from wire.lenient_json import UNREADABLE, reason
 
 if TYPE_CHECKING:
     from wire.dialects.base import Message, Received, Setup
     from wire.dialects.jsonrpc import Incoming
-from wire.dialects.mcp.requests import Requests
+from wire.dialects.mcp.requests import SentRequests
 
 CAPABILITIES = ["cancel", "ping"]
 """What every MCP server can, in the words of zot's hello."""
@@ -48,11 +48,11 @@ class Handshake:
 
     __slots__ = ("_fault", "_kept", "_requests", "_server", "_setup", "_was_modern", "due_at", "phase", "version")
 
-    def __init__(self, setup: Setup, requests: Requests) -> None:
+    def __init__(self, setup: Setup, requests: SentRequests) -> None:
         self._setup = setup
         self._kept = setup.kept
         self._requests = requests
-        self._server: Server | None = None
+        self._server: ServerInfo | None = None
         self.version = ""
         """The version of the protocol that both speak, once that is known."""
         self._fault = ""
@@ -68,23 +68,23 @@ class Handshake:
 
     @property
     def _method(self) -> str:
-        kind = Kind.OPENING if self.phase is HandshakePhase.OPENING else Kind.DISCOVER
+        kind = Purpose.OPENING if self.phase is HandshakePhase.OPENING else Purpose.DISCOVER
         return kind.value
 
     @property
     def ping_method(self) -> str:
-        return Kind.DISCOVER.value if self._requests.meta else Kind.PING.value
+        return Purpose.DISCOVER.value if self._requests.meta else Purpose.PING.value
 
     def opening(self) -> bytes:
         """The first request."""
         if self.phase is HandshakePhase.DISCOVERING:
             return self._discover()
-        return self._requests.send(Request(Kind.OPENING), versions.initialize_params(self._setup.host_version))
+        return self._requests.send(SentRequest(Purpose.OPENING), versions.initialize_params(self._setup.host_version))
 
     def _discover(self) -> bytes:
         self._requests.meta = versions.meta(self._setup.host_version)
         self.phase = HandshakePhase.DISCOVERING
-        return self._requests.send(Request(Kind.DISCOVER))
+        return self._requests.send(SentRequest(Purpose.DISCOVER))
 
     def answered(self, message: Incoming) -> Received:
         """Takes the answer to the first request, or to the second one."""
@@ -93,18 +93,18 @@ class Handshake:
         try:
             value = value_of(failure) if failure else opening_result(message.result)
         except TooLongError as error:
-            return self._refuse(Refused(str(error)))
+            return self._refuse(UnfitServer(str(error)))
         except UNREADABLE as error:
-            return self._refuse(Refused(f"bad answer to {self._method}: {reason(error)}", may_pass=True))
+            return self._refuse(UnfitServer(f"bad answer to {self._method}: {reason(error)}", may_pass=True))
         if self.phase is HandshakePhase.OPENING:
             judged = versions.judge_refusal(value) if failure else versions.judge_initialize(value)
         elif failure:
-            judged = versions.not_opened(Kind.DISCOVER.value, value)
+            judged = versions.refuse_opening(Purpose.DISCOVER.value, value)
         else:
             judged = versions.judge_discover(value)
         if isinstance(judged, Discover):
             return (), self._discover()
-        if isinstance(judged, Refused):
+        if isinstance(judged, UnfitServer):
             return self._refuse(judged)
         self.version = MODERN if self.phase is HandshakePhase.DISCOVERING else value["protocolVersion"]
         return self._accept(judged), b""
@@ -119,13 +119,13 @@ class Handshake:
         """Gives the server up if it has answered badly and then no more."""
         if self.due_at is None or now < self.due_at:
             return (), b""
-        return self._refuse(Refused(self._fault, may_pass=True))
+        return self._refuse(UnfitServer(self._fault, may_pass=True))
 
-    def _refuse(self, refused: Refused) -> Received:
+    def _refuse(self, refused: UnfitServer) -> Received:
         self.phase = HandshakePhase.UNUSABLE
         return (Unusable(refused.reason, refused.may_pass or self._was_modern),), b""
 
-    def _accept(self, server: Server) -> list[Message]:
+    def _accept(self, server: ServerInfo) -> list[Message]:
         if self.phase is HandshakePhase.DISCOVERING:
             self._kept[_ERA] = MODERN
             self._requests.meta = versions.meta(self._setup.host_version, has_logging=server.has_logging)
@@ -138,7 +138,7 @@ class Handshake:
         self._kept[_HAD_INSTRUCTIONS] = bool(instructions)
         return messages
 
-    def greet(self) -> tuple[bytes, Server]:
+    def greet(self) -> tuple[bytes, ServerInfo]:
         """What is said before the requests for the lists, once the host has accepted the hello."""
         server = self._server
         assert server is not None
@@ -148,10 +148,10 @@ class Handshake:
         if not server.tells_changes:
             return b"", server
         wanted = jsonrpc.encode({f"{kind}ListChanged": True for kind in server.tells_changes})
-        return self._requests.send(Request(Kind.LISTEN), b'"notifications":%b' % wanted), server
+        return self._requests.send(SentRequest(Purpose.LISTEN), b'"notifications":%b' % wanted), server
 
     def set_level(self) -> bytes:
         """The request for log messages, if the server has any and each request does not say so itself."""
         if self._requests.meta or self._server is None or not self._server.has_logging:
             return b""
-        return self._requests.send(Request(Kind.LEVEL), b'"level":"%b"' % versions.LOG_LEVEL.encode())
+        return self._requests.send(SentRequest(Purpose.LEVEL), b'"level":"%b"' % versions.LOG_LEVEL.encode())

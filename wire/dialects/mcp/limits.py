@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from wire.dialects.jsonrpc import named
+from wire.dialects.jsonrpc import peek
 from wire.dialects.long_lines import SHORT
 from wire.lenient_json import MARK
 
@@ -29,7 +29,7 @@ def limit_of(start: bytes) -> int:
     """The most bytes of a line that is longer than `SHORT` and begins like this."""
     text = start.removeprefix(MARK).lstrip()
     if text.startswith(b"{"):
-        seen = named(text, b"")
+        seen = peek(text, b"")
         return ANSWER if seen.is_answer or not (seen.method or b'"params"' in text) else SHORT
     # A line of something else may end in an answer.
     return ANSWER if any(mark in text for mark in _MARKS) else SHORT

@@ -9,7 +9,7 @@ from wire import frames
 from wire.dialects.base import UnsendableError, Warned
 from wire.dialects.json_values import kind_of, objects, string, text_of
 from wire.dialects.mcp.protocol import GET_PROMPT
-from wire.dialects.mcp.results import error_text, in_words, unfinished
+from wire.dialects.mcp.results import block_words, error_text, why_unfinished
 from wire.dialects.mcp.tools import NAME_SHOWN, public_name
 from wire.text import noun_for, one_line
 
@@ -94,7 +94,7 @@ def response(call_id: str, result: Any) -> frames.CommandResponse | frames.Malfo
     not all the user's. Never raises."""
     if not isinstance(result, dict):
         return frames.Malformed(f"the result of {GET_PROMPT} is {kind_of(result)}, not an object", GET_PROMPT, call_id)
-    if isinstance(fault := unfinished(result, GET_PROMPT, call_id), frames.Malformed):
+    if isinstance(fault := why_unfinished(result, GET_PROMPT, call_id), frames.Malformed):
         return fault
     if fault:
         return frames.CommandResponse(call_id, error=fault)
@@ -132,5 +132,5 @@ def _words(block: Any) -> str:
         return block
     if not isinstance(block, dict) or not isinstance(block.get("type"), str):
         return "" if block is None else f"[a content block without a type]\n{text_of(block)}"
-    words = in_words(block)
+    words = block_words(block)
     return f"[a block of the unknown type {one_line(block['type'], NAME_SHOWN)!r}]" if words is None else words

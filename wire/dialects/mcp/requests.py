@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-class Kind(Enum):
+class Purpose(Enum):
     """What a request is. The value is its method."""
 
     OPENING = protocol.INITIALIZE
@@ -29,12 +29,12 @@ class Kind(Enum):
     COMMAND = protocol.GET_PROMPT
 
 
-class Request:
+class SentRequest:
     """A request that is not answered."""
 
     __slots__ = ("id", "kind", "members", "rounds")
 
-    def __init__(self, kind: Kind, id: str = "", members: bytes = b"") -> None:  # noqa: A002
+    def __init__(self, kind: Purpose, id: str = "", members: bytes = b"") -> None:  # noqa: A002
         self.kind = kind
         self.id = id
         """The host's id of a call, a command or a ping."""
@@ -43,7 +43,7 @@ class Request:
         self.rounds = 0
 
 
-class Requests:
+class SentRequests:
     """The requests to one process."""
 
     __slots__ = ("_calls", "_number", "_waiting", "meta")
@@ -52,7 +52,7 @@ class Requests:
         self.meta = b""
         """What `_meta` of each request holds, with a comma behind each member; empty in the legacy era."""
         self._number = 0
-        self._waiting: dict[int, Request] = {}
+        self._waiting: dict[int, SentRequest] = {}
         self._calls: dict[str, int] = {}  # numbers of calls and commands by the host's ids
 
     def __len__(self) -> int:
@@ -68,7 +68,7 @@ class Requests:
         """The number of the request that was sent last."""
         return self._number
 
-    def send(self, request: Request, members: bytes = b"", method: str = "") -> bytes:
+    def send(self, request: SentRequest, members: bytes = b"", method: str = "") -> bytes:
         """A request as a line. `members` are those of its parameters, as JSON text."""
         self._number = number = self._number + 1
         self._waiting[number] = request
@@ -76,7 +76,7 @@ class Requests:
             members = b'%b%b"_meta":{%b}' % (members, b"," if members else b"", self.meta[:-1])
         return jsonrpc.request(number, method or request.kind.value, b"{%b}" % members)
 
-    def call(self, request: Request, members: bytes) -> bytes:
+    def call(self, request: SentRequest, members: bytes) -> bytes:
         """A call, or a command, as a line. Its progress is reported under its number."""
         self._number = number = self._number + 1
         self._waiting[number] = request
@@ -85,7 +85,7 @@ class Requests:
             number, request.kind.value.encode(), members, self.meta, number,
         )  # fmt: skip
 
-    def take(self, number: int | None) -> Request | None:
+    def take(self, number: int | None) -> SentRequest | None:
         """The request with this number, which then waits no more; None if none has it."""
         request = None if number is None else self._waiting.pop(number, None)
         if request is not None and self._calls.get(request.id) == number:
@@ -95,17 +95,17 @@ class Requests:
     def take_tool_call(self, number: int) -> str | None:
         """The host's id of the tool call with this number, which then waits no more; None if none has it."""
         request = self._waiting.get(number)
-        if request is None or request.kind is not Kind.CALL:
+        if request is None or request.kind is not Purpose.CALL:
             return None
         del self._waiting[number], self._calls[request.id]
         return request.id
 
-    def kind_of(self, number: int | None) -> Kind | None:
+    def kind_of(self, number: int | None) -> Purpose | None:
         """The kind of the request with this number; None if none waits that has it."""
         request = None if number is None else self._waiting.get(number)
         return None if request is None else request.kind
 
-    def only(self, kinds: Collection[Kind]) -> int | None:
+    def only(self, kinds: Collection[Purpose]) -> int | None:
         """The number of the one request of these kinds that waits; None if there are several, or none."""
         numbers = [number for number, request in self._waiting.items() if request.kind in kinds]
         return numbers[0] if len(numbers) == 1 else None
@@ -116,7 +116,7 @@ class Requests:
         self.take(number)
         return number
 
-    def forget(self, kind: Kind) -> None:
+    def forget(self, kind: Purpose) -> None:
         """Requests of this kind wait no more."""
         for number in [number for number, request in self._waiting.items() if request.kind is kind]:
             del self._waiting[number]
@@ -124,4 +124,4 @@ class Requests:
     def call_of(self, number: int) -> str | None:
         """The host's id of the call with this number, if it waits for its answer."""
         request = self._waiting.get(number)
-        return request.id if request is not None and request.kind is Kind.CALL else None
+        return request.id if request is not None and request.kind is Purpose.CALL else None

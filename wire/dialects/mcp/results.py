@@ -49,7 +49,7 @@ def tool_result(call_id: str, result: Any) -> frames.ToolResult | frames.Malform
     `Malformed` if it is no result of a tool at all. Never raises."""
     if not isinstance(result, dict):
         return frames.Malformed(f"the result of tools/call is {kind_of(result)}, not an object", CALL_TOOL, call_id)
-    if isinstance(fault := unfinished(result, CALL_TOOL, call_id), frames.Malformed):
+    if isinstance(fault := why_unfinished(result, CALL_TOOL, call_id), frames.Malformed):
         return fault
     if fault:
         return _error(call_id, fault)
@@ -91,7 +91,7 @@ def _text(text: str) -> ContentBlock:
 # --- results that are no end --------------------------------------------------------------------------------
 
 
-def unfinished(result: dict[str, Any], kind: str, call_id: str) -> str | frames.Malformed:
+def why_unfinished(result: dict[str, Any], kind: str, call_id: str) -> str | frames.Malformed:
     """Why a result does not end its request: in words for the model if the server asks for something that nobody here
     can give, `Malformed` if it has no meaning here; "" if the result does end it. `kind` is the request's method."""
     result_type = result.get("resultType", "complete")
@@ -165,12 +165,12 @@ def content_block(block: Any) -> ContentBlock:
         return _text(f"[a content block {said}]{_rest(block.get('text'))}")
     if kind == "image":
         return _image(block)
-    if (words := in_words(block)) is not None:
+    if (words := block_words(block)) is not None:
         return _text(words)
     return ContentBlock(kind)
 
 
-def in_words(block: dict[str, Any]) -> str | None:
+def block_words(block: dict[str, Any]) -> str | None:
     """What a block says, in words; None if its kind is not known. `type` must be a string."""
     match block["type"]:
         case "text":

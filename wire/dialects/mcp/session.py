@@ -27,7 +27,7 @@ from wire.dialects.mcp.call_answers import command_response, plain_answer, tool_
 from wire.dialects.mcp.handshake import Handshake, HandshakePhase
 from wire.dialects.mcp.limits import limit_of
 from wire.dialects.mcp.lists.server_lists import Lists
-from wire.dialects.mcp.requests import Kind, Request, Requests
+from wire.dialects.mcp.requests import Purpose, SentRequest, SentRequests
 from wire.dialects.mcp.results import NextRound, error_text
 from wire.framing import LineSplitter
 from wire.lenient_json import UNREADABLE, json_on_one_line
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wire.dialects.base import HostInfo, Message, PanelChange, Received, Setup
-    from wire.dialects.jsonrpc import Incoming, Named, Unreadable
+    from wire.dialects.jsonrpc import Incoming, SeenMembers, Unreadable
     from wire.framing import Line, Oversize
 
 ARGS_LIMIT = 8 * 1024 * 1024
@@ -54,9 +54,9 @@ _HEADERS = (
     "each line"
 )
 _SILENT = "it has not answered initialize"
-_CALLS = frozenset({Kind.CALL, Kind.COMMAND})
-_OPENINGS = frozenset({Kind.OPENING, Kind.DISCOVER})
-_CHANGES = {protocol.TOOLS_CHANGED: Kind.TOOLS, protocol.PROMPTS_CHANGED: Kind.PROMPTS}
+_CALLS = frozenset({Purpose.CALL, Purpose.COMMAND})
+_OPENINGS = frozenset({Purpose.OPENING, Purpose.DISCOVER})
+_CHANGES = {protocol.TOOLS_CHANGED: Purpose.TOOLS, protocol.PROMPTS_CHANGED: Purpose.PROMPTS}
 _NOTHING: Received = ((), b"")
 
 
@@ -67,7 +67,7 @@ class McpSession(NoHostCalls):
 
     def __init__(self, setup: Setup) -> None:
         self._frame_limit = setup.frame_limit
-        self._requests = Requests()
+        self._requests = SentRequests()
         self._handshake = Handshake(setup, self._requests)
         self._lists = Lists(setup.name, setup.options, self._requests)
         self._ping: int | None = None
@@ -126,24 +126,24 @@ class McpSession(NoHostCalls):
             return self._on_unexpected(written), b""
         return self._on_answer(request, message, now)
 
-    def _on_answer(self, request: Request, message: Incoming, now: float) -> Received:
+    def _on_answer(self, request: SentRequest, message: Incoming, now: float) -> Received:
         kind = request.kind
-        if kind is Kind.CALL:
+        if kind is Purpose.CALL:
             result = tool_result(request.id, message)
             if type(result) is NextRound:
                 return self._again(request, result)
             return (result,), b""  # type: ignore[return-value]
-        if kind is Kind.COMMAND:
+        if kind is Purpose.COMMAND:
             response = command_response(request.id, message)
             if type(response) is NextRound:
                 return self._again(request, response)
             return (response,), b""  # type: ignore[return-value]
-        if kind is Kind.PING:
+        if kind is Purpose.PING:
             return (frames.Pong(request.id),), b""
         if kind in _OPENINGS:
             self.due_at = None
             return self._handshake.answered(message)
-        if kind is Kind.TOOLS or kind is Kind.PROMPTS:
+        if kind is Purpose.TOOLS or kind is Purpose.PROMPTS:
             failure = message.failure
             if failure:
                 received: Received = self._lists.refused(kind, value_of(failure), now), b""
@@ -155,11 +155,11 @@ class McpSession(NoHostCalls):
             return (Remarked(f"{kind.value}: {one_line(error_text(value_of(message.failure)), REASON_LIMIT)}"),), b""
         return _NOTHING
 
-    def _again(self, request: Request, round_: NextRound) -> Received:
+    def _again(self, request: SentRequest, round_: NextRound) -> Received:
         request.rounds += 1
         if request.rounds > ROUNDS or not request.members:
             why = f"the server asked for another round {request.rounds} times and never finished"
-            if request.kind is Kind.COMMAND:
+            if request.kind is Purpose.COMMAND:
                 return (frames.CommandResponse(request.id, error=why),), b""
             return (frames.ToolResult(request.id, [frames.ContentBlock("text", why)], is_error=True),), b""
         state = encode(round_.request_state)
@@ -201,7 +201,7 @@ class McpSession(NoHostCalls):
         return self._on_answer(request, message, now)
 
     @property
-    def _awaited(self) -> frozenset[Kind]:
+    def _awaited(self) -> frozenset[Purpose]:
         """The kinds of requests that an answer without an id may be for."""
         return _CALLS if self._handshake.is_over else _OPENINGS
 
@@ -217,7 +217,7 @@ class McpSession(NoHostCalls):
     # --- what cannot be read ------------------------------------------------------------------------------
 
     def receive_oversize(self, dropped: Oversize, now: float) -> Received:
-        named = jsonrpc.named(dropped.prefix, dropped.suffix)
+        named = jsonrpc.peek(dropped.prefix, dropped.suffix)
         what = "an answer" if named.is_answer else "a message" if named.method else "a line"
         why = f"{what} of {dropped.size} bytes is over the limit of {dropped.limit} bytes; dropped"
         return self._lost(why, named, "line", now)
@@ -229,9 +229,9 @@ class McpSession(NoHostCalls):
             elif self.trouble is _SILENT:
                 shown = one_line(bytes(line[: 4 * QUOTED]).decode("utf-8", "replace"), QUOTED)
                 self.trouble = f"its stdout has lines that are no messages of MCP, the first one {shown!r}"
-        return self._lost(each.reason, each.named, None, now)
+        return self._lost(each.reason, each.seen, None, now)
 
-    def _lost(self, why: str, named: Named, kind: str | None, now: float) -> Received:
+    def _lost(self, why: str, named: SeenMembers, kind: str | None, now: float) -> Received:
         """What is lost with a message that could not be read: an answer fails its request, a request is answered."""
         if self._handshake.phase is HandshakePhase.UNUSABLE:
             return _NOTHING
@@ -257,9 +257,9 @@ class McpSession(NoHostCalls):
         kind = request.kind
         if kind in _CALLS:
             return (frames.Malformed(why, kind.value, request.id),), b""
-        if kind is Kind.PING:
+        if kind is Purpose.PING:
             return (frames.Pong(request.id),), b""
-        if kind is Kind.TOOLS or kind is Kind.PROMPTS:
+        if kind is Purpose.TOOLS or kind is Purpose.PROMPTS:
             messages = self._lists.failed(kind, why, now)
             self.due_at = self._lists.due_at
             return messages, b""
@@ -288,11 +288,13 @@ class McpSession(NoHostCalls):
         if name is None:
             raise UnsendableError(f"the server has no tool {tool} any more")
         members = b'"name":%b,"arguments":%b' % (name, _object(args))
-        return self._requests.call(Request(Kind.CALL, call_id, members if self._requests.meta else b""), members)
+        return self._requests.call(SentRequest(Purpose.CALL, call_id, members if self._requests.meta else b""), members)
 
     def invoke(self, call_id: str, command: str, args: str) -> bytes:
         members = self._lists.prompts.request(command, args)
-        return self._requests.call(Request(Kind.COMMAND, call_id, members if self._requests.meta else b""), members)
+        return self._requests.call(
+            SentRequest(Purpose.COMMAND, call_id, members if self._requests.meta else b""), members
+        )
 
     def cancel(self, call_id: str, reason: str) -> bytes:
         number = self._requests.take_call(call_id)
@@ -316,7 +318,7 @@ class McpSession(NoHostCalls):
         if self._handshake.phase is not HandshakePhase.OPEN or self._requests.calls:
             return b""
         self._requests.take(self._ping)
-        sent = self._requests.send(Request(Kind.PING, ping_id), method=self._handshake.ping_method)
+        sent = self._requests.send(SentRequest(Purpose.PING, ping_id), method=self._handshake.ping_method)
         self._ping = self._requests.last
         return sent
 

@@ -11,7 +11,7 @@ from msgspec import UNSET, Raw
 from wire import frames
 from wire.dialects.base import Warned
 from wire.dialects.json_values import as_json, kind_of, string
-from wire.suggest import some
+from wire.suggestions import join_names
 from wire.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def fits(pattern: str, name: str) -> bool:
 
 def _without_match(option: str, patterns: Iterable[str], offered: Collection[str]) -> list[Warned]:
     """What the user is told of patterns that name no tool: they are misspelt, or the server has changed."""
-    has = f"it has {some([one_line(name, NAME_SHOWN) for name in offered])}" if offered else "it has no tools"
+    has = f"it has {join_names([one_line(name, NAME_SHOWN) for name in offered])}" if offered else "it has no tools"
     return [
         Warned(f"{option} {pattern}", f"{option} names {_shown(pattern)}, which the server does not have; {has}")
         for pattern in patterns

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from wire.dialects.base import kept_instructions
+from wire.dialects.base import cut_instructions
 from wire.dialects.json_values import kind_of, string
 from wire.dialects.jsonrpc import encode
 from wire.dialects.mcp.protocol import LEGACY, META_PREFIX, MODERN, UNSUPPORTED_VERSION
@@ -21,7 +21,7 @@ LOG_LEVEL = "info"
 _SPOKEN = f"zot speaks {', '.join((*LEGACY, MODERN))}"
 
 
-class Server(msgspec.Struct, frozen=True):
+class ServerInfo(msgspec.Struct, frozen=True):
     """What a server has said of itself."""
 
     name: str
@@ -34,7 +34,7 @@ class Server(msgspec.Struct, frozen=True):
     instructions: str
 
 
-class Refused(msgspec.Struct, frozen=True):
+class UnfitServer(msgspec.Struct, frozen=True):
     """The server cannot be used."""
 
     reason: str
@@ -68,45 +68,45 @@ def _client(host_version: str) -> bytes:
 # --- the first answer ---------------------------------------------------------------------------------------
 
 
-def judge_initialize(result: Any) -> Server | Refused | Discover:
+def judge_initialize(result: Any) -> ServerInfo | UnfitServer | Discover:
     """Judges the result of `initialize`."""
     if not isinstance(result, dict):
-        return Refused(f"its answer to initialize is {kind_of(result)}, not an object")
+        return UnfitServer(f"its answer to initialize is {kind_of(result)}, not an object")
     version = result.get("protocolVersion")
     if version == MODERN:
         return Discover()
     if version not in LEGACY:
-        return Refused(_other_version(version))
+        return UnfitServer(_other_version(version))
     return _server(result, result.get("serverInfo"))
 
 
-def judge_discover(result: Any) -> Server | Refused:
+def judge_discover(result: Any) -> ServerInfo | UnfitServer:
     """Judges the result of `server/discover`."""
     if not isinstance(result, dict):
-        return Refused(f"its answer to server/discover is {kind_of(result)}, not an object")
+        return UnfitServer(f"its answer to server/discover is {kind_of(result)}, not an object")
     supported = result.get("supportedVersions")
     if isinstance(supported, list) and MODERN not in supported:
-        return Refused(_other_version(supported))
+        return UnfitServer(_other_version(supported))
     said = result.get("_meta")
     info = said.get(f"{META_PREFIX}serverInfo") if isinstance(said, dict) else None
     return _server(result, info if isinstance(info, dict) else result.get("serverInfo"))
 
 
-def judge_refusal(error: Any) -> Refused | Discover:
+def judge_refusal(error: Any) -> UnfitServer | Discover:
     """Judges an error in answer to `initialize`."""
     supported = _supported(error)
     if MODERN in supported:
         return Discover()
     if isinstance(error, dict) and error.get("code") == UNSUPPORTED_VERSION:
-        return Refused(_other_version(supported)) if supported else Discover()
-    return not_opened("initialize", error)
+        return UnfitServer(_other_version(supported)) if supported else Discover()
+    return refuse_opening("initialize", error)
 
 
-def not_opened(method: str, error: Any) -> Refused:
+def refuse_opening(method: str, error: Any) -> UnfitServer:
     """An error in answer to the opening, which another start may not bring."""
     supported = _supported(error)
     why = f"; {_other_version(supported)}" if supported else ""
-    return Refused(f"it refuses {method}: {one_line(error_text(error), 500)}{why}", may_pass=True)
+    return UnfitServer(f"it refuses {method}: {one_line(error_text(error), 500)}{why}", may_pass=True)
 
 
 def _supported(error: Any) -> list[Any]:
@@ -122,7 +122,7 @@ def _other_version(version: Any) -> str:
     return f"it speaks version {', '.join(listed)} of MCP; {_SPOKEN}"
 
 
-def _server(result: dict[str, Any], info: Any) -> Server:
+def _server(result: dict[str, Any], info: Any) -> ServerInfo:
     info = info if isinstance(info, dict) else {}
     capabilities = result.get("capabilities")
     capabilities = capabilities if isinstance(capabilities, dict) else {}
@@ -131,12 +131,12 @@ def _server(result: dict[str, Any], info: Any) -> Server:
         declared = capabilities.get(kind)
         if isinstance(declared, dict) and declared.get("listChanged") is True:
             changes.append(kind)
-    return Server(
+    return ServerInfo(
         string(info.get("name")),
         string(info.get("version")) or None,
         has_tools=isinstance(capabilities.get("tools"), dict),
         has_prompts=isinstance(capabilities.get("prompts"), dict),
         has_logging=isinstance(capabilities.get("logging"), dict),
         tells_changes=tuple(changes),
-        instructions=kept_instructions(string(result.get("instructions"))),
+        instructions=cut_instructions(string(result.get("instructions"))),
     )

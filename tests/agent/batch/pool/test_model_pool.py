@@ -20,7 +20,7 @@ from supervisor.process.teardown import stop_all
 from tests.support.messages_server import Account, MessagesServer, token_bucket
 from tests.support.obeying_worker import FINAL, REFUSED, START, starter
 from tests.support.patience import PATIENCE_S
-from wire.batch.link import Request
+from wire.batch.link import ModelRequest
 
 CONFIGURE = {"type": "configure", "provider": "anthropic", "api_key": "k", "base_url": "http://127.0.0.1:9"}
 
@@ -28,7 +28,7 @@ CONFIGURE = {"type": "configure", "provider": "anthropic", "api_key": "k", "base
 def request_of(run, number=1, say=(START, FINAL), then="", configure=CONFIGURE, model="m", **params):
     params = {"say": list(say), "then": then, "max_tokens": 100, **params}
     raw = [msgspec.Raw(json.dumps(value).encode()) for value in (configure, params)]
-    return Request(f"{run}.{number}", raw[0], model, raw[1])
+    return ModelRequest(f"{run}.{number}", raw[0], model, raw[1])
 
 
 class Batch:
@@ -310,7 +310,7 @@ def test_idle_workers_end_but_for_one(batch, monkeypatch):
 
 
 def test_a_worker_is_not_read_while_its_run_does_not_read(batch):
-    count = 50_000
+    count = 10_000
     one = batch(jobs=1)
     taken = []
 
@@ -363,7 +363,7 @@ def test_real_workers_wait_for_the_limits_of_a_server(batch, loop):
         for run in "abcdef":
             asked = {"configure": configure_line(access), "params": {**params, "max_tokens": 10}}
             raw = {name: msgspec.Raw(json.dumps(value).encode()) for name, value in asked.items()}
-            one.pool.request(run, Request(f"{run}.1", raw["configure"], "m", raw["params"]))
+            one.pool.request(run, ModelRequest(f"{run}.1", raw["configure"], "m", raw["params"]))
         one.until_final(*"abcdef")
     assert {one.last(run) for run in "abcdef"} == {"final"}
     assert account.answered == 118 + 6

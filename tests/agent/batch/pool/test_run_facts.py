@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from agent.batch.pool.run_facts import RunClock, RunFacts
-from wire.batch.link import Request
+from wire.batch.link import ModelRequest
 
 SESSION = b'{"type":"session","id":"s","provider":"anthropic","model":"%s"}'
 USAGE = b'{"type":"usage","input":%d,"output":%d,"cache_read":0,"cache_write":0,"cost_usd":%f}'
@@ -21,7 +21,7 @@ def facts_of(*lines: bytes, model: bytes = PRICED, is_asked: bool = True) -> Run
     facts = RunFacts()
     if is_asked:
         params = msgspec.json.encode({"max_tokens": 32_000, "messages": "y" * 10_000})
-        facts.request = Request(id="1", model=model.decode(), params=Raw(params), configure=Raw(b"{}"))
+        facts.request = ModelRequest(id="1", model=model.decode(), params=Raw(params), configure=Raw(b"{}"))
     for line in (SESSION % model, *lines):
         facts.take(line)
     return facts

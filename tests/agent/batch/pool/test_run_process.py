@@ -32,7 +32,7 @@ PROGRAM = Path(__file__).resolve().parents[3] / "support" / "standin_run.py"
 class Listener:
     def __init__(self) -> None:
         self.lines: list[bytes] = []
-        self.requests: list[link.Request] = []
+        self.requests: list[link.ModelRequest] = []
         self.outcome: Outcome | None = None
         self.trouble = ""
         self.pace: list[bool] = []
@@ -40,7 +40,7 @@ class Listener:
     def run_said(self, run: RunProcess, line: bytes) -> None:
         self.lines.append(line)
 
-    def run_asked(self, run: RunProcess, request: link.Request) -> None:
+    def run_asked(self, run: RunProcess, request: link.ModelRequest) -> None:
         self.requests.append(request)
 
     def run_cancelled(self, run: RunProcess) -> None: ...
@@ -132,36 +132,31 @@ def test_a_run_that_exits_without_a_word_has_crashed(place: Place) -> None:
     assert place.end().status is TaskStatus.CRASHED
 
 
-def test_the_cost_of_a_request_in_flight_is_reserved(place: Place) -> None:
+@pytest.mark.parametrize(
+    ("told", "lost", "cost_usd"),
+    [
+        ((), 1, None),
+        (("request_was_free",), 0, 0.01),
+        (("request_was_lost", "request_was_free"), 1, None),
+    ],
+    ids=["in flight", "refused", "sent twice and answered"],
+)
+def test_the_cost_of_a_lost_request_is_reserved(
+    place: Place, told: tuple[str, ...], lost: int, cost_usd: float | None
+) -> None:
     run = place.run("usage 7 ask 1000")
     assert place.loop.run_until(lambda: len(place.listener.requests) == 2, place.loop.clock() + PATIENCE_S)
+    for word in told:
+        getattr(run, word)()
     run.kill(EndReason(TaskStatus.CRASHED, "for the test"))
     outcome = place.end()
-    assert outcome.cost_usd is None
-    assert outcome.known_cost_usd == 0.01
+    assert (outcome.cost_usd, outcome.known_cost_usd) == (cost_usd, 0.01)
+    if not lost:
+        assert (outcome.lost, outcome.reserved_usd) == (None, 0.0)
+        return
     assert outcome.lost is not None
     assert (outcome.lost.requests, outcome.lost.max_tokens) == (1, 1000)
     assert 1000 * 15 / 1e6 <= outcome.reserved_usd <= 0.016
-
-
-def test_a_request_that_was_refused_is_not_lost(place: Place) -> None:
-    run = place.run("usage 7 ask 1000")
-    assert place.loop.run_until(lambda: len(place.listener.requests) == 2, place.loop.clock() + PATIENCE_S)
-    run.request_was_free()
-    run.kill(EndReason(TaskStatus.CRASHED, "for the test"))
-    outcome = place.end()
-    assert (outcome.cost_usd, outcome.reserved_usd, outcome.lost) == (0.01, 0.0, None)
-
-
-def test_a_request_that_was_sent_twice_is_lost_once_if_the_second_is_answered(place: Place) -> None:
-    run = place.run("usage 7 ask 1000")
-    assert place.loop.run_until(lambda: len(place.listener.requests) == 2, place.loop.clock() + PATIENCE_S)
-    run.request_was_lost()
-    run.request_was_free()
-    run.kill(EndReason(TaskStatus.CRASHED, "for the test"))
-    outcome = place.end()
-    assert outcome.lost is not None
-    assert (outcome.lost.requests, outcome.cost_usd, outcome.known_cost_usd) == (1, None, 0.01)
 
 
 def test_a_run_over_its_time_is_told_to_end(place: Place) -> None:

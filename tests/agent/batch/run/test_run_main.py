@@ -18,7 +18,7 @@ from tests.support.batch_run import BatchRun
 from tests.support.marked_processes import marked_pids
 from tests.support.replay_script import USAGE, Script, ok
 from wire import events
-from wire.batch.link import Abort, Cancel, Request, RunPhase
+from wire.batch.link import Abort, Cancel, ModelRequest, RunPhase
 from wire.batch.outcome import TaskStatus
 from wire.batch.task import Task
 from wire.exit_codes import Status
@@ -168,7 +168,7 @@ LIVE = Task(id="a", prompt="go", provider="anthropic", base_url="http://localhos
 
 def test_a_request_goes_over_the_link_and_its_reply_comes_back(zot: Zot) -> None:
     with BatchRun(zot, LIVE) as run:
-        asked = run.take(Request)
+        asked = run.take(ModelRequest)
         run.send_line({**FINAL, "id": "6.1"})  # of another run
         for line in (START, {"type": "text_delta", "delta": "hel"}, FINAL):
             run.send_line({**line, "id": asked.id})
@@ -183,7 +183,7 @@ def test_a_request_goes_over_the_link_and_its_reply_comes_back(zot: Zot) -> None
 def test_an_error_of_the_model_gets_advice(zot: Zot) -> None:
     error = {"kind": "authentication", "status": 401, "message": "HTTP 401: no", "retry_after_s": None, "content": []}
     with BatchRun(zot, LIVE) as run:
-        run.send_line({"type": "error", "id": run.take(Request).id, "fault": "", "usage": USAGE, **error})
+        run.send_line({"type": "error", "id": run.take(ModelRequest).id, "fault": "", "usage": USAGE, **error})
         outcome, ended = run.end()
     outcome.check(Status.AUTHENTICATION)
     assert ended.status is TaskStatus.AUTHENTICATION
@@ -192,7 +192,7 @@ def test_an_error_of_the_model_gets_advice(zot: Zot) -> None:
 
 def test_a_line_that_no_worker_writes_fails_the_request(zot: Zot) -> None:
     with BatchRun(zot, LIVE) as run:
-        run.send_line({"type": "text_delta", "delta": 1, "id": run.take(Request).id})
+        run.send_line({"type": "text_delta", "delta": 1, "id": run.take(ModelRequest).id})
         outcome, ended = run.end()
     outcome.check(Status.ERROR)
     assert "a line from the model worker is not valid" in ended.reason
@@ -201,7 +201,7 @@ def test_a_line_that_no_worker_writes_fails_the_request(zot: Zot) -> None:
 @pytest.mark.parametrize("is_lost", [False, True], ids=["told", "lost"])
 def test_the_batch_ends_a_run_in_the_middle_of_a_reply(zot: Zot, is_lost: bool) -> None:
     with BatchRun(zot, LIVE) as run:
-        asked = run.take(Request)
+        asked = run.take(ModelRequest)
         run.send_line({**START, "id": asked.id})
         run.wait_for(events.AssistantStart)
         if is_lost:
@@ -217,7 +217,7 @@ def test_the_batch_ends_a_run_in_the_middle_of_a_reply(zot: Zot, is_lost: bool) 
 
 def test_what_is_no_line_of_a_batch_ends_the_run(zot: Zot) -> None:
     with BatchRun(zot, LIVE) as run:
-        run.take(Request)
+        run.take(ModelRequest)
         run.link.sendall(b"{\n")
         run.finish().check(Status.INTERRUPTED)
 

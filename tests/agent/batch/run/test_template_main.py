@@ -68,7 +68,7 @@ class Forks:
         assert self.loop.run_until(lambda: bool(self._ends), self.loop.clock() + PATIENCE_S), self.stderr
         return self._ends.pop()
 
-    def run(self, task: Task, **begin: Any) -> tuple[list[Any], link.Ended]:
+    def run(self, task: Task, **begin: Any) -> tuple[list[Any], link.RunEnded]:
         """Carries out a task: its records, and how it ended."""
         ours, theirs = socket.socketpair()
         with ours, theirs:
@@ -86,7 +86,7 @@ class Forks:
             self.wait()
             lines = ours.recv(1 << 16).splitlines()
         ended = link.decode_from_run(lines[-1])
-        assert isinstance(ended, link.Ended)
+        assert isinstance(ended, link.RunEnded)
         return [events.decode(line) for line in self.stdout.splitlines()], ended
 
 

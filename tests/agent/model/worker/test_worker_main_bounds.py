@@ -68,13 +68,15 @@ def test_what_can_be_read_is_read(worker: WorkerProcess, server: MessagesServer,
         (Reply((Send(HELLO),), 200, {"content-encoding": "gzip"}), "protocol", "unreadable stream"),
         (raw_reply(json.dumps({"type": "message", "content": []}).encode(), content_type="application/json"),
          "protocol", "answered with application/json, not with an event stream"),
+        (raw_reply(b"<html>log in first</html>", content_type="text/html"), "protocol", "answered with text/html"),
         (raw_reply(b"event: error\ndata: " + b"[" * 90_000 + b"\n\n"), "protocol", "a stream event is not JSON"),
         (raw_reply(b'data: {"type":"error","error":{"message":%b}}\n\n' % (b"[" * 900 + b"]" * 900)),
          "server", "anthropic: error: no reason given"),
         (raw_reply(HELLO.replace(b'"input_tokens": 10', b'"input_tokens": 1e400')),
          "protocol", "message.usage.input_tokens must be a whole number from 0 to 1000000000000, not Infinity"),
     ],
-    ids=["comments", "one line", "deltas", "bomb", "cut", "empty", "no gzip", "json", "deep", "deep error", "1e400"],
+    ids=["comments", "one line", "deltas", "bomb", "cut", "empty", "no gzip", "json", "html", "deep",
+         "deep error", "1e400"],
 )  # fmt: skip
 def test_what_cannot_be_read_is_one_error(worker: WorkerProcess, server: MessagesServer, reply, kind, message) -> None:
     server.add(reply, text_reply("still here"))

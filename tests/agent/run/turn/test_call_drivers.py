@@ -15,7 +15,7 @@ from supervisor.calls.guard_chain import UNTOUCHED, Judgement, fold
 from supervisor.mcp_server.served_call import ServedCall
 from supervisor.registry.plain_schema import unfit
 from wire import frames
-from wire.dialects.verdict import Verdict, VerdictKind
+from wire.dialects.verdict import GuardVerdict, VerdictKind
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ NAMES = {"tool_call": "refused by", "tool_result": "the call has run, but its re
 
 def too_late(*, denies: bool) -> Judgement:
     """A guard has not answered in time."""
-    none = Verdict(VerdictKind.NO_VERDICT, "no answer within 5 s")
+    none = GuardVerdict(VerdictKind.NO_VERDICT, "no answer within 5 s")
     return fold(UNTOUCHED, "g", none, deny_on_failure=denies)
 
 

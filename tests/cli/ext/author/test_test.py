@@ -82,7 +82,7 @@ def test_usage_errors_are_one_line_and_status_2(echo, tmp_path, capsys, monkeypa
 def test_an_interrupted_test_ends_its_extension(zot, tmp_path):
     silent = extension(tmp_path, "silent")
     with zot.start("ext", "test", silent) as running:
-        running.child("silent.py")
+        running.child("silent")
         running.signal(signal.SIGINT)
         outcome = running.finish()
     assert outcome.status == 130

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from cli.ext.manage.install import blot_out
+from cli.ext.manage.install import erase_line
 from tests.support.forked import run
 from tests.support.git_server import GitServer, command_lines
 from tests.support.installing import commit, git, repository, source
@@ -113,5 +113,5 @@ def test_credentials_are_in_no_command_line_during_a_clone(zot):
 
 def test_a_word_that_is_not_there_changes_nothing():
     before = command_lines()
-    blot_out("no process has this word")
+    erase_line("no process has this word")
     assert any(line in before for line in command_lines())

@@ -15,7 +15,7 @@ from cli.report.batch.conversation import (
     TEXT_CHARACTERS,
     cut,
     read_conversation,
-    shortened,
+    shorten,
 )
 from tests.support.batch_written import asked, called, said
 from wire import events
@@ -115,10 +115,10 @@ def test_a_long_conversation_keeps_its_beginning_and_its_end():
         ConversationEntry("assistant", parts[:100], number=1),
         ConversationEntry("assistant", parts[100:], number=2),
     ]
-    first, gap, last = shortened(entries, 100 * (PART_CHARACTERS + 3))
+    first, gap, last = shorten(entries, 100 * (PART_CHARACTERS + 3))
     kept = len(first.parts) + len(last.parts)
     assert 90 < kept <= 100
     assert first == ConversationEntry("assistant", parts[: len(first.parts)], number=1)
     assert last == ConversationEntry("assistant", parts[-len(last.parts) :], number=2)
     assert gap.parts == [NotePart(f"{1000 - kept} steps are left out here")]
-    assert shortened(entries[:1], 10**6) == entries[:1]
+    assert shorten(entries[:1], 10**6) == entries[:1]

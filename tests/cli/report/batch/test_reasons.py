@@ -6,13 +6,13 @@ import time
 
 import pytest
 
-from cli.report.batch.figures import Attempt, OpenTaskState, TaskFigures
-from cli.report.batch.reasons import common, groups_of, normalized
+from cli.report.batch.figures import AttemptFigures, OpenTaskState, TaskFigures
+from cli.report.batch.reasons import common_words, groups_of, normalize
 from wire.batch.outcome import TaskStatus, Usage
 
 
 def failed(task, reason, status=TaskStatus.ERROR):
-    attempt = Attempt(1, status, reason, 0, 1.0, 0.0, None, Usage(), 0, "m", is_final=True)
+    attempt = AttemptFigures(1, status, reason, 0, 1.0, 0.0, None, Usage(), 0, "m", is_final=True)
     return TaskFigures(task, state=status, attempts=[attempt])
 
 
@@ -32,7 +32,7 @@ def failed(task, reason, status=TaskStatus.ERROR):
     ],
 )
 def test_numbers_and_ids_are_left_out_but_not_those_that_tell_kinds_apart(reason, same):
-    assert normalized(reason, "fix-7") == same
+    assert normalize(reason, "fix-7") == same
 
 
 def test_the_largest_group_is_first_and_shows_what_is_the_same():
@@ -58,7 +58,7 @@ def test_one_reason_with_two_statuses_is_two_groups():
 
 def test_a_reason_that_differs_in_length_is_shown_without_what_differs():
     reason = "lost 3 of them"
-    assert common(reason, "lost 3 4 of them") == ""
+    assert common_words(reason, "lost 3 4 of them") == ""
     (group,) = groups_of([failed("a1", "killed 3.1,"), failed("a2", "killed 4.9,")])
     assert group.reason == "killed …"
 
@@ -66,5 +66,5 @@ def test_a_reason_that_differs_in_length_is_shown_without_what_differs():
 def test_a_hostile_reason_takes_no_time():
     began = time.process_time()
     for reason in ("a_" * 100_000, "f" * 200_000, "1." * 100_000, "0x" * 100_000, "(4" * 100_000, "error " * 50_000):
-        normalized(reason, "(((((")
+        normalize(reason, "(((((")
     assert time.process_time() - began < 5

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cli.report.reading.recording import Figures
-from cli.report.reading.source import read_recording
+from cli.report.input.recorded_run import ExtensionFigures
+from cli.report.input.source import read_recording
 from cli.report.run.page import FINEST_MS, PER_DOUBLING, ROWS, bars, latency_data, render
 from tests.support.any_message import any_of
 from tests.support.html_page import Page
@@ -154,7 +154,7 @@ def test_a_bar_ends_at_the_latency_that_it_holds_or_later(upper):
 
 @given(st.lists(st.tuples(st.floats(min_value=0), st.integers(1, 9)), min_size=1, max_size=4), st.floats(min_value=0))
 def test_latencies_of_a_damaged_recording_are_within_bounds(latency_ms, p50):
-    (data,) = latency_data([Figures("x", latency_ms=tuple(latency_ms), p50_ms=p50, p99_ms=p50)], {"x": "x"})
+    (data,) = latency_data([ExtensionFigures("x", latency_ms=tuple(latency_ms), p50_ms=p50, p99_ms=p50)], {"x": "x"})
     assert len(json.dumps(data, allow_nan=False)) < 1000
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.report.reading.recording import ABSENT, Figures, Track
-from cli.report.run.series import heaviest, point_groups, thinned
+from cli.report.input.recorded_run import ABSENT, ExtensionFigures, Track
+from cli.report.run.series import heaviest, point_groups, thin_out
 
 TIMES = st.lists(st.floats(0, 1e6), min_size=1, max_size=200).map(sorted)
 
@@ -40,23 +40,28 @@ def test_samples_at_one_moment_are_one_point():
 
 
 def test_a_point_has_mean_processor_time_and_highest_memory():
-    line = thinned(track([10, 30, 2], [1, 5, 3]), [(0, 2), (2, 3)], [1.0, 3.0, 1.0])
+    line = thin_out(track([10, 30, 2], [1, 5, 3]), [(0, 2), (2, 3)], [1.0, 3.0, 1.0])
     assert line.cpu_percent == (25, 2), "a long sample counts for more"
     assert line.rss_bytes == (5, 3)
 
 
 def test_absence_is_not_zero():
-    line = thinned(track([ABSENT, ABSENT, ABSENT, 8]), [(0, 2), (2, 4)], [1.0] * 4)
+    line = thin_out(track([ABSENT, ABSENT, ABSENT, 8]), [(0, 2), (2, 4)], [1.0] * 4)
     assert line.cpu_percent == (None, 8)
 
 
 def test_the_heaviest_by_processor_or_memory_come_first():
-    figures = [Figures("idle", cpu_s=0.1), Figures("cpu", cpu_s=9.0), Figures("memory", cpu_s=0.1), Figures("unseen")]
+    figures = [
+        ExtensionFigures("idle", cpu_s=0.1),
+        ExtensionFigures("cpu", cpu_s=9.0),
+        ExtensionFigures("memory", cpu_s=0.1),
+        ExtensionFigures("unseen"),
+    ]
     tracks = {"idle": track([0, 0], [1, 1]), "cpu": track([0, 0], [1, 1]), "memory": track([0, 0], [ABSENT, 900])}
     assert heaviest(figures, tracks) == ["memory", "cpu", "idle"]
 
 
 def test_nan_never_leaves():
-    line = thinned(track([ABSENT, 1]), [(0, 2)], [1.0, 1.0])
+    line = thin_out(track([ABSENT, 1]), [(0, 2)], [1.0, 1.0])
     assert not any(value is not None and math.isnan(value) for value in line.cpu_percent)
     assert line.cpu_percent == pytest.approx((1,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.report.reading.recording import Happening
+from cli.report.input.recorded_run import Happening
 from cli.report.run.timeline import (
     COMMON_MARKS,
     FOLDED_MARKS,
@@ -14,7 +14,7 @@ from cli.report.run.timeline import (
     ROWS,
     LaneKind,
     Life,
-    coarser,
+    coarsen,
     lanes_of,
     lives_of,
 )
@@ -119,7 +119,7 @@ def test_an_extension_that_first_exits_ran_before():
 )
 def test_a_coarser_life_is_as_long_and_never_better(changes):
     lives = lives_of([happening(at, kind, "a") for at, kind in changes], END)
-    short = coarser(lives, END, 10)
+    short = coarsen(lives, END, 10)
     assert len(short) <= max(10, 0)
     assert {state for *_, state in lives} == set() or short
     assert sum(to - begin for begin, to, state in short if state is Life.FAILED) >= 0.999 * sum(

@@ -9,12 +9,14 @@ import pytest
 
 from cli.run.output import files
 from cli.run.output.files import OutputFileError, append_summary, check_files, room_in_summary, write_answer
-from cli.run.request import Asked, Form
+from cli.run.request import OutputForm, RunOutput
 
 
 def refusal(output=None, summary=None, **others):
     with pytest.raises(OutputFileError) as refused:
-        check_files(Asked(Form.TEXT, output, summary), [(f"--{name}", value) for name, value in others.items()])
+        check_files(
+            RunOutput(OutputForm.TEXT, output, summary), [(f"--{name}", value) for name, value in others.items()]
+        )
     return str(refused.value)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from cli.run.output.summary import ANSWER_LENGTH, NOTICES, Seen, cell, code, fenced, summary, table
+from cli.run.output.summary import ANSWER_LENGTH, NOTICES, SummaryData, cell, code, fenced_block, summary, table
 from wire import events
 
 COST = events.Cost(
@@ -29,7 +29,7 @@ ALLOWED = {"code"}
 
 
 def seen(*notices):
-    found = Seen()
+    found = SummaryData()
     found.see(events.Session(1, "1", "s", "anthropic", "claude-x", "/work", ("guard",), "now"))
     for notice in notices:
         found.see(notice)
@@ -121,7 +121,7 @@ def test_any_text_stays_in_its_cell_and_its_fence(text):
     assert not re.search(r"&(?!#\d+;)|#(?!\d+;)", cell(text))
     (row,) = table(("a",), [[code(text)]]).splitlines()[2:]
     assert row.count("|") == 2
-    fence, *inside, last = fenced(text).splitlines() if "\x85" not in text else ("```text", "```")
+    fence, *inside, last = fenced_block(text).splitlines() if "\x85" not in text else ("```text", "```")
     assert set(last) == {"`"}
     assert fence == f"{last}text"
     assert not [line for line in inside if line.lstrip().startswith(last)]

@@ -24,25 +24,6 @@ def test_a_late_answer_is_not_taken_for_the_next_one(host: Host):
     assert "an answer to '1', which nobody waits for" in host.log("answers_late")
 
 
-def test_a_second_answer_is_ignored(host: Host):
-    host.add("answers_twice")
-    host.start()
-    assert [host.text("twice") for _ in range(3)] == ["first"] * 3
-    assert host.said_of("answers_twice") == []
-
-
-def test_an_oversize_answer_fails_its_call_at_once_and_later_ones_work(host: Host):
-    host.add("huge_line", timeouts={"tool_call": 60})
-    host.start()
-    answer, seconds = host.timed(host.call, "huge")
-    assert seconds < AT_ONCE
-    assert answer.failure is Failure.BAD_ANSWER
-    assert answer.reason.startswith("a tool_result frame of 20971")
-    assert answer.reason.endswith("bytes is over the limit of 6291456 bytes; dropped")
-    assert host.text("huge") == "small"
-    assert host.said_of("huge_line") == [("warning", f"its tool huge failed: {answer.reason}")]
-
-
 def test_junk_between_frames_is_skipped(host: Host):
     host.add("junk_between")
     host.start()
@@ -114,27 +95,6 @@ def test_a_large_argument_reaches_a_reader(host: Host):
     host.add("big_reader")
     host.start()
     assert host.text("length", text="x" * 3_000_000) == "3000000"
-
-
-def test_an_extension_that_closes_its_stdout_is_given_up(host: Host):
-    host.add("closes_stdout", name="mute", timeouts={"tool_call": 60})
-    host.start()
-    answer, seconds = host.timed(host.call_of, "mute", "echo")
-    assert seconds < AT_ONCE
-    assert answer.failure is Failure.DIED
-    host.until(lambda: not host.extension("mute").child.is_running)
-    ((kind, line),) = [said for said in host.said_of("mute") if "hidden" not in said[1]]
-    assert (kind, line.partition(" (log")[0]) == ("failed", "closed its stdout and can say nothing any more")
-
-
-def test_an_extension_that_closes_its_stdin_can_still_speak(host: Host):
-    code = 'hello("a")\nos.close(0)\nsend(type="ready")\nsend(type="notify", message="alive")\nsignal.pause()'
-    host.write("blind", code, timeouts={"tool_call": 60})
-    host.start()
-    answer, seconds = host.timed(host.call, "a")
-    assert seconds < AT_ONCE
-    assert (answer.failure, answer.reason) == (Failure.NOT_READING, "it closed its stdin")
-    assert host.notes == [("blind", "info", "alive")]
 
 
 def test_an_answer_from_another_extension_is_ignored(host: Host):

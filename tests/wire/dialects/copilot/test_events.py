@@ -14,9 +14,9 @@ from tests.support.copilot_shapes import EVENTS, Event
 from wire import frames
 from wire.dialects.base import HostInfo
 from wire.dialects.copilot.events import KEPT_BYTES, KEPT_EVENTS, Events
-from wire.dialects.copilot.joining import EVENTS as OBSERVED
-from wire.dialects.copilot.joining import Joined, Tool
-from wire.dialects.copilot.requests import Requests
+from wire.dialects.copilot.join import EVENTS as OBSERVED
+from wire.dialects.copilot.join import CopilotTool, Join
+from wire.dialects.copilot.requests import SentRequests
 
 AT = 1_700_000_000_123
 """2023-11-14T22:13:20.123Z"""
@@ -38,9 +38,9 @@ def bodies(framed: bytes) -> list[Any]:
 
 class Talk:
     def __init__(self, **joined: Any) -> None:
-        requests = Requests(lambda: AT)
+        requests = SentRequests(lambda: AT)
         requests.session_id = b'"S"'
-        self.events = Events(Joined("S", **joined), requests, lambda: AT, HOST)
+        self.events = Events(Join("S", **joined), requests, lambda: AT, HOST)
 
     def told(self, event: str, **fields: Any) -> list[tuple[str, Any]]:
         """The types and data of what an event becomes. All of it has the shapes of the SDK."""
@@ -247,7 +247,7 @@ def test_no_permission_is_told_of_where_the_extension_is_asked_or_its_tool_needs
     call = {"tool_id": "c1", "tool_args": msgspec.Raw(b"{}")}
     for talk, name in (
         (Talk(asks_permission=True), "bash"),
-        (Talk(tools={"safe": Tool("safe", skip_permission=True)}), "safe"),
+        (Talk(tools={"safe": CopilotTool("safe", skip_permission=True)}), "safe"),
     ):
         assert [kind for kind, _ in talk.told("tool_call", tool_name=name, **call)] == ["tool.execution_start"]
 

@@ -16,7 +16,7 @@ from tests.support.copilot_verdicts import Talk, dumped, tool_call, tool_result
 from wire import frames
 from wire.dialects.base import GuardAnswer, Remarked, Warned
 from wire.dialects.copilot.hooks import FIELDS, OutputError, read_output
-from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
+from wire.dialects.verdict import ALLOW, GuardVerdict, VerdictKind
 
 PROMPT = frames.Event("user_prompt", text="hi")
 START = frames.Event("session_start", source="new")
@@ -36,7 +36,7 @@ EVENTS = {
 }
 
 
-def verdict(event: frames.Event, output: Any) -> Verdict:
+def verdict(event: frames.Event, output: Any) -> GuardVerdict:
     """The verdict, which is all that comes of the output."""
     (response,), sent = Talk().judge(event, output)
     assert sent == b""
@@ -53,8 +53,8 @@ def fault(event: frames.Event, output: Any) -> str:
     return message.reason
 
 
-def plain(kind: VerdictKind = VerdictKind.ALLOW, reason: str = "", **fields: Any) -> Verdict:
-    return Verdict(kind, reason, **fields)
+def plain(kind: VerdictKind = VerdictKind.ALLOW, reason: str = "", **fields: Any) -> GuardVerdict:
+    return GuardVerdict(kind, reason, **fields)
 
 
 # --- every field --------------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def test_nothing_allows(event: frames.Event, output: Any):
         (ERROR, {"userNotification": "n"}, plain(notification="n")),
     ],
 )
-def test_what_a_field_does(event: frames.Event, output: dict, expected: Verdict):
+def test_what_a_field_does(event: frames.Event, output: dict, expected: GuardVerdict):
     assert verdict(event, output) == expected
 
 
@@ -325,7 +325,7 @@ def test_whatever_a_hook_returns_becomes_one_legal_verdict_or_none(hook: str, ou
     assert isinstance(last, GuardAnswer | frames.Malformed)
     assert last.id == "c1"
     if isinstance(last, GuardAnswer):
-        assert msgspec.convert(msgspec.to_builtins(last.verdict), Verdict) == last.verdict
+        assert msgspec.convert(msgspec.to_builtins(last.verdict), GuardVerdict) == last.verdict
         assert effective(event.event, last.verdict).kind is not VerdictKind.NO_VERDICT
     if hook == "preToolUse" and isinstance(output, dict) and not output.get("zotHookError"):
         said = output.get("permissionDecision")

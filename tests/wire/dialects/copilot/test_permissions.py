@@ -13,11 +13,11 @@ from msgspec import Raw
 from tests.support.any_json import json_values
 from tests.support.copilot_verdicts import tool_call
 from wire import frames
-from wire.dialects.copilot.joining import Joined, Tool
+from wire.dialects.copilot.join import CopilotTool, Join
 from wire.dialects.copilot.permissions import NOT_ASKED, hook_request, permission_request, read_permission
-from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
+from wire.dialects.verdict import ALLOW, GuardVerdict, VerdictKind
 
-JOINED = Joined("s", {"own": Tool("own", "It does.")})
+JOINED = Join("s", {"own": CopilotTool("own", "It does.")})
 
 
 def requested(tool: str, **args: Any) -> dict[str, Any]:
@@ -172,8 +172,8 @@ def test_a_program_that_a_shell_would_start_is_named(command: str):
 
 # --- answers ------------------------------------------------------------------------------------------------
 
-CHANGED = Verdict(VerdictKind.ALLOW, modified_args=b"{}")
-HOOK_ASKS = Verdict(VerdictKind.ASK, "hm", modified_args=b"{}")
+CHANGED = GuardVerdict(VerdictKind.ALLOW, modified_args=b"{}")
+HOOK_ASKS = GuardVerdict(VerdictKind.ASK, "hm", modified_args=b"{}")
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_approved(kind: str):
     ],
 )
 def test_refused(result: dict, reason: str):
-    assert read_permission(result, HOOK_ASKS) == Verdict(VerdictKind.DENY, reason)
+    assert read_permission(result, HOOK_ASKS) == GuardVerdict(VerdictKind.DENY, reason)
 
 
 def test_a_decision_with_its_context_counts_without_it():
@@ -219,7 +219,7 @@ def test_a_decision_with_its_context_counts_without_it():
 
 
 def test_nobody_and_no_opinion():
-    assert read_permission({"kind": "user-not-available"}, ALLOW) == Verdict(VerdictKind.ASK, NOT_ASKED)
+    assert read_permission({"kind": "user-not-available"}, ALLOW) == GuardVerdict(VerdictKind.ASK, NOT_ASKED)
     assert read_permission({"kind": "user-not-available"}, HOOK_ASKS) == HOOK_ASKS
     for before in (ALLOW, CHANGED, HOOK_ASKS):
         assert read_permission({"kind": "no-opinion"}, before) is before
@@ -239,8 +239,8 @@ def test_nobody_and_no_opinion():
     ],
 )
 def test_what_is_not_understood(result: Any, said: str):
-    assert read_permission(result, CHANGED) == Verdict(VerdictKind.NO_VERDICT, said)
-    assert read_permission(result, HOOK_ASKS) == Verdict(VerdictKind.DENY, f"hm ({said})")
+    assert read_permission(result, CHANGED) == GuardVerdict(VerdictKind.NO_VERDICT, said)
+    assert read_permission(result, HOOK_ASKS) == GuardVerdict(VerdictKind.DENY, f"hm ({said})")
 
 
 @given(json_values | st.dictionaries(st.sampled_from(["kind", "feedback", "zotHookError"]), json_values))

@@ -14,10 +14,10 @@ from tests.support.copilot_talk import HOST, UNIX_MS, Talk, dumped, opened, tool
 from wire import frames
 from wire.dialects.base import HostInfo, Remarked, UnsendableError, Unusable
 from wire.dialects.copilot.calls import ARGS_LIMIT
-from wire.dialects.copilot.requests import WAITING_LIMIT, Kind, Request, Requests
+from wire.dialects.copilot.requests import WAITING_LIMIT, Purpose, SentRequest, SentRequests
 from wire.dialects.copilot.session import JOINS_LIMIT
 from wire.dialects.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_ERROR
-from wire.framing.content_length import framed
+from wire.framing.content_length import add_header
 
 TOOL_ANSWER = "session.tools.handlePendingToolCall"
 COMMAND_ANSWER = "session.commands.handlePendingCommand"
@@ -255,7 +255,7 @@ def test_printed_json_answers_nothing():
 def test_a_body_that_is_no_message_fails_nothing(body: bytes):
     talk = opened()
     talk.call("c1")
-    (heard,) = talk.hear(framed(body))
+    (heard,) = talk.hear(add_header(body))
     assert type(heard) in (frames.Malformed, Remarked)
     assert getattr(heard, "id", None) is None
     assert talk.result("c1", result="done")
@@ -284,7 +284,7 @@ def test_an_answer_over_the_limit_fails_its_question():
 def test_an_answer_that_cannot_be_read_fails_its_question(rest: bytes):
     talk = opened(requestUserInput=True)
     number = talk.call("c1", "ask_user", b'{"question":"Q?"}')["id"]
-    (heard,) = talk.hear(framed(b'{"id":%d%b}' % (number, rest)))
+    (heard,) = talk.hear(add_header(b'{"id":%d%b}' % (number, rest)))
     assert (type(heard), heard.id) == (frames.Malformed, "c1")
 
 
@@ -296,12 +296,12 @@ def test_a_request_over_the_limit_is_refused():
 
 
 def test_requests_without_an_answer_are_bounded():
-    requests = Requests(lambda: UNIX_MS)
+    requests = SentRequests(lambda: UNIX_MS)
     for number in range(WAITING_LIMIT + 5):
-        requests.send(Request(Kind.HOOK, f"h{number}"), b"{}")
+        requests.send(SentRequest(Purpose.HOOK, f"h{number}"), b"{}")
     assert len(requests) == WAITING_LIMIT
     assert requests.take(5) is None
-    assert requests.take(6) == Request(Kind.HOOK, "h5")
+    assert requests.take(6) == SentRequest(Purpose.HOOK, "h5")
 
 
 # --- whatever it says ---------------------------------------------------------------------------------------
@@ -346,12 +346,12 @@ def test_whatever_it_says_is_taken_and_each_request_is_answered_once(said: list[
         talk.keep(talk.session.ping("7"))
     for each in said:
         before = len(talk.sent)
-        talk.hear(framed(json.dumps(each).encode()))
+        talk.hear(add_header(json.dumps(each).encode()))
         is_request = isinstance(each, dict) and each.get("method") and type(each.get("id")) is int
         if is_request:
             answers = [sent for sent in talk.sent[before:] if "method" not in sent and sent["id"] == each["id"]]
             assert len(answers) <= 1
-    talk.hear(b"noise\n", framed(b'{"id":99,"method":"connect"}'))
+    talk.hear(b"noise\n", add_header(b'{"id":99,"method":"connect"}'))
     assert talk.sent[-1]["id"] == 99
 
 
@@ -363,9 +363,9 @@ def test_a_workspace_whose_name_is_no_unicode_is_told_as_text():
 
 def test_names_of_files_that_are_no_unicode_are_answered_as_text():
     talk = opened()
-    (called,) = talk.hear(framed(b'{"id":9,"method":"session.workspaces.listFiles"}'))
+    (called,) = talk.hear(add_header(b'{"id":9,"method":"session.workspaces.listFiles"}'))
     (answer,) = talk.keep(talk.session.answer(called.key, ["a\udcff"]))
     assert answer["result"] == {"files": ["a\ufffd"]}
-    (called,) = talk.hear(framed(b'{"id":9,"method":"session.workspaces.listFiles"}'))
+    (called,) = talk.hear(add_header(b'{"id":9,"method":"session.workspaces.listFiles"}'))
     (answer,) = talk.keep(talk.session.refuse(called.key, "no \udcff"))
     assert answer["error"]["message"].endswith("no \ufffd")

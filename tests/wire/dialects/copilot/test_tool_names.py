@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.any_json import json_values
-from wire.dialects.copilot.tool_names import RewriteError, same, taken_back, told_args, told_name
+from wire.dialects.copilot.tool_names import RewriteError, copilot_args, copilot_name, is_same_value, restore_args
 from wire.lenient_json import read
 
 TOOLS = st.sampled_from(["bash", "read", "write", "edit", "skill", "other"])
@@ -32,12 +32,12 @@ def dumped(value: Any) -> bytes:
 
 def changed(tool: str, args: dict, cwd: str = "", **members: Any) -> Any:
     """What an extension that changes these members of what it was shown makes of the arguments; None removes one."""
-    told = {**told_args(tool, dumped(args), cwd), **members}
+    told = {**copilot_args(tool, dumped(args), cwd), **members}
     return taken(tool, args, {name: value for name, value in told.items() if value is not None}, cwd)
 
 
 def taken(tool: str, args: dict, told: Any, cwd: str = "") -> Any:
-    text = taken_back(tool, dumped(args), told, cwd)
+    text = restore_args(tool, dumped(args), told, cwd)
     return None if text is None else json.loads(text)
 
 
@@ -63,13 +63,13 @@ def taken(tool: str, args: dict, told: Any, cwd: str = "") -> Any:
     ],
 )
 def test_what_an_extension_is_told(tool: str, args: dict, name: str, told: dict):
-    assert told_name(tool) == name
-    assert told_args(tool, dumped(args), "") == told
+    assert copilot_name(tool) == name
+    assert copilot_args(tool, dumped(args), "") == told
 
 
 def test_of_several_edits_a_guard_sees_all_texts():
     edits = [{"oldText": "a", "newText": "harmless"}, {"oldText": "b", "newText": "password"}]
-    told = told_args("edit", dumped({"path": "p", "edits": edits}), "")
+    told = copilot_args("edit", dumped({"path": "p", "edits": edits}), "")
     assert (told["old_str"], told["new_str"], told["edits"]) == ("a\nb", "harmless\npassword", edits)
 
 
@@ -84,12 +84,12 @@ def test_of_several_edits_a_guard_sees_all_texts():
     ],
 )
 def test_a_member_that_the_tool_does_not_read_cannot_deceive_a_guard(tool: str, args: dict, told: dict):
-    assert told_args(tool, dumped(args), "") == told
+    assert copilot_args(tool, dumped(args), "") == told
 
 
 def test_arguments_that_are_no_json_are_told_as_text():
-    assert told_args("write", b"{", "/repo") == "{"
-    assert told_args("write", b"[1]", "/repo") == [1]
+    assert copilot_args("write", b"{", "/repo") == "{"
+    assert copilot_args("write", b"[1]", "/repo") == [1]
 
 
 @pytest.mark.parametrize(
@@ -175,8 +175,8 @@ def test_deep_arguments_are_refused():
 
 def test_numbers_that_javascript_cannot_hold_stay_as_the_model_wrote_them():
     args = b'{"n":12345678901234567890,"x":1.0,"command":"ls"}'
-    assert taken_back("other", args, {"n": 12345678901234567000.0, "x": 1, "command": "ls"}, "") is None
-    text = taken_back("other", args, {"n": 12345678901234567000.0, "x": 1, "command": "pwd"}, "")
+    assert restore_args("other", args, {"n": 12345678901234567000.0, "x": 1, "command": "ls"}, "") is None
+    text = restore_args("other", args, {"n": 12345678901234567000.0, "x": 1, "command": "pwd"}, "")
     assert text == b'{"n":12345678901234567890,"x":1.0,"command":"pwd"}'
 
 
@@ -198,18 +198,18 @@ def test_true_is_not_one():
 )  # fmt: skip
 @pytest.mark.parametrize("tool", ["read", "write", "edit"])
 def test_a_path_is_told_as_the_absolute_one_of_the_file_that_the_tool_touches(tool: str, path: Any, told: Any):
-    assert told_args(tool, dumped({"path": path}), "/repo") == {"path": told}
+    assert copilot_args(tool, dumped({"path": path}), "/repo") == {"path": told}
 
 
 def test_paths_of_other_tools_and_paths_without_a_working_folder_are_told_as_they_are():
-    assert told_args("lookup", dumped({"path": "a"}), "/repo") == {"path": "a"}
-    assert told_args("bash", dumped({"path": "a"}), "/repo") == {"path": "a"}
-    assert told_args("read", dumped({"path": "../a"}), "") == {"path": "../a"}
-    assert told_args("read", dumped({}), "/repo") == {}
+    assert copilot_args("lookup", dumped({"path": "a"}), "/repo") == {"path": "a"}
+    assert copilot_args("bash", dumped({"path": "a"}), "/repo") == {"path": "a"}
+    assert copilot_args("read", dumped({"path": "../a"}), "") == {"path": "../a"}
+    assert copilot_args("read", dumped({}), "/repo") == {}
 
 
 def test_bytes_of_the_working_folder_that_are_no_text_can_be_told():
-    assert told_args("read", dumped({"path": "a"}), "/a\udcff") == {"path": "/a\ufffd/a"}
+    assert copilot_args("read", dumped({"path": "a"}), "/a\udcff") == {"path": "/a\ufffd/a"}
 
 
 @pytest.mark.parametrize(
@@ -248,13 +248,13 @@ PATHS = st.text(st.sampled_from("./~a\\ é*"), max_size=12) | st.lists(
 
 @given(PATHS, st.sampled_from(["/", "/repo", "/home/me/a b"]))
 def test_a_guard_can_tell_by_its_beginning_where_a_path_leads(path: str, cwd: str):
-    told = told_args("read", dumped({"path": path}), cwd)["path"]
+    told = copilot_args("read", dumped({"path": path}), cwd)["path"]
     if not path:
         assert told == ""
         return
     parts = told.split("/")
     assert told == "/" or (parts[0] == "" and all(part not in ("", ".", "..") for part in parts[1:]))
-    assert told_args("read", dumped({"path": told}), "/other") == {"path": told}
+    assert copilot_args("read", dumped({"path": told}), "/other") == {"path": told}
 
 
 # --- any arguments ------------------------------------------------------------------------------------------
@@ -266,9 +266,9 @@ CWDS = st.sampled_from(["", "/", "/repo"])
 @example("edit", {"edits": [None]}, "/repo")
 def test_what_comes_back_unchanged_changes_nothing(tool: str, args: dict, cwd: str):
     text = dumped(args)
-    told = told_args(tool, text, cwd)
+    told = copilot_args(tool, text, cwd)
     if isinstance(told, dict):
-        assert taken_back(tool, text, told, cwd) is None
+        assert restore_args(tool, text, told, cwd) is None
 
 
 @given(TOOLS, ARGS, CWDS, st.text(max_size=4).map("own_{}".format), st.integers(0, 9))
@@ -276,21 +276,21 @@ def test_a_change_of_another_member_keeps_all_that_the_tool_reads(
     tool: str, args: dict, cwd: str, name: str, value: int
 ):
     text = dumped(args)
-    told = told_args(tool, text, cwd)
+    told = copilot_args(tool, text, cwd)
     if not isinstance(told, dict):
         return
-    rewritten = taken_back(tool, text, {**told, name: value}, cwd)
+    rewritten = restore_args(tool, text, {**told, name: value}, cwd)
     assert rewritten is not None
     assert read(rewritten)[0].get("path") == read(text)[0].get("path"), "as the tools read it"
-    again = told_args(tool, rewritten, cwd)
+    again = copilot_args(tool, rewritten, cwd)
     assert again.pop(name) == value
-    assert same(again, told)
+    assert is_same_value(again, told)
 
 
 @given(TOOLS, json_values | ARGS, json_values | ARGS, CWDS)
 def test_it_never_raises_anything_else(tool: str, args: Any, told: Any, cwd: str):
     text = json.dumps(args).encode()
-    told_args(tool, text, cwd)
+    copilot_args(tool, text, cwd)
     with contextlib.suppress(RewriteError):
-        rewritten = taken_back(tool, text, told, cwd)
+        rewritten = restore_args(tool, text, told, cwd)
         assert rewritten is None or isinstance(json.loads(rewritten), dict)

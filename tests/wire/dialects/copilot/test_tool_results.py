@@ -14,7 +14,7 @@ from wire import frames
 from wire.dialects.base import UnsendableError
 from wire.dialects.long_lines import STRINGS_LIMIT
 from wire.frames import BLOCKS_LIMIT, ContentBlock
-from wire.framing.content_length import framed
+from wire.framing.content_length import add_header
 
 PIXEL = {"data": "aGk=", "mimeType": "image/png", "type": "image"}
 
@@ -112,7 +112,7 @@ def test_text_that_was_cut_between_surrogates_is_repaired():
     talk.call("c1")
     request = {"jsonrpc": "2.0", "id": 9, "method": "session.tools.handlePendingToolCall"}
     body = dumped({**request, "params": {"requestId": "c1", "result": "X"}}).replace(b"X", b"\xff")
-    (answer,) = talk.hear(framed(body))
+    (answer,) = talk.hear(add_header(body))
     assert answer.content == [text("\ufffd")]
 
 

@@ -13,7 +13,7 @@ from wire.dialects.copilot.hooks import THROWN
 from wire.dialects.copilot.session import PERMISSION_ANSWER
 from wire.dialects.long_lines import LIMITS, SHORT, STRINGS_LIMIT
 from wire.dialects.verdict import VerdictKind
-from wire.framing.content_length import framed
+from wire.framing.content_length import add_header
 
 CALL = frames.Event("tool_call", tool_id="c", tool_name="bash", tool_args=frames.Raw(b'{"command":"ls"}'))
 DEEP = b"[" * 10_000 + b"]" * 10_000
@@ -34,7 +34,7 @@ def asked(talk: Talk) -> int:
 
 
 def answer(number: int, output: bytes) -> bytes:
-    return framed(b'{"jsonrpc":"2.0","id":%d,"result":{"output":{%b}}}' % (number, output))
+    return add_header(b'{"jsonrpc":"2.0","id":%d,"result":{"output":{%b}}}' % (number, output))
 
 
 @pytest.mark.parametrize("wrong", UNREADABLE.values(), ids=UNREADABLE.keys())

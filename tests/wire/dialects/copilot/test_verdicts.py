@@ -16,8 +16,8 @@ from tests.support.copilot_verdicts import MS, SESSION, Talk, dumped, read, tool
 from wire import frames
 from wire.dialects.base import GuardAnswer, HostInfo, Remarked, Setup
 from wire.dialects.copilot.dialect import DIALECT
-from wire.dialects.copilot.joining import Tool
-from wire.dialects.verdict import ALLOW, Verdict, VerdictKind
+from wire.dialects.copilot.join import CopilotTool
+from wire.dialects.verdict import ALLOW, GuardVerdict, VerdictKind
 
 CALL = tool_call(command="ls")
 ONCE = {"kind": "approve-once"}
@@ -86,7 +86,7 @@ def test_without_the_hook_the_handler_is_asked_at_once():
 
 
 def test_a_tool_with_skip_permission_is_not_asked_about():
-    own = Tool("own", skip_permission=True)
+    own = CopilotTool("own", skip_permission=True)
     talk = Talk({"sessionStart"}, asks_permission=True, tools=(own,))
     sent = talk.ask(tool_call("own"))
     assert sent["method"] == "hooks.invoke"
@@ -103,7 +103,9 @@ def test_the_handler_is_asked_about_calls_only():
 # --- what it says -------------------------------------------------------------------------------------------
 
 OUTPUTS = {"modifiedArgs": {"command": "pwd"}, "additionalContext": "c"}
-WITH_OUTPUTS = GuardAnswer("c1", Verdict(VerdictKind.ALLOW, modified_args=b'{"command":"pwd"}', additional_context="c"))
+WITH_OUTPUTS = GuardAnswer(
+    "c1", GuardVerdict(VerdictKind.ALLOW, modified_args=b'{"command":"pwd"}', additional_context="c")
+)
 
 
 @pytest.mark.parametrize("kind", ["approve-once", "approve-for-session", "approve-for-location", "approve-permanently"])
@@ -129,22 +131,22 @@ def test_what_the_handler_approves_has_the_outputs_of_the_hook(decision: dict):
 @pytest.mark.parametrize("decision", [{}, {"permissionDecision": "ask"}])
 def test_what_the_handler_rejects_is_blocked(decision: dict):
     response = after_hook({**OUTPUTS, **decision}, {"kind": "reject", "feedback": "use rg"})
-    assert response == GuardAnswer("c1", Verdict(VerdictKind.DENY, "use rg"))
+    assert response == GuardAnswer("c1", GuardVerdict(VerdictKind.DENY, "use rg"))
 
 
 def test_nobody_to_ask_is_a_question():
     response = after_hook(None, {"kind": "user-not-available"})
-    assert response == GuardAnswer("c1", Verdict(VerdictKind.ASK, "its permission handler could not ask anyone"))
+    assert response == GuardAnswer("c1", GuardVerdict(VerdictKind.ASK, "its permission handler could not ask anyone"))
     response = after_hook(
         {"permissionDecision": "ask", "permissionDecisionReason": "hm"}, {"kind": "user-not-available"}
     )
-    assert response == GuardAnswer("c1", Verdict(VerdictKind.ASK, "hm"))
+    assert response == GuardAnswer("c1", GuardVerdict(VerdictKind.ASK, "hm"))
 
 
 def test_no_opinion_leaves_what_the_hook_said():
     assert after_hook(OUTPUTS, {"kind": "no-opinion"}) == WITH_OUTPUTS
     response = after_hook({"permissionDecision": "ask"}, {"kind": "no-opinion"})
-    assert response == GuardAnswer("c1", Verdict(VerdictKind.ASK, "the extension wants a person to decide"))
+    assert response == GuardAnswer("c1", GuardVerdict(VerdictKind.ASK, "the extension wants a person to decide"))
 
 
 def test_an_answer_that_is_not_understood_is_no_verdict():
@@ -156,7 +158,7 @@ def test_an_answer_that_is_not_understood_is_no_verdict():
 def test_after_a_question_of_a_hook_it_is_a_block():
     response = after_hook({"permissionDecision": "ask", "permissionDecisionReason": "hm"}, {"kind": "approve-always"})
     said = "hm (the kind of the permission result is 'approve-always', not a known one)"
-    assert response == GuardAnswer("c1", Verdict(VerdictKind.DENY, said))
+    assert response == GuardAnswer("c1", GuardVerdict(VerdictKind.DENY, said))
 
 
 # --- answers to nothing -------------------------------------------------------------------------------------
@@ -223,7 +225,7 @@ def test_a_session_tells_the_hook_of_a_result_the_arguments_of_its_call():
     answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"output": {"modifiedResult": "new"}}}
     (response,), sent = session.receive(dumped(answer), 0.0)
     result = frames.ModifiedResult([frames.ContentBlock("text", text="new")])
-    assert response == GuardAnswer("c1", Verdict(VerdictKind.ALLOW, modified_result=result))
+    assert response == GuardAnswer("c1", GuardVerdict(VerdictKind.ALLOW, modified_result=result))
     assert sent == b""
 
 

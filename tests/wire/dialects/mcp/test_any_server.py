@@ -24,7 +24,7 @@ from tests.support.mcp_dialect_talk import (
 )
 from wire import frames
 from wire.dialects.base import Instructions, Remarked, UnsendableError, Unusable, Warned
-from wire.dialects.mcp.lists.listing import ELEMENTS, INTERVAL_S
+from wire.dialects.mcp.lists.list_state import ELEMENTS, INTERVAL_S
 from wire.framing import Oversize
 
 MESSAGES = (

@@ -11,7 +11,7 @@ from wire import frames
 from wire.dialects.base import Remarked, Unusable
 from wire.dialects.long_lines import SHORT, STRINGS_LIMIT
 from wire.dialects.mcp.limits import ANSWER, PAGE, PARTS_LIMIT, limit_of
-from wire.dialects.mcp.lists.listing import ELEMENTS
+from wire.dialects.mcp.lists.list_state import ELEMENTS
 from wire.framing import Oversize
 
 JUNK = [

@@ -13,7 +13,7 @@ from tests.support.mcp_dialect_talk import SCHEMA, Talk, initialized, opened, to
 from wire import frames
 from wire.dialects.base import UnsendableError, Warned
 from wire.dialects.mcp.limits import PAGE
-from wire.dialects.mcp.lists.listing import ANSWER_S, DEBOUNCE_S, INTERVAL_S, OFFERS, PAGES, Listing, Stage
+from wire.dialects.mcp.lists.list_state import ANSWER_S, DEBOUNCE_S, INTERVAL_S, OFFERS, PAGES, ListStage, ListState
 from wire.dialects.mcp.lists.server_lists import PORTION
 
 CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
@@ -225,21 +225,21 @@ STEPS = st.lists(st.sampled_from(["change", "page", "more", "end", "wait"]), max
 
 @given(STEPS)
 def test_new_lists_keep_their_distance_whatever_happens(steps: list[str]):
-    listing, now, begun = Listing(), 0.0, []
+    listing, now, begun = ListState(), 0.0, []
     listing.begin(now)
     for step in steps:
         now += 0.1
         if step == "change":
             listing.changed(now)
-        elif step in ("page", "more") and listing.stage is Stage.ASKED:
+        elif step in ("page", "more") and listing.stage is ListStage.ASKED:
             if listing.take([1], str(now) if step == "more" else None, 10, 1, now).cursor is None:
                 listing.end()
-        elif step == "end" and listing.stage is Stage.ASKED:
+        elif step == "end" and listing.stage is ListStage.ASKED:
             listing.end()
-        elif step == "wait" and listing.stage is Stage.CHANGED:
+        elif step == "wait" and listing.stage is ListStage.CHANGED:
             assert listing.due_at is not None
             now = max(now, listing.due_at)
             listing.begin(now)
             begun.append(now)
-        assert (listing.due_at is None) == (listing.stage is Stage.KNOWN)
+        assert (listing.due_at is None) == (listing.stage is ListStage.KNOWN)
     assert all(later - earlier >= INTERVAL_S - 1e-6 for earlier, later in itertools.pairwise(begun))

@@ -10,7 +10,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from wire import frames
 from wire.dialects.base import HostCalled, HostInfo, Instructions, Message, Received, Remarked
-from wire.dialects.copilot.requests import answered, answered_with, refused
+from wire.dialects.copilot.requests import encode_answer, encode_error, encode_value
 from wire.dialects.copilot.rpc.params import WrongParamsError, names_of, reader
 from wire.dialects.copilot.rpc.table import ABOUT_WORKSPACE, METHODS, Method, NotThereError
 from wire.dialects.json_values import string, text_of
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from wire.dialects.copilot.events import Events
-    from wire.dialects.copilot.joining import Joined
-    from wire.dialects.copilot.requests import Requests
+    from wire.dialects.copilot.join import Join
+    from wire.dialects.copilot.requests import SentRequests
 
 OPEN_LIMIT = 100
 """Calls of the host that may wait for their answers. Further ones are refused."""
@@ -78,7 +78,7 @@ _read_any = reader(_Any)
 class Methods:
     """The requests of one extension to its host, except for those of the join and of answers to the host's."""
 
-    def __init__(self, joined: Joined, requests: Requests, host: HostInfo, events: Events) -> None:
+    def __init__(self, joined: Join, requests: SentRequests, host: HostInfo, events: Events) -> None:
         self.has_left = False
         """Whether the extension has left the session."""
         self._joined = joined
@@ -171,7 +171,7 @@ class Methods:
 
     def _messages(self, written_id: bytes, params: Raw | UnsetType) -> Received:
         _read_any(params)
-        events = answered(written_id, b'{"events":%b}' % self._events.kept) if written_id else b""
+        events = encode_answer(written_id, b'{"events":%b}' % self._events.kept) if written_id else b""
         return (), events
 
     def _snapshot(self, written_id: bytes, params: Raw | UnsetType) -> Received:
@@ -232,7 +232,7 @@ class Methods:
         return tuple(remarks)
 
     def _result(self, written_id: bytes, result: Any) -> bytes:
-        return answered_with(written_id, result) if written_id else b""
+        return encode_value(written_id, result) if written_id else b""
 
     def _refusal(self, written_id: bytes, code: int, message: str) -> bytes:
-        return refused(written_id, code, message) if written_id else b""
+        return encode_error(written_id, code, message) if written_id else b""

@@ -12,7 +12,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from wire.dialects.host_calls import SendPrompt
 from wire.field_errors import explain
-from wire.lenient_json import UNREADABLE, reason, repaired
+from wire.lenient_json import UNREADABLE, reason, repair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ def reader(kind: type[P]) -> Callable[[Raw | UnsetType], P]:
             return decode(text)
         except UNREADABLE as error:
             wrong: Exception = error
-        if not isinstance(wrong, msgspec.ValidationError) and (mended := repaired(text)) is not None:
+        if not isinstance(wrong, msgspec.ValidationError) and (mended := repair(text)) is not None:
             try:
                 return decode(mended)
             except UNREADABLE as error:
@@ -54,7 +54,7 @@ def _text_of(params: Raw | UnsetType) -> bytes:
 def names_of(params: Raw | UnsetType) -> list[str]:
     """The names of the members; none if they cannot be read."""
     text = _text_of(params)
-    for each in (text, repaired(text)):
+    for each in (text, repair(text)):
         try:
             return list(_members(each or b"{}"))
         except UNREADABLE:

@@ -13,7 +13,7 @@ import msgspec
 
 from wire.dialects import host_calls
 from wire.dialects.copilot.rpc.params import Send, WrongParamsError, prompt_of, reader, without_effect, without_none
-from wire.dialects.copilot.tool_names import told_name
+from wire.dialects.copilot.tool_names import copilot_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -176,7 +176,7 @@ def _tools(value: Any, _params: _Nothing) -> Any:
 def _tool(tool: host_calls.ToolInfo) -> Any:
     """Built-in tools have Copilot's names. The schema of one that has another name here is left out: it is that of
     arguments that the extension never sees."""
-    name = tool.name if tool.extension else told_name(tool.name)
+    name = tool.name if tool.extension else copilot_name(tool.name)
     described = {"name": name, "description": tool.description}
     return described | ({"input_schema": tool.schema} if name == tool.name else {})
 

@@ -13,8 +13,8 @@ from wire.dialects.json_values import kind_of, objects, string
 from wire.dialects.jsonrpc import METHOD_NOT_FOUND, encode
 from wire.dialects.mcp import prompts, tools
 from wire.dialects.mcp.limits import TooLongError, refuse_page
-from wire.dialects.mcp.lists.listing import ANSWER_S, ELEMENTS, OFFERS, Listing, Stage
-from wire.dialects.mcp.requests import Kind, Request
+from wire.dialects.mcp.lists.list_state import ANSWER_S, ELEMENTS, OFFERS, ListStage, ListState
+from wire.dialects.mcp.requests import Purpose, SentRequest
 from wire.dialects.mcp.results import error_text
 from wire.lenient_json import UNREADABLE, reason
 from wire.text import one_line
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from wire.dialects.base import Message, Received
-    from wire.dialects.mcp.requests import Requests
-    from wire.dialects.mcp.versions import Server
+    from wire.dialects.mcp.requests import SentRequests
+    from wire.dialects.mcp.versions import ServerInfo
 
 
 class Offers(Protocol):
@@ -44,7 +44,7 @@ class Offers(Protocol):
         """Registers and takes back what differs from a whole list."""
 
 
-class Tools:
+class ServerTools:
     """The tools of a server, by their names for the model."""
 
     method = "tools/list"
@@ -94,7 +94,7 @@ def is_same(one: frames.RegisterTool, other: frames.RegisterTool) -> bool:
     return written[0] == written[1] or msgspec.json.decode(written[0]) == msgspec.json.decode(written[1])
 
 
-class Prompts:
+class ServerPrompts:
     """The prompts of a server, by the names of their commands. A command cannot be taken back; that of a prompt which
     is gone is refused when it is used."""
 
@@ -162,7 +162,7 @@ PAUSE_S = 0.001
 
 
 class _List(NamedTuple):
-    listing: Listing
+    listing: ListState
     offers: Offers
 
 
@@ -180,12 +180,12 @@ class Lists:
 
     __slots__ = ("_declared", "_is_ready", "_lists", "_requests", "_untold", "_untold_due", "prompts", "tools")
 
-    def __init__(self, server: str, options: Mapping[str, Any], requests: Requests) -> None:
-        self.tools = Tools(server, options)
-        self.prompts = Prompts(server)
+    def __init__(self, server: str, options: Mapping[str, Any], requests: SentRequests) -> None:
+        self.tools = ServerTools(server, options)
+        self.prompts = ServerPrompts(server)
         self._requests = requests
-        self._lists = {Kind.TOOLS: _List(Listing(), self.tools)}
-        self._declared: frozenset[Kind] = frozenset()
+        self._lists = {Purpose.TOOLS: _List(ListState(), self.tools)}
+        self._declared: frozenset[Purpose] = frozenset()
         self._is_ready = False
         self._untold: list[Message] = []
         """What the next portions tell, in order."""
@@ -199,15 +199,15 @@ class Lists:
             due.append(self._untold_due)
         return min(due, default=None)
 
-    def begin(self, server: Server, now: float) -> bytes:
+    def begin(self, server: ServerInfo, now: float) -> bytes:
         """Asks for the first lists."""
-        declared = {Kind.TOOLS: server.has_tools, Kind.PROMPTS: server.has_prompts}
+        declared = {Purpose.TOOLS: server.has_tools, Purpose.PROMPTS: server.has_prompts}
         self._declared = frozenset(kind for kind, is_declared in declared.items() if is_declared)
         if server.has_prompts:
-            self._lists[Kind.PROMPTS] = _List(Listing(), self.prompts)
+            self._lists[Purpose.PROMPTS] = _List(ListState(), self.prompts)
         return b"".join(self._ask(kind, now) for kind in self._lists)
 
-    def changed(self, kind: Kind, now: float) -> None:
+    def changed(self, kind: Purpose, now: float) -> None:
         """The server reports that a list has changed."""
         if kind in self._lists:
             self._lists[kind].listing.changed(now)
@@ -218,7 +218,7 @@ class Lists:
         for kind, (listing, _) in self._lists.items():
             if listing.due_at is None or listing.due_at > now:
                 continue
-            if listing.stage is Stage.CHANGED:
+            if listing.stage is ListStage.CHANGED:
                 asked += self._ask(kind, now)
             else:
                 self._requests.forget(kind)
@@ -231,30 +231,30 @@ class Lists:
         self._untold, self._untold_due = untold[PORTION:], now + PAUSE_S
         return untold[:PORTION]
 
-    def refused(self, kind: Kind, error: Any, now: float) -> list[Message]:
+    def refused(self, kind: Purpose, error: Any, now: float) -> list[Message]:
         """The server answers with an error. Without tools it may not know the request, and need not."""
         code = error.get("code") if isinstance(error, dict) else None
         if code == METHOD_NOT_FOUND and kind not in self._declared:
             return self._told(self._end(kind), now)
         return self.failed(kind, one_line(error_text(error), ERROR_SHOWN), now)
 
-    def failed(self, kind: Kind, why: str, now: float) -> list[Message]:
+    def failed(self, kind: Purpose, why: str, now: float) -> list[Message]:
         """The server does not give a list, or not to its end. What is registered stays."""
         return self._told(self._failed(kind, why), now)
 
-    def _failed(self, kind: Kind, why: str) -> list[Message]:
+    def _failed(self, kind: Purpose, why: str) -> list[Message]:
         return [Warned(kind.value, f"{kind.value}: {why}; {self._kept(kind)}"), *self._end(kind)]
 
-    def _kept(self, kind: Kind) -> str:
+    def _kept(self, kind: Purpose) -> str:
         member, count = self._lists[kind].offers.member, len(self._lists[kind].offers)
         return f"going on with {count} {member}" if count else f"going on without {member}"
 
-    def answered(self, kind: Kind, result: Raw | UnsetType, now: float) -> Received:
+    def answered(self, kind: Purpose, result: Raw | UnsetType, now: float) -> Received:
         """Takes a page."""
         messages, asked = self._read(kind, result, now)
         return self._told(messages, now), asked
 
-    def _read(self, kind: Kind, result: Raw | UnsetType, now: float) -> tuple[list[Message], bytes]:
+    def _read(self, kind: Purpose, result: Raw | UnsetType, now: float) -> tuple[list[Message], bytes]:
         listing, offers = self._lists[kind]
         size = 0 if result is UNSET else len(memoryview(result))
         try:
@@ -273,21 +273,21 @@ class Lists:
             messages += offers.first(elements[:ELEMENTS])
         read = listing.take(elements, page.nextCursor, size, len(offers), now)
         if read.cursor is not None:
-            request = Request(kind)
+            request = SentRequest(kind)
             return messages, self._requests.send(request, b'"cursor":%b' % encode(read.cursor))
         if read.cut:
             messages.append(Warned(f"{kind.value} pages", f"{kind.value}: {read.cut}; the pages so far are used"))
         messages += offers.whole(listing.elements)
         return messages + self._end(kind), b""
 
-    def _ask(self, kind: Kind, now: float) -> bytes:
+    def _ask(self, kind: Purpose, now: float) -> bytes:
         self._lists[kind].listing.begin(now)
-        return self._requests.send(Request(kind))
+        return self._requests.send(SentRequest(kind))
 
-    def _end(self, kind: Kind) -> list[Message]:
+    def _end(self, kind: Purpose) -> list[Message]:
         """A list has ended. Behind the last one of the first comes `Ready`."""
         self._lists[kind].listing.end()
-        if self._is_ready or any(each.listing.stage is Stage.ASKED for each in self._lists.values()):
+        if self._is_ready or any(each.listing.stage is ListStage.ASKED for each in self._lists.values()):
             return []
         self._is_ready = True
         return [frames.Ready()]

@@ -15,7 +15,7 @@ from tests.support.copilot_shapes import ANSWERS
 from wire import frames
 from wire.dialects import host_calls
 from wire.dialects.base import HostCalled, HostInfo, Instructions, Remarked, Setup
-from wire.dialects.copilot.joining import Joined, Tool
+from wire.dialects.copilot.join import CopilotTool, Join
 from wire.dialects.copilot.rpc.methods import OPEN_LIMIT, REMARKS_LIMIT
 from wire.dialects.copilot.session import CopilotSession
 
@@ -152,13 +152,13 @@ def test_what_changes_nothing_here_succeeds(method: str, params: dict[str, Any])
 
 
 def test_who_leaves_the_session_adds_nothing_to_the_system_prompt_any_more():
-    messages, _ = Talk(joined=Joined("S", instructions="Be kind.")).take("session.detach")
+    messages, _ = Talk(joined=Join("S", instructions="Be kind.")).take("session.detach")
     assert messages[-1] == Instructions("")
 
 
 @pytest.mark.parametrize("method", ["session.detach", "session.destroy"])
 def test_who_leaves_the_session_has_no_tools_any_more(method: str):
-    joined = Joined("S", {"own": Tool("own")}, answers_user=True)
+    joined = Join("S", {"own": CopilotTool("own")}, answers_user=True)
     talk = Talk(joined=joined)
     (said, *gone), answer = talk.take(method)
     assert said == Remarked("it has left the session: its tools are gone")
