@@ -14,11 +14,11 @@ from supervisor.cleanup.env_marks import START
 from supervisor.control.server import ControlServer
 from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission, Consent
-from supervisor.discovery.discover import McpFiles, discovering
+from supervisor.discovery.discover import McpFiles, discovery_steps
 from supervisor.discovery.environment import extension_environment
-from supervisor.discovery.skipped import lines_of
+from supervisor.discovery.skipped_extension import lines_of
 from supervisor.discovery.steps import finish
-from supervisor.discovery.withheld import untold
+from supervisor.discovery.withheld_secrets import report_new
 from supervisor.extension.handover import RELOAD_FAILED
 from supervisor.extension.notices import RECORDED_ONLY, level_of_note, level_of_notice
 from supervisor.home.config import load_config
@@ -208,7 +208,7 @@ class Host:
             self._tell_once("skipped", line, "error")
         for skipped in discovery.skipped:
             self.missing = self.missing or skipped.why_needed
-        if told := untold(self.home, discovery.found, self._config, os.environ):
+        if told := report_new(self.home, discovery.found, self._config, os.environ):
             self.tell(HostEvent("withheld", told.removeprefix("zot: ")))
         self.supervisor.on_sample.append(sizes_keeper(self.home, self.supervisor.extensions))
         self.supervisor.start(
@@ -228,7 +228,7 @@ class Host:
             self.request_stop(f"itself: {self.missing}")
 
     def _discover(self) -> Steps[Discovery]:
-        return discovering(
+        return discovery_steps(
             self._extensions,
             Path(self.cwd) if self._discover_more else None,
             self.home if self._discover_more else None,

@@ -32,7 +32,7 @@ def names(supervisor: Supervisor) -> tuple[str, ...]:
     return tuple(valid_text(extension.name) for extension in supervisor.extensions)
 
 
-def skipped(supervisor: Supervisor) -> tuple[SkippedExtension, ...]:
+def skipped_extensions(supervisor: Supervisor) -> tuple[SkippedExtension, ...]:
     """The extensions of this user that were found and not started, though the user may count on them."""
     return tuple(
         SkippedExtension(

@@ -57,7 +57,7 @@ ARGS_LIMIT = 1024 * 1024
 """Bytes of rewritten arguments. A model writes fewer, and each MiB can take 50 ms to read."""
 
 
-class Missing(msgspec.Struct, frozen=True):
+class MissingVerdict(msgspec.Struct, frozen=True):
     """A guard that gave no verdict, and whether that blocked the event."""
 
     extension: str
@@ -84,7 +84,7 @@ class Judgement(msgspec.Struct, frozen=True):
     blocked_by: str | None = None
     """The name of the guard that blocked the event, or `host`; None if the event is allowed."""
     reason: str = ""
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingVerdict, ...] = ()
     remarks: tuple[Remark, ...] = ()
     contexts: tuple[str, ...] = ()
     """What guards add for the model, in their order."""
@@ -121,13 +121,13 @@ def verdict_of(event: str, pending: Pending) -> GuardVerdict:
     answer = pending.value
     if type(answer) is GuardAnswer:
         verdict = answer.verdict
-        return verdict if verdict is ALLOW else effective(event, verdict)
+        return verdict if verdict is ALLOW else allowed_part(event, verdict)
     if pending.failure is not None:
         return GuardVerdict(VerdictKind.NO_VERDICT, pending.reason)
     return GuardVerdict(VerdictKind.NO_VERDICT, f"it answered with {answer.__struct_config__.tag}")
 
 
-def effective(event: str, verdict: GuardVerdict) -> GuardVerdict:
+def allowed_part(event: str, verdict: GuardVerdict) -> GuardVerdict:
     """The part of a verdict that the event allows, within its limits; `ALLOW` itself if nothing is left. A rewrite of
     the arguments that is not a JSON object is no verdict. The reason of a guard that neither denies nor asks is kept as
     a remark."""
@@ -181,7 +181,7 @@ def fold(
     if verdict.kind is VerdictKind.DENY:
         return replace(judgement, blocked_by=extension, reason=verdict.reason)
     if verdict.kind is VerdictKind.NO_VERDICT:
-        missing = (*judgement.missing, Missing(extension, verdict.reason, deny_on_failure))
+        missing = (*judgement.missing, MissingVerdict(extension, verdict.reason, deny_on_failure))
         if deny_on_failure:
             reason = f"guard {extension} gave no verdict ({verdict.reason}), and its failure means deny"
             return replace(judgement, missing=missing, blocked_by=extension, reason=reason)
@@ -214,7 +214,7 @@ def _with_outputs(judgement: Judgement, extension: str, verdict: GuardVerdict) -
     return replace(judgement, **changed) if changed else judgement
 
 
-def rewritten(event: Event, verdict: GuardVerdict) -> Event:
+def rewrite_event(event: Event, verdict: GuardVerdict) -> Event:
     """The event with the rewrites of this verdict, for the next guard."""
     result = verdict.modified_result
     return replace(
@@ -317,7 +317,7 @@ class GuardChain(Generic[AGuard]):
             self._end()
             return True
         if verdict.is_rewrite:
-            self.event = rewritten(self.event, verdict)
+            self.event = rewrite_event(self.event, verdict)
             self._next_round(behind)
         return verdict.is_rewrite
 

@@ -145,7 +145,7 @@ class Guards:
                 extension.account.blocks += 1
                 extension.notices.tell("blocked", f"{_deed(event)}: {verdict.reason}")
             elif verdict.kind is VerdictKind.NO_VERDICT:
-                line = _no_verdict_line(event.event, verdict.reason, extension.denies_on_failure)
+                line = _missing_verdict_line(event.event, verdict.reason, extension.denies_on_failure)
                 extension.notices.tell("no_verdict", line)
             else:
                 _report_outputs(extension, event, verdict)
@@ -205,7 +205,7 @@ def _deed(event: Event) -> str:
     }.get(event.event, f"refused {event.event}")
 
 
-def _no_verdict_line(event: str, reason: str, deny: bool) -> str:
+def _missing_verdict_line(event: str, reason: str, deny: bool) -> str:
     if event not in DENIABLE:
         effect = "nothing depends on it"
     elif deny:

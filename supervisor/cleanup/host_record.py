@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from supervisor.home.safe_files import open_regular, replacing
+from supervisor.home.safe_files import open_regular, replacement
 from supervisor.process.table import ON_LINUX, Identity, is_alive, read_process
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class HostRecord(msgspec.Struct, frozen=True):
         """Writes the record atomically; the folder must exist. Returns its path. Raises `OSError` if that fails: then
         no later host can clean up."""
         path = self.path(folder)
-        with replacing(path, is_durable=False) as file:
+        with replacement(path, is_durable=False) as file:
             file.write(msgspec.json.encode(self))
         return path
 

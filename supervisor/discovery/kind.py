@@ -12,17 +12,17 @@ NODE = "node"
 """Runs them."""
 
 
-class Kind(msgspec.Struct, frozen=True, kw_only=True):
+class ExtensionKind(msgspec.Struct, frozen=True, kw_only=True):
     """What a found, skipped or installed extension is, apart from the protocol that it speaks. There are four, which
     `is` tells apart."""
 
-    OWN: ClassVar[Kind]
+    OWN: ClassVar[ExtensionKind]
     """A folder with a manifest that says how it is started."""
-    COPILOT: ClassVar[Kind]
+    COPILOT: ClassVar[ExtensionKind]
     """A folder with an `extension.mjs`, which zot starts with Node."""
-    MCP: ClassVar[Kind]
+    MCP: ClassVar[ExtensionKind]
     """An MCP server that is an entry in a file."""
-    MCP_FILE: ClassVar[Kind]
+    MCP_FILE: ClassVar[ExtensionKind]
     """Such a file as a whole: only of what cannot be read."""
 
     noun: str
@@ -62,20 +62,20 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
 _GUARD = "may be required, or a guard whose failure means deny"
 _LOAD = "extension load: {folder}"
-Kind.OWN = Kind(
+ExtensionKind.OWN = ExtensionKind(
     noun="extension", article="an", family="extension", label=None, flag="--ext", load_line=_LOAD, why_needed=_GUARD,
     has_data_dir=True,
 )  # fmt: skip
-Kind.COPILOT = Kind(
+ExtensionKind.COPILOT = ExtensionKind(
     noun="Copilot extension", article="a", family="extension", label="copilot", flag="--ext", load_line=_LOAD,
     why_needed=_GUARD, dialect=COPILOT,
 )  # fmt: skip
-Kind.MCP = Kind(
+ExtensionKind.MCP = ExtensionKind(
     noun="MCP server", article="an", family="MCP server", label="mcp", flag="--mcp-config",
     load_line="MCP server {name}", why_needed="may be required", has_folder=False, may_guard=False,
     is_expanded=True, described_in="entry", fields_advice="zot schema mcp has all fields", dialect="mcp",
 )  # fmt: skip
-Kind.MCP_FILE = msgspec.structs.replace(
-    Kind.MCP, noun="file", article="a", family="file", load_line="MCP servers",
+ExtensionKind.MCP_FILE = msgspec.structs.replace(
+    ExtensionKind.MCP, noun="file", article="a", family="file", load_line="MCP servers",
     why_needed="may have a server that is required",
 )  # fmt: skip

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.extension.generation import Generation
     from supervisor.extension.host_context import EventSink, HostContext
     from supervisor.extension.log import ExtensionLog
     from supervisor.extension.notices import Notices
-    from supervisor.extension.restart import Cause
+    from supervisor.extension.restart import EndCause
     from supervisor.extension.slot import WorkerSlot
     from supervisor.extension.worker import Worker
     from supervisor.process.child import Child
@@ -41,7 +41,7 @@ class Extension:
     def __init__(
         self,
         host: HostContext,
-        found: Found,
+        found: FoundExtension,
         sink: Callable[[Extension], EventSink],
         dice: Callable[[], float] = random.random,
     ) -> None:
@@ -195,7 +195,7 @@ class Extension:
         self.handover.restarted()
         self._generation.restart()
 
-    def connect_again(self, found: Found, data: Path | None) -> None:
+    def connect_again(self, found: FoundExtension, data: Path | None) -> None:
         """Takes an extension of the embedding program up again, after its end. Until it is ready, nobody knows what it
         guards, as at a first start."""
         self.handover.connect_again(found, data)
@@ -213,7 +213,7 @@ class Extension:
         """The embedding program has ended it."""
         return self.found.link is not None and self.handover.is_stopped
 
-    def give_up(self, reason: str, cause: Cause) -> None:
+    def give_up(self, reason: str, cause: EndCause) -> None:
         """Gives up the workers of the current generation and of the one that a reload starts."""
         for generation in (self.handover.candidate, self._generation):
             for worker in () if generation is None else generation.workers:

@@ -129,10 +129,10 @@ class ExtensionLog:
             if self._end < 0:  # else a rotation has just closed as many as it needs
                 fd_limit.require_free()
             try:
-                self._fd = _opened(self.path)
+                self._fd = _open_file(self.path)
             except FileNotFoundError:
                 private_folder(self.path.parent)
-                self._fd = _opened(self.path)
+                self._fd = _open_file(self.path)
             found = os.fstat(self._fd)
         except OSError as error:
             self._fail(error)
@@ -145,7 +145,7 @@ class ExtensionLog:
         self._end, self._unknown_from = -1, None
         try:
             path = self.path.with_name(times_name(self.path.name))
-            self._times_fd = _opened(path, os.O_TRUNC if is_new else 0)
+            self._times_fd = _open_file(path, os.O_TRUNC if is_new else 0)
             os.write(self._times_fd, header(inode))
             self._times_size = os.fstat(self._times_fd).st_size
         except OSError:
@@ -238,7 +238,7 @@ class ExtensionLog:
             self._fd = -1
 
 
-def _opened(path: Path, flags: int = 0) -> int:
+def _open_file(path: Path, flags: int = 0) -> int:
     return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
 
 

@@ -35,7 +35,7 @@ def delete(path: Path) -> str:
         return ""
     except OSError as error:
         return f"{path}: {error.strerror}"
-    deletion = _Deletion(path, above, _mounted_in(path))
+    deletion = _Deletion(path, above, _mounts_in(path))
     try:
         deletion.run()
     except OSError as error:
@@ -162,7 +162,7 @@ class _Deletion:
         os.close(self.here)
 
 
-def _mounted_in(root: Path) -> frozenset[tuple[int, int]]:
+def _mounts_in(root: Path) -> frozenset[tuple[int, int]]:
     """What is mounted at or below the root (Linux). A folder of the same file system can be mounted, too (`mount
     --bind`, containers): its device does not tell."""
     try:

@@ -18,7 +18,7 @@ from wire.field_errors import explain
 from wire.lenient_json import UNREADABLE, reason
 
 
-class Record(msgspec.Struct, frozen=True):
+class InstallRecord(msgspec.Struct, frozen=True):
     source: str
     """An absolute path, or a URL without its credentials."""
     kind: Literal["path", "git"]
@@ -40,10 +40,10 @@ class RecordError(ValueError):
     """A record cannot be read. The text names the file and the fault."""
 
 
-_decoder = msgspec.json.Decoder(Record)
+_decoder = msgspec.json.Decoder(InstallRecord)
 
 
-def read_record(folder: Path) -> Record | None:
+def read_record(folder: Path) -> InstallRecord | None:
     """Reads the record of an installation. Returns None if the folder was not installed by `zot ext install`. Raises
     `RecordError`."""
     path = folder / RECORD
@@ -54,12 +54,12 @@ def read_record(folder: Path) -> Record | None:
     except OSError as error:
         raise RecordError(f"{path}: cannot be read: {error.strerror}") from None
     except msgspec.ValidationError as error:
-        raise RecordError(f"{path}: {explain(Record, str(error))}") from None
+        raise RecordError(f"{path}: {explain(InstallRecord, str(error))}") from None
     except UNREADABLE as error:
         raise RecordError(f"{path}: {reason(error)}") from None
 
 
-def write_record(folder: Path, record: Record) -> None:
+def write_record(folder: Path, record: InstallRecord) -> None:
     """Writes the record atomically. Raises `OSError`."""
     text = msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
     replace_file(folder / RECORD, text, mode=0o644)

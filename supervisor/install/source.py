@@ -152,14 +152,14 @@ def _git(text: str, path_from: int) -> GitSource:
     marked = re.search(r"\.git/?@", path)
     at = marked.end() - 1 if marked else path.rfind("@")
     if at <= 0 or (path[at - 1] == "/" and not marked):
-        return _checked(GitSource(text))
+        return _check(GitSource(text))
     url, ref = text[: path_from + at], path[at + 1 :]
     if not ref or ref.startswith("-") or ref.endswith((".", "/", ".lock")) or _UNFIT_REF.search(ref):
         raise MisuseError(f"{without_credentials(url)}: {ref[:80]!r} cannot be a branch, tag or commit")
-    return _checked(GitSource(url, ref))
+    return _check(GitSource(url, ref))
 
 
-def _checked(source: GitSource) -> GitSource:
+def _check(source: GitSource) -> GitSource:
     if any(char in text for text in source.credentials or () for char in "\0\r\n"):
         raise MisuseError(f"{source.public_url}: its credentials hold a line break, which git cannot take")
     return source

@@ -9,7 +9,7 @@ from msgspec import UNSET, Raw
 
 from supervisor.calls.guard_chain import Judgement
 from supervisor.control.client import FRAME_LIMIT
-from supervisor.control.connection import Connection
+from supervisor.control.connection import ControlConnection
 from supervisor.extension.notices import level_of_note, level_of_notice
 from supervisor.mcp_server.source import StartingSource
 from wire import control, events, frames
@@ -49,7 +49,7 @@ class HostSource(StartingSource):
         self._reports: dict[str, Callable[[str], None]] = {}
         """Of the calls that are under way."""
         self._is_asking = self._must_ask_again = False
-        self._connection = Connection(
+        self._connection = ControlConnection(
             loop, sock, on_line=self._on_line, on_gone=self._lost, is_idle=lambda: False, line_limit=FRAME_LIMIT
         )
 

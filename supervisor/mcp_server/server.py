@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from supervisor.loop.loop import Loop, Timer
-    from supervisor.mcp_server.source import Cancellable, Source
+    from supervisor.mcp_server.source import Cancellable, ExtensionSource
     from wire import frames
     from wire.framing import Line
     from wire.mcp_server.offer import Action
@@ -49,14 +49,14 @@ class ServingPhase(Enum):
     ENDED = "ended"
 
 
-class Input(Protocol):
+class ClientInput(Protocol):
     """What reads the lines of the client, and passes them to the server."""
 
     def pause(self) -> None: ...
     def resume(self) -> None: ...
 
 
-class Output(Protocol):
+class ClientOutput(Protocol):
     """What carries lines to the client, without waiting."""
 
     stuck_since: float | None
@@ -81,7 +81,7 @@ class McpServer:
         self,
         loop: Loop,
         session: ServedSession,
-        source: Source,
+        source: ExtensionSource,
         on_end: Callable[[str, bool], None],
     ) -> None:
         self.phase = ServingPhase.SERVING
@@ -102,7 +102,7 @@ class McpServer:
         source.on_change = self._source_changed
         source.on_log = self._logged
 
-    def attach(self, input_: Input, output: Output) -> None:
+    def attach(self, input_: ClientInput, output: ClientOutput) -> None:
         """Sets the client's pipes, before the first line and the first pass of the loop."""
         self._input = input_
         self._output = output

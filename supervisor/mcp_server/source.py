@@ -25,7 +25,7 @@ class Cancellable(Protocol):
         """Ends it early, if it has not ended: its callback then gets a failure with this reason."""
 
 
-class Source(Protocol):
+class ExtensionSource(Protocol):
     """The extensions, for the server. It never waits: callbacks are called in a later pass of the loop, once each."""
 
     is_ready: bool

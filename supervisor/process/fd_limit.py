@@ -35,7 +35,7 @@ class _Known:
     """The largest number of descriptors that was asked for."""
 
 
-def needed(workers: int) -> int:
+def required_descriptors(workers: int) -> int:
     """Descriptors that a host with this many workers needs."""
     return OF_HOST + OF_WORKER * workers
 
@@ -43,7 +43,7 @@ def needed(workers: int) -> int:
 def provide(workers: int) -> int:
     """Raises this process's soft limit for this many workers, at most to the hard limit. Returns how many descriptors
     are still missing. Children that are started within `users_limit` get the limit as it was before."""
-    wanted = needed(workers)
+    wanted = required_descriptors(workers)
     _Known.wanted = max(_Known.wanted, wanted)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= wanted:

@@ -23,7 +23,7 @@ from typing import NoReturn
 
 import jsonschema_rs
 
-from supervisor.registry.plain_schema import FAULTS_NAMED, invalid_args, short
+from supervisor.registry.plain_schema import FAULTS_NAMED, invalid_args, shorten
 from wire.lenient_json import UNREADABLE, read
 
 CPU_S = 1.0
@@ -57,7 +57,7 @@ def check(schema: bytes, args: bytes) -> dict[str, str]:
         return {"fault": named(validator, value)}
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
         text = f"a reference leads out of it: {outside[0]}" if outside else str(getattr(error, "message", error))
-        return {"trouble": short(text)}
+        return {"trouble": shorten(text)}
     except MemoryError:
         return {"trouble": "a check of them takes too much memory"}
 

@@ -34,7 +34,7 @@ def text_bytes(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-def too_large(tools: int, tokens: int) -> str:
+def size_warning(tools: int, tokens: int) -> str:
     """What to tell the user of an extension whose definitions are too large; "" if they are not."""
     if tokens <= LARGE:
         return ""

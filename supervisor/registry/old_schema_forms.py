@@ -27,7 +27,7 @@ SAID_OUTSIDE = ("$anchor", "$defs", "$id", "default", "definitions", "deprecated
 """Keywords that stay where they are when a schema becomes one of several."""
 
 
-def in_new_form(schema: dict[str, Any]) -> dict[str, Any]:
+def renew_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema with each of these in the form of draft 2020-12; all else as it is:
 
     - a list in `items` (draft 3 to 2019-09) is `prefixItems`, and `additionalItems` beside it is `items`;

@@ -14,7 +14,7 @@ from supervisor.registry.registration import (
     DESCRIPTION_LIMIT,
     TOOLS_LIMIT,
     Command,
-    RefusedError,
+    RegistrationError,
     Tool,
     command_name_fault,
     judge_tool,
@@ -75,7 +75,7 @@ class Registry:
             return False
         try:
             tool = judge_tool(frame)
-        except RefusedError as error:
+        except RegistrationError as error:
             self._warn(f"tool {frame.name}", f"{error}; the tool is left out")
             return False
         if not self._fits(tool.name, size + len(tool.description)):

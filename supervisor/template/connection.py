@@ -44,7 +44,7 @@ class ConnectionState(Enum):
     """The process has ended. Forks that have just begun may still say so."""
 
 
-class Connection:
+class TemplateConnection:
     """Raises `SpawnError` if the program cannot be started. `on_room` is called when a request can be sent; `on_lost`,
     once, when the process has ended, with the reason."""
 

@@ -91,13 +91,13 @@ class ForkedChild:
             if stdin:
                 child_in, to_fork = _pipe(opened)
             else:
-                child_in = _opened(opened, os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+                child_in = _track(opened, os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
             from_fork, child_out = _pipe(opened)
             if on_stderr is not None:
                 errors, child_err = _pipe(opened)
             else:
-                child_err = _opened(opened, os.dup(child_out if stderr is None else stderr))
-            self.fds = [child_in, child_out, child_err, *(_opened(opened, os.dup(fd)) for fd in links)]
+                child_err = _track(opened, os.dup(child_out if stderr is None else stderr))
+            self.fds = [child_in, child_out, child_err, *(_track(opened, os.dup(fd)) for fd in links)]
             """What the fork gets, until it is sent."""
         except OSError:
             for fd in opened:
@@ -295,7 +295,7 @@ def _pipe(opened: list[int]) -> tuple[int, int]:
     return ends
 
 
-def _opened(opened: list[int], fd: int) -> int:
+def _track(opened: list[int], fd: int) -> int:
     opened.append(fd)
     return fd
 

@@ -62,7 +62,7 @@ def serve(
 
     Call it at the end of a program that has imported and tried out everything. A fork calls one of `entries`, by its
     name, with the argument bytes of the request; what it returns is the exit status, as of `sys.exit`. A fork leaves
-    without `atexit` callbacks and does not wait for threads. Raises `UnfitError` if this process has several threads or
+    without `atexit` callbacks and waits for no thread. Raises `UnfitError` if the process has several threads or
     holds descriptors besides 0, 1, 2 and the socket.
 
     With `detached`, a fork is like a process that the parent has started itself: the nearest subreaper above the

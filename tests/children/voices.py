@@ -18,8 +18,8 @@ def write(data):
 
 
 class Voice:
-    """`hello` and `ready` are a start; `before` runs just before the last message of it. `requests` yields until the end,
-    and acknowledges it if the wire can do so."""
+    """`hello` and `ready` are a start; `before` runs just before the last message of it. `requests` yields until the
+    end, and acknowledges it if the wire can do so."""
 
     obeys = True
     """Whether it ends when it is told to."""

@@ -27,7 +27,7 @@ from agent.batch.journal.rundir_files import (
     rundir_lines,
 )
 from agent.batch.journal.writer import JOURNAL
-from supervisor.home.safe_files import replacing
+from supervisor.home.safe_files import replacement
 from wire.batch.task import TaskError, decode_task, encode_task, safe_name
 from wire.lenient_json import UNREADABLE
 
@@ -130,12 +130,12 @@ class RunFolder:
 
     def write_batch(self, batch: BatchFile) -> None:
         """Raises `OSError`."""
-        with replacing(self.batch_file) as file:
+        with replacement(self.batch_file) as file:
             file.write(msgspec.json.format(msgspec.json.encode(batch), indent=2) + b"\n")
 
     def write_tasks(self, tasks: Iterable[Task]) -> None:
         """Raises `OSError`."""
-        with replacing(self.tasks_file) as file:
+        with replacement(self.tasks_file) as file:
             file.writelines(map(encode_task, tasks))
 
     def read_tasks(self) -> Iterator[Task]:

@@ -19,7 +19,7 @@ from agent.batch.journal.rundir_files import make_rundir_folder, rundir_names
 from agent.batch.workspace.patch import Side, display_name, file_patch, git_mode
 from agent.batch.workspace.tree import Skipped, TreeEntry, scan
 from supervisor.discovery.environment import child_environment
-from supervisor.home.safe_files import SPECIAL, read_file, replacing
+from supervisor.home.safe_files import SPECIAL, read_file, replacement
 from supervisor.home.scratch import scratch_folder
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def save_diff(workspace: TaskWorkspace, folder: Path, name: str) -> str:
     if not text:
         path.unlink(missing_ok=True)
         return ""
-    with replacing(path) as file:
+    with replacement(path) as file:
         file.write(text)
     return f"{DIFFS}/{name}.diff"
 

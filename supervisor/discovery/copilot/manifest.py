@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from supervisor.discovery.copilot import prepared  # noqa: F401  (a reload imports nothing later)
+from supervisor.discovery.copilot import preparation  # noqa: F401  (a reload imports nothing later)
 from supervisor.discovery.kind import COPILOT, NODE
 from supervisor.home.copilot_folders import PROGRAM
 from supervisor.home.safe_files import read_start

@@ -1,7 +1,7 @@
 """Requests and events to one worker. A request has a deadline and can be cancelled.
 
 Each request ends exactly once: with an answer, or with a failure and its reason. An answer that comes too late is
-ignored: `wait` has the deadline of a caller that waits, `supervisor.calls.in_flight` that of all others. Frames to the
+ignored: `wait` has the deadline of a caller that waits; `supervisor.calls.request_in_flight` all others. Frames to the
 worker are queued up to a limit; sending never waits. This is the hot path of the host.
 """
 

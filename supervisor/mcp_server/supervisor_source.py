@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
 
 
-class OwnSource(StartingSource):
+class SupervisorSource(StartingSource):
     """`start` must be called when the host has started its extensions."""
 
     def __init__(self, supervisor: Supervisor) -> None:
@@ -97,7 +97,7 @@ class OwnSource(StartingSource):
         def called(answer: ToolAnswer) -> None:
             if (stats_file := self._supervisor.stats_file) is not None:
                 stats_file.mark("tool_call", name, owned.owner.name, began, detail=answer.reason)
-            done(answer.frame if answer.frame is not None else error_result(_failed(extension, name, answer)))
+            done(answer.frame if answer.frame is not None else error_result(_failure_text(extension, name, answer)))
 
         return self._supervisor.begin_call(owned, args, called, on_progress)
 
@@ -136,7 +136,7 @@ class _Ended:
         """There is nothing to cancel."""
 
 
-def _failed(extension: str, tool: str, answer: ToolAnswer) -> str:
+def _failure_text(extension: str, tool: str, answer: ToolAnswer) -> str:
     if answer.failure is Failure.INVALID_ARGS:
         return answer.reason
     if answer.failure is Failure.TIMEOUT:

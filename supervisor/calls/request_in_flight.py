@@ -28,7 +28,7 @@ def end_after_progress(progressed_at: float, asked_at: float, timeout_s: float) 
     return min(progressed_at + timeout_s, asked_at + TIMES_AT_MOST * timeout_s)
 
 
-class InFlight:
+class RequestInFlight:
     """A request to extensions that is under way. Its callback is called exactly once, in a later pass of the loop than
     the pass that began or cancelled the request."""
 
