@@ -76,7 +76,7 @@ def test_no_folder_on_the_way_is_a_link(rundir, tmp_path, kind, depth):
 def test_the_path_to_rundir_may_have_links_and_what_is_missing_is_made_for_the_user_alone(rundir):
     before = os.umask(0)
     try:
-        os.close(open_rundir_file(rundir / "runs" / "a" / "f", WRITE, own=3))
+        os.close(open_rundir_file(rundir / "runs" / "a" / "f", WRITE, depth=3))
         with replacement(rundir / "batch.json") as file:
             file.write(b"x")
     finally:
