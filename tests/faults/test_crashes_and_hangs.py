@@ -194,7 +194,7 @@ def test_an_extension_that_closes_its_stdout_is_restarted(tmp_path: Path) -> Non
     )
     seen = observe(tmp_path, mute, batches=[[("close", {})], [ECHO], [("speak", {})]], hold={2: is_back("mute")})
     check(seen)
-    said = "closed its stdout and can say nothing any more"
+    said = "closed its stdout and can say nothing more"
     assert seen.answer_of("t1.0") == (f"extension mute/close failed: {said}", True)
     assert any(said in line and "starting it again" in line for line in seen.lines_about("mute"))
     assert seen.answer_of("t3.0") == ("again", False)
