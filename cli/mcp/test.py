@@ -41,21 +41,21 @@ def mcp_test(
     timeout: Annotated[
         str | None,
         typer.Option(
-            "--timeout", metavar=METAVAR, help="The longest wait until it is ready. Default: as its entry says."
+            "--timeout", metavar=METAVAR, help="Wait at most DURATION until it is ready. Default: as its entry says."
         ),
     ] = None,
-    call: Annotated[str | None, typer.Option("--call", metavar="TOOL", help="Call this tool once, too.")] = None,
+    call: Annotated[str | None, typer.Option("--call", metavar="TOOL", help="Also call this tool once.")] = None,
     args: Annotated[
-        str | None, typer.Option("--args", metavar="JSON", help="The arguments of the call. Default: {}.")
+        str | None, typer.Option("--args", metavar="JSON", help="Call the tool with these arguments. Default: {}.")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Start an MCP server once, as a run would, say what it offers and what that costs, and stop it.
 
-    It tells which version of the protocol the server speaks, how long it took, its tools, with about how many tokens of
-    each request to the model each of them takes, its prompts, what is left out and why, and its last lines on stderr.
+    It shows the version of the protocol, the time to get ready, the tools with about how many tokens each takes in a
+    request to the model, the prompts, what is left out and why, and the last lines on stderr.
 
-    A server of a project that is not trusted is not started. A disabled one is.
+    A project's server that is not trusted is not started. A disabled server is started.
 
     Exit status: 0 it was ready, and the call succeeded; 1 it was not, or the call failed; 2 no server has that name, or
     usage; 130 interrupted.

@@ -45,9 +45,9 @@ def ext_info(
     cwd: Cwd = None,
     as_json: Json = False,
 ) -> None:
-    """Tell all about an installed extension, without starting it.
+    """Show all about an installed extension, without starting it.
 
-    Exit status: 0 told, also of a broken one; 1 failed; 2 usage.
+    Exit status: 0 shown, also a broken one; 1 failed; 2 usage.
 
     Examples:
         zot ext info guard                       for a person

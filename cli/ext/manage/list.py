@@ -32,10 +32,10 @@ def register(app: typer.Typer) -> None:
 def ext_list(project: InProject = False, everywhere: InGlobal = False, cwd: Cwd = None, as_json: Json = False) -> None:
     """List the installed extensions and MCP servers, without starting them.
 
-    MCP servers are those of .mcp.json and $ZOT_HOME/mcp.json, and "dir" is that file. Copilot extensions are those of
-    .github/extensions, $ZOT_HOME/copilot-extensions and ~/.copilot/extensions. A broken one is listed with what is
-    wrong. "tokens" is about how many tokens of each request to the model were the definitions of its tools when it last
-    ran; "-" if it has not run yet.
+    MCP servers are read from .mcp.json and $ZOT_HOME/mcp.json, and "dir" is that file. Copilot extensions are read from
+    .github/extensions, $ZOT_HOME/copilot-extensions and ~/.copilot/extensions. A broken one is listed with its fault.
+    "tokens" is about how many tokens its tool definitions took in each request to the model when it last ran; "-" if it
+    has not run yet.
 
     Exit status: 0 listed, also if there is nothing; 1 failed; 2 usage.
 

@@ -39,7 +39,7 @@ def ext_enable(
     cwd: Cwd = None,
     as_json: Json = False,
 ) -> None:
-    """Let an installed extension be started again.
+    """Let hosts start an installed extension again.
 
     Exit status: 0 it is enabled, 1 failed, 2 usage.
 
@@ -59,7 +59,7 @@ def ext_disable(
 ) -> None:
     """Keep an installed extension, but do not start it.
 
-    Its manifest says so from then on.
+    This is written into its manifest.
 
     Exit status: 0 it is disabled, 1 failed, 2 usage.
 

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from supervisor.discovery.found_extension import Scope
     from supervisor.install.installed_extension import ExtensionFolders, InstalledExtension
 
-InProject = Annotated[bool, typer.Option("--project", help="Only the project's, in DIR/.zot/extensions.")]
-InGlobal = Annotated[bool, typer.Option("--global", help="Only the user's, in $ZOT_HOME/extensions.")]
+InProject = Annotated[
+    bool, typer.Option("--project", help="Take only extensions of the project, in DIR/.zot/extensions.")
+]
+InGlobal = Annotated[bool, typer.Option("--global", help="Take only extensions of the user, in $ZOT_HOME/extensions.")]
 
 
 def _seconds(value: float) -> float:
@@ -28,7 +30,10 @@ def _seconds(value: float) -> float:
 
 
 GitTimeout = Annotated[
-    float, typer.Option("--timeout", help="Seconds for git, each time.", metavar="SECONDS", callback=_seconds)
+    float,
+    typer.Option(
+        "--timeout", help="End git after SECONDS, each time that it runs.", metavar="SECONDS", callback=_seconds
+    ),
 ]
 InstalledName = Annotated[
     str,

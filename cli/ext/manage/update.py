@@ -34,7 +34,7 @@ def ext_update(
         list[str] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="Default: all that were installed with zot.",
+            help="The extensions. Default: all that were installed with zot.",
             autocompletion=installed_extensions,
         ),
     ] = None,
@@ -48,10 +48,10 @@ def ext_update(
     timeout: GitTimeout = 300.0,
     as_json: Json = False,
 ) -> None:
-    """Install a newer version from where it came from.
+    """Install newer versions of extensions, each from its source.
 
-    Its data stays, and it stays enabled or disabled. A version that asks for more of the environment than the one
-    before needs your consent, or --yes.
+    The data of an extension stays, and it stays enabled or disabled. A version that asks for more of the environment
+    than the one before needs your consent, or --yes.
 
     Exit status: 0 all are up to date now, 1 one could not be updated, 2 usage, 130 interrupted.
 
