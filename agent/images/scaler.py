@@ -61,7 +61,7 @@ class Fitted(msgspec.Struct, frozen=True):
     mime_type: str
     data: bytes
     note: str = ""
-    """What was done to it: `scaled from 4032 x 3024 to 2000 x 1500 pixels`."""
+    """The change in words: `scaled from 4032 x 3024 to 2000 x 1500 pixels`."""
 
 
 @cache
@@ -190,7 +190,7 @@ def fit_result(loop: Loop, result: ToolResult, wait: Wait, *, is_error: bool) ->
 
 
 def _fit(loop: Loop, image: Image, wait: Wait, count: int) -> tuple[Image, str]:
-    """The image and what was done to it. What is no image by its first bytes is left as it is: if the model's API
+    """The image and the change in words. Data that is no image by its first bytes stays as it is: if the model's API
     refuses it, it says so."""
     try:
         data = base64.b64decode(image.data, validate=True)

@@ -71,8 +71,8 @@ class ProgramExtensions:
             self._link(told.extension).on_oversize(told.frame)
 
     def lose_all(self, reason: str) -> None:
-        """The client says nothing more: its extensions have ended. What they guarded, they guard as one that has
-        crashed."""
+        """The client says nothing more: its extensions have ended. Their guards count as those of a crashed
+        extension."""
         for name in self._extensions:
             self._link(name).on_lost(reason)
 

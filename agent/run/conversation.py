@@ -1,4 +1,4 @@
-"""What the prompts of an engine share: the transcript, the use of the model, and the file that keeps both."""
+"""The conversation that prompts of an engine share: transcript, use of the model, and the file that keeps both."""
 
 from __future__ import annotations
 

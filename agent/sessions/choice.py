@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent.sessions.load import LoadedSession
 
 REPLAYS = ("replay", "none")
-"""What a file has as its provider if no provider was asked."""
+"""The providers in files of sessions that asked no provider."""
 ANTHROPIC = "anthropic"
 """The provider whose models cassettes have."""
 

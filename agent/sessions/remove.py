@@ -43,7 +43,7 @@ def remove(path: Path, home: Path) -> None:
 
 def prune(home: Path, cwd: str, now: float | None = None) -> list[Path]:
     """As `remove_empty`, at the start of a run: of a working folder, what has not changed for a day. Where the system
-    cannot tell whether a file is open for writing, it stays. What cannot be removed stays, silently."""
+    cannot tell whether a file is open for writing, it stays. Files that cannot be removed stay, silently."""
     return _remove_empty(home, cwd, PRUNED_S, now, must_know=True)[0]
 
 

@@ -23,7 +23,7 @@ BLOCKS: dict[str, tuple[type, ...]] = {
     "assistant": (Text, Thinking, ToolCall),
     "tool": (ToolResult,),
 }
-"""What the messages of each role may hold."""
+"""The blocks that messages of each role may hold."""
 
 
 def repair_messages(messages: Sequence[Message]) -> tuple[list[Message], int]:

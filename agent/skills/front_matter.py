@@ -24,7 +24,7 @@ _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 
 class FrontMatterError(ValueError):
-    """What is wrong, and in which line of the file, counted from 1."""
+    """A fault, and its line in the file, counted from 1."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(text)

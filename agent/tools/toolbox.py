@@ -110,7 +110,7 @@ class Toolbox:
         return owned is not None and owned.tool.read_only
 
     def begin_prompt(self) -> None:
-        """No skill is active any more."""
+        """Ends the effect of all active skills."""
         self._active_skills = None
 
     def refusal(self, call: ToolCall) -> str:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LINE_LIMIT = 64 << 20
-"""Bytes. A longer line is none of ours; it is not kept in memory."""
+"""Maximum length of a line in bytes. `zot batch` writes no longer one; it is not kept in memory."""
 SMALL = 16 << 20
-"""Bytes of a file that is read as a whole."""
+"""Maximum size of a file that is read as a whole, in bytes."""
 IN_RUNS, IN_DIFFS = 3, 2
 """`depth` of files in `runs/NAME/`, and in `diffs/`."""
 _OPEN_FILE = os.O_NOFOLLOW | OPEN_SAFELY
@@ -70,8 +70,8 @@ def rundir_names(path: Path, *, depth: int = 1) -> list[str]:
 
 
 def check_rundir_entry(path: Path, *, is_folder: bool) -> None:
-    """Raises `FolderError` for a name directly in RUNDIR that is none of the batch's, `OSError`. A missing one is
-    right."""
+    """Raises `FolderError` for a name directly in RUNDIR that is not the batch's, `OSError`. Does nothing if it is
+    missing."""
     try:
         found = os.lstat(path)
     except FileNotFoundError:

@@ -73,7 +73,7 @@ class Shard(msgspec.Struct, frozen=True):
 
     folder: RunFolder
     state: BatchState
-    """What its journal amounts to."""
+    """The state after the last line of its journal."""
     definitions: dict[str, int]
     """A hash of each task in its tasks file, by its id."""
 
@@ -88,7 +88,7 @@ class Shard(msgspec.Struct, frozen=True):
 
 
 def read_shard(folder: RunFolder, state: BatchState | None = None) -> Shard:
-    """`state` is what the journal amounts to, for who knows it; else it is read. Raises `JournalError` and
+    """`state` is that of the journal, if the caller has it; else it is read. Raises `JournalError` and
     `FolderError`."""
     state = read_journal(folder.journal).state if state is None else state
     return Shard(folder, state, definitions(folder.read_tasks()))
@@ -100,7 +100,7 @@ def definitions(tasks: Iterable[Task]) -> dict[str, int]:
 
 
 class BatchResults:
-    """What the batch in some folders has come to so far. It keeps ids in memory, and reads each outcome when it is
+    """The results so far of a batch in one or several folders. Keeps ids in memory, and reads each outcome when it is
     asked for."""
 
     def __init__(self, shards: Sequence[Shard], prefer: Prefer | None = None) -> None:

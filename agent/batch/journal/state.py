@@ -1,4 +1,4 @@
-"""What the lines of a journal amount to: what is done, what was interrupted, what all attempts have cost. Pure."""
+"""The state of a batch after the lines of its journal: tasks done and interrupted, cost of all attempts. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class TaskHistory(msgspec.Struct, gc=False):
-    """What is known of one task."""
+    """The attempts and the result of one task."""
 
     attempts: int = 0
     """The highest number of an attempt so far. The next one is higher, also after a restart or a `Reopened`."""
@@ -63,7 +63,7 @@ class BatchState:
         self.unknown_costs = 0
         """Attempts whose cost is not known."""
         self.attempts = 0
-        """That have ended, those of every start and those that do not count any more included."""
+        """Attempts that have ended, in all starts, with those that no longer count."""
         self.stragglers = 0
         """Lines of attempts that came when the task was done already, or belong to a result that counts no more."""
         self.pauses = 0
@@ -93,7 +93,7 @@ class BatchState:
         return Spent(self.usage, round(self.known_cost_usd, 6), reserved, not self.unknown_costs)
 
     def history(self, task: str) -> TaskHistory:
-        """What is known of a task; without a line nothing. Not to be changed."""
+        """The history of a task, empty if it has no line. The caller must not change it."""
         return self.tasks.get(task) or TaskHistory()
 
     def interrupted(self) -> Iterator[str]:

@@ -46,7 +46,7 @@ class JournalState(Enum):
 
     OPEN = "open"
     FAILED = "failed"
-    """A write failed. Nothing is written any more, and no callback is called."""
+    """A write failed. Nothing more is written, and no callback is called."""
     CLOSED = "closed"
 
 
@@ -69,11 +69,11 @@ class Journal:
         """For `open`."""
         self.path = path
         self.state: BatchState
-        """What the lines that are safe on the disk amount to."""
+        """The state after the lines that are safe on the disk."""
         self.torn: TornTail | None = None
-        """What was cut aside when the journal was opened."""
+        """The tail that was moved to `journal.torn` when the journal was opened; None if there was none."""
         self.notices: list[str] = []
-        """What its user should be told about the opening; one sentence each."""
+        """Sentences for the user about the opening."""
         self.commits = 0
         """Writes with their syncs, since it was opened."""
         self._fd = fd
@@ -263,8 +263,8 @@ class Journal:
         self.commits += 1
 
     def _fail(self, reason: str) -> None:
-        """Ends the writing. What is not safe is taken back: the system may show it to the next process, and lose it
-        later."""
+        """Ends the writing. Cuts off bytes that are not safe: the system may show them to the next process and lose
+        them later."""
         self.life = JournalState.FAILED
         self._waiting, self._callbacks = [], []
         try:
@@ -273,7 +273,7 @@ class Journal:
                 sync(self._fd)
         except OSError:
             pass  # then the next start cuts it aside
-        self._on_failure(f"{reason}; nothing is started any more, and all that was told is safe")
+        self._on_failure(f"{reason}; no task starts from now on; all results told so far are safe")
 
 
 def _last_pid(path: Path, fd: int) -> int | None:

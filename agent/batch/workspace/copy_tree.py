@@ -80,7 +80,7 @@ class _Files:
         source = os.open(there, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         try:
             if not stat.S_ISREG(os.fstat(source).st_mode):
-                raise OSError(errno.ENOENT, "it is no file any more")
+                raise OSError(errno.ENOENT, "it is no longer a file")
             new = os.open(here, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             try:
                 if entry.size and not self._clone(source, new):
