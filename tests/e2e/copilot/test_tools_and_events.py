@@ -111,7 +111,7 @@ def test_a_variable_that_it_lacks_is_named(bench):
     outcome = bench.results(("bench_variable", {"name": "WORKBENCH_TOKEN"})).check(Status.OK)
     assert outcome.tool_texts() == ["unset"]
     (said,) = [record.message for record in outcome.of(Extension) if record.event == "warning"]
-    assert "asks for environment variables that it has not: WORKBENCH_TOKEN" in said
+    assert "asks for environment variables that are missing: WORKBENCH_TOKEN" in said
 
 
 def test_the_timeline(bench):
