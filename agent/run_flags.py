@@ -70,13 +70,13 @@ class RunFlags(msgspec.Struct, frozen=True, kw_only=True):
     images: tuple[str, ...] = ()
     """Send this image with the prompt; repeatable."""
     cwd: str | None = None
-    """Use DIR as the project's folder."""
+    """Use DIR as the project's folder. Default: the current one."""
     max_steps: int | None = None
-    """Allow at most N turns."""
+    """Allow at most N turns. Default: no limit."""
     max_cost_usd: float | None = None
-    """Make no more requests once the model has cost USD."""
+    """Make no more requests once the model has cost USD dollars. Default: no limit."""
     max_tokens: int | None = None
-    """Make no more requests after N tokens, input plus output."""
+    """Make no more requests after N tokens, input plus output. Default: no limit."""
     timeout: float | None = None
     """End the run after DURATION: 90, 500ms, 5m, 1h30m. With --rpc: each prompt."""
     stats: str | None = None

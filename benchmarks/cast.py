@@ -10,7 +10,7 @@ import msgspec
 
 from benchmarks.programs.faults import FLOODER, fault_at
 from benchmarks.workshop import CHILDREN, PROGRAMS, Workshop
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from wire.manifest import Limits, Manifest, Restart, Timeouts
 
 if TYPE_CHECKING:
@@ -100,15 +100,15 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Cast:
-    friends: tuple[Found, ...]
+    friends: tuple[FoundExtension, ...]
     """Extensions that behave well unless they are killed."""
-    hostile: tuple[Found, ...]
+    hostile: tuple[FoundExtension, ...]
 
-    def against(self, hostile: tuple[Found, ...]) -> Cast:
+    def against(self, hostile: tuple[FoundExtension, ...]) -> Cast:
         return Cast(self.friends, hostile)
 
 
-def friends(workshop: Workshop, count: int) -> tuple[Found, ...]:
+def friends(workshop: Workshop, count: int) -> tuple[FoundExtension, ...]:
     """Makes four fast guards, one in sh, four pools of two, and services in Python."""
     found = []
     for i in range(count):
@@ -124,7 +124,7 @@ def friends(workshop: Workshop, count: int) -> tuple[Found, ...]:
         manifest = Manifest(
             name, argv[0], tuple(argv[1:]), timeouts=PATIENT, restart=ALWAYS, workers=workers, priority=count - i
         )
-        found.append(Found(workshop.folder, manifest, Scope.EXPLICIT, i))
+        found.append(FoundExtension(workshop.folder, manifest, Scope.EXPLICIT, i))
     return tuple(found)
 
 
@@ -135,12 +135,14 @@ def echo(workshop: Workshop, name: str) -> list[str]:
     return workshop.python(CHILDREN / "echo.py", name)
 
 
-def hostile(workshop: Workshop, count: int, *, seed: int, began: float, schedule: Schedule) -> tuple[Found, ...]:
+def hostile(
+    workshop: Workshop, count: int, *, seed: int, began: float, schedule: Schedule
+) -> tuple[FoundExtension, ...]:
     """Makes the hostile extensions. Every tenth has the default restart policy, so the supervisor gives it up; another
     tenth only floods, with the largest frames that a host takes. Three guard an event that a friend guards too; the
     fourth denies when it fails."""
     times = [str(value) for value in (began, schedule.quiet_s, schedule.storm_s, schedule.fault_s)]
-    found: list[Found] = []
+    found: list[FoundExtension] = []
     for i in range(count):
         floods = i % 10 == 2
         name = f"{FLOODER if floods else 'hostile'}{i}"
@@ -155,9 +157,9 @@ def hostile(workshop: Workshop, count: int, *, seed: int, began: float, schedule
             limits=LARGE_FRAMES if floods else LIMITS,
             on_failure="deny" if i == 3 else "allow",
         )
-        found.append(Found(workshop.folder, manifest, Scope.EXPLICIT, len(found)))
+        found.append(FoundExtension(workshop.folder, manifest, Scope.EXPLICIT, len(found)))
     return tuple(found)
 
 
-def names(found: Sequence[Found]) -> frozenset[str]:
+def names(found: Sequence[FoundExtension]) -> frozenset[str]:
     return frozenset(extension.manifest.name for extension in found)

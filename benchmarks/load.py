@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from benchmarks.hosts import Blocking
     from benchmarks.ledger import Ledger
     from supervisor.calls.guard_chain import Judgement
-    from supervisor.calls.in_flight import InFlight
+    from supervisor.calls.request_in_flight import RequestInFlight
     from supervisor.calls.tool_call import ToolAnswer
     from supervisor.extension.extension import Extension
     from supervisor.supervisor import Supervisor
@@ -129,7 +129,9 @@ class Load:
         if self._dice.random() < 0.3:
             hostile = self._dice.random() < HOSTILE_SHARE
             event = self._dice.choice((GUARDED_BY_BOTH, GUARDED_STRICTLY)) if hostile else GUARDED_BY_FRIENDS
-            asked: InFlight = self._supervisor.begin_intercept(EVENTS[event], self._open_verdict(event, KINDS[3]))
+            asked: RequestInFlight = self._supervisor.begin_intercept(
+                EVENTS[event], self._open_verdict(event, KINDS[3])
+            )
         else:
             extension = self._choose(HOSTILE_SHARE)
             text, args = self._text()

@@ -29,7 +29,7 @@ from wire.dialects.base import HostInfo
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
 
 PATIENCE_S = 60.0
 
@@ -75,7 +75,7 @@ class Contender(Protocol):
 class Supervised:
     """A host like `zot host`: with its record and its reaper."""
 
-    def __init__(self, workshop: Workshop, found: Sequence[Found]) -> None:
+    def __init__(self, workshop: Workshop, found: Sequence[FoundExtension]) -> None:
         self._found = found
         self._loop = Loop()
         self._supervisor = Supervisor(
@@ -127,7 +127,7 @@ class Supervised:
 class Plain:
     """The peer: `subprocess.Popen`, `select` until each program has said that it is ready, close of stdin, `wait`."""
 
-    def __init__(self, found: Sequence[Found]) -> None:
+    def __init__(self, found: Sequence[FoundExtension]) -> None:
         self._found = found
         self._children: list[subprocess.Popen[bytes]] = []
         self._selector = selectors.DefaultSelector()
@@ -168,7 +168,7 @@ class Plain:
         self._selector.close()
 
 
-def extensions(workshop: Workshop, language: str, count: int) -> list[Found]:
+def extensions(workshop: Workshop, language: str, count: int) -> list[FoundExtension]:
     if language == "sh":
         return workshop.bystanders(count)
     program = PROGRAMS / "service.py"

@@ -32,7 +32,7 @@ from wire.dialects.base import HostInfo
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind
 
@@ -153,7 +153,7 @@ class Soak:
         self._start_some(self._cast.hostile)
         self._loop.run_until(lambda: False, self._began)
 
-    def _start_some(self, found: Sequence[Found]) -> None:
+    def _start_some(self, found: Sequence[FoundExtension]) -> None:
         began = self._loop.clock()
         self._supervisor.start(found, child_environment())
         extensions = self._supervisor.extensions

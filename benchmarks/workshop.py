@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from supervisor.discovery.environment import child_environment
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.loop.loop import Loop
 from supervisor.supervisor import Supervisor
 from wire.dialects.base import HostInfo
@@ -53,17 +53,17 @@ class Workshop:
 
     def extension(
         self, name: str, argv: Sequence[str], position: int = 0, *, independent: bool = False, **fields: Any
-    ) -> Found:
+    ) -> FoundExtension:
         """`fields` are further ones of its manifest."""
         manifest = Manifest(name=name, exec=argv[0], args=tuple(argv[1:]), independent=independent, **fields)
-        return Found(self.folder, manifest, Scope.EXPLICIT, position)
+        return FoundExtension(self.folder, manifest, Scope.EXPLICIT, position)
 
-    def bystanders(self, count: int) -> list[Found]:
+    def bystanders(self, count: int) -> list[FoundExtension]:
         """Makes extensions in sh that guard nothing and send nothing after `ready`."""
         script = str(PROGRAMS / "bystander.sh")
         return [self.extension(f"bystander{i}", ["/bin/sh", script, f"bystander{i}"], 1000 + i) for i in range(count)]
 
-    def started(self, found: Sequence[Found], env: Mapping[str, str] | None = None) -> Supervisor:
+    def started(self, found: Sequence[FoundExtension], env: Mapping[str, str] | None = None) -> Supervisor:
         """Returns a supervisor on a loop of its own, with all these extensions ready, which have this environment or
         the host's. Raises `RuntimeError` if they are not ready within `SETTLE_S` seconds."""
         host = HostInfo("0", "replay", "none", str(self.folder), SESSION)

@@ -100,13 +100,13 @@ def rpc() -> None:
 
 @app.command("doctor", rich_help_panel=FIRST)
 def doctor(
-    json: Annotated[bool, typer.Option("--json", help="One JSON object instead of lines.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of lines.")] = False,
 ) -> None:
-    """Check this machine and what runs: what is in force, what is wrong, and what to do.
+    """Check this machine and its hosts: the settings in force, the faults, and advice.
 
-    Each host, run and MCP server that runs is asked for its extensions in trouble; none is waited for longer than 2 s.
-    One that is not started again is a failed check. One that ends again and again or for its limits, is near a limit,
-    grows without end or is not trusted is a warning.
+    It asks each host, run and MCP server for its extensions in trouble, and waits at most 2 s for each. An extension
+    that is not started again is a failed check. An extension that ends again and again or for its limits, is near a
+    limit, grows without end or is not trusted is a warning.
 
     Exit status: 0 no check failed, 1 one failed.
 
@@ -124,7 +124,7 @@ def doctor(
 def schema(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Of a schema. Default: list all names.", autocompletion=schemas),
+        typer.Argument(metavar="[NAME]", help="The name of a schema. Default: list all names.", autocompletion=schemas),
     ] = None,
 ) -> None:
     """Print a JSON Schema of anything that zot reads or writes.
@@ -157,7 +157,7 @@ def report(
             "--output",
             metavar="FILE",
             show_default=False,
-            help="Where the page goes; - for stdout. Default: RUN with .html; of a batch, report.html in its folder.",
+            help="Write the page to this file; - is stdout. Default: RUN with .html; of a batch, RUN/report.html.",
         ),
     ] = None,
     pages: Annotated[
@@ -167,17 +167,17 @@ def report(
             metavar="N",
             min=0,
             show_default=False,
-            help="Of a batch: at most N tasks get a page of their own, those that failed first. Default: 1000.",
+            help="Write pages of at most N tasks of a batch, failed tasks first. Default: 1000.",
         ),
     ] = None,
     prefer: Prefer = None,
 ) -> None:
     """Make a page of charts from the figures of a run, or of a batch.
 
-    Of a run it shows use over time, how fast each extension answered, and what happened. The page is one file and works
-    offline. From the output of --json alone there is no use over time.
+    For a run it shows use over time, how fast each extension answered, and what happened. The page is one file and
+    works offline. The output of --json alone has no use over time.
 
-    Of a batch it shows how the tasks have ended and why, what they cost, and how many ran at a time, also while the
+    For a batch it shows how the tasks have ended and why, what they cost, and how many ran at a time, also while the
     batch runs. The pages of its tasks go into a folder beside it: report-tasks beside report.html.
 
     Exit status: 0 made, 1 the page cannot be written, 2 RUN cannot be read or usage.
@@ -201,10 +201,14 @@ def help_(
     ctx: typer.Context,
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[COMMAND]...", help="One word, or two: ext logs.", autocompletion=command_names),
+        typer.Argument(
+            metavar="[COMMAND]...",
+            help="The command: one word, or two, such as ext logs.",
+            autocompletion=command_names,
+        ),
     ] = None,
 ) -> None:
-    """List all commands, or tell all about one.
+    """List all commands, or show the help of one.
 
     Exit status: 0 printed, 2 there is no such command.
 

@@ -17,7 +17,7 @@ Pid = Annotated[
     int | None,
     typer.Argument(
         metavar="[PID]",
-        help="Which host, see zot ps. Default: the only one, or the only zot host.",
+        help="The pid of the host, see zot ps. Default: the only one, or the only zot host.",
         min=1,
         autocompletion=hosts,
     ),
@@ -39,7 +39,7 @@ def host(ctx: typer.Context, **_flags: Any) -> None:
     Other programs reach them over a socket. The host stays until zot stop, Ctrl-C or SIGTERM, and then stops the
     extensions in order; a second Ctrl-C stops them at once. SIGHUP reloads them all, unless the terminal has gone.
 
-    Exit status: 0 stopped, 130 stopped at once, 1 nobody could reach it, 2 usage, 9 without a required extension.
+    Exit status: 0 stopped, 130 stopped at once, 1 no program could reach it, 2 usage, 9 without a required extension.
 
     Examples:
         zot host                                  the installed extensions
@@ -54,7 +54,7 @@ def host(ctx: typer.Context, **_flags: Any) -> None:
 def ps(as_json: Json = False) -> None:
     """List the hosts that run: zot host, and every run of the agent.
 
-    With --json also the socket, the start and the version of each.
+    With --json it also prints the socket, the start and the version of each.
 
     Exit status: 0 listed, also if no host runs; 1 failed.
 
@@ -81,10 +81,10 @@ def top(
     ] = "cpu",
     reverse: Annotated[bool, typer.Option("--reverse", help="Sort in the opposite order.")] = False,
     text: Annotated[
-        str, typer.Option("--filter", help="Show only those with TEXT in name or state.", metavar="TEXT")
+        str, typer.Option("--filter", help="Show only extensions with TEXT in their name or state.", metavar="TEXT")
     ] = "",
     interval: Annotated[
-        float, typer.Option(help="Seconds between two looks.", metavar="SECONDS", min=0.1, max=86_400)
+        float, typer.Option(help="Wait SECONDS between two samples.", metavar="SECONDS", min=0.1, max=86_400)
     ] = 1.0,
 ) -> None:
     """Show what each extension of a host uses and does, live. Press ? there for the keys.
@@ -107,7 +107,7 @@ def top(
 def stop(pid: Pid = None) -> None:
     """Stop a host and all its extensions in order.
 
-    Waits until the host is gone, 10 s at most.
+    It waits until the host is gone, 10 s at most.
 
     Exit status: 0 it is gone, 1 no such host or it is still there, 2 usage.
 

@@ -14,17 +14,20 @@ HostOption = Annotated[
     typer.Option(
         "--host",
         metavar="PID",
-        help="Which host, see zot ps. Default: the only one that has it.",
+        help="Ask the host with this pid, see zot ps. Default: the only host that has the extension.",
         min=1,
         autocompletion=hosts,
     ),
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The extension's name.", autocompletion=live_extensions)]
-Cwd = Annotated[str | None, typer.Option("--cwd", help="The project's folder. Default: this one.", metavar="DIR")]
+Cwd = Annotated[
+    str | None,
+    typer.Option("--cwd", help="Take this folder as the project's. Default: the current folder.", metavar="DIR"),
+]
 Prefer = Annotated[
     Preferred | None,
     typer.Option(
-        help="Count this outcome where several RUNDIRs contradict each other: the first, the last, or the first ok."
+        help="Count this outcome if several RUNDIRs contradict each other: the first, the last, or the first ok."
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON lines, for other programs.")]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         replay: Place
         """Answer from a cassette; a request that differs is an error."""
         tools: str | Sequence[str]
-        """Offer only these of the tools read,write,edit,bash."""
+        """Offer only these of the tools read,write,edit,bash. Default: all."""
         no_tools: bool
         """Offer no built-in tools; those of extensions stay."""
         ext: Place | Sequence[Place]
@@ -82,11 +82,11 @@ if TYPE_CHECKING:
         cwd: Place
         """Default: the working directory of this process when the runtime starts."""
         max_steps: int
-        """Allow at most N turns."""
+        """Allow at most N turns. Default: no limit."""
         max_cost_usd: float
         """US dollars of all prompts together; `max_tokens` counts in the same way."""
         max_tokens: int
-        """Make no more requests after N tokens, input plus output."""
+        """Make no more requests after N tokens, input plus output. Default: no limit."""
         timeout: float
         """Seconds for each prompt."""
         drain_timeout: float
@@ -120,7 +120,7 @@ if TYPE_CHECKING:
         replay: Place
         """Answer from a cassette; a request that differs is an error."""
         tools: str | Sequence[str]
-        """Offer only these of the tools read,write,edit,bash."""
+        """Offer only these of the tools read,write,edit,bash. Default: all."""
         no_tools: bool
         """Offer no built-in tools; those of extensions stay."""
         ext: Place | Sequence[Place]
@@ -148,13 +148,13 @@ if TYPE_CHECKING:
         no_context_files: bool
         """Leave AGENTS.md and CLAUDE.md out of the system prompt."""
         max_steps: int
-        """Allow each run at most N turns."""
+        """Allow each run at most N turns. Default: no limit."""
         output_schema: Place | Mapping[str, Any]
         """JSON Schema of the answer to each prompt: a file, or the schema itself."""
         task_timeout: float
         """End a run after DURATION: 90, 5m, 1h30m. Its waits for a rate limit do not count."""
         task_max_cost: float
-        """Let a run make no more requests once it has cost USD."""
+        """Let a run make no more requests once it has cost USD dollars."""
         run_memory: int
         """End a run whose processes use more than this many bytes of their own memory."""
         jobs: int
@@ -164,15 +164,15 @@ if TYPE_CHECKING:
         workspace: Literal["shared", "copy"]
         """shared: each task works in its folder. copy: it works in a copy, and its changes are kept as a diff."""
         max_cost_usd: float
-        """Stop starting tasks once the batch has cost USD, earlier starts included."""
+        """Stop starting tasks once the batch has cost USD dollars, earlier starts included."""
         reserve: Literal["none", "seen", "worst"]
         """How requests of unknown cost count towards `max_cost_usd`: `none`, `seen` (default) or `worst`."""
         max_tokens: int
         """Stop starting tasks after N tokens, cached ones and those of earlier starts included."""
         max_failures: int
-        """Stop starting tasks after N failures."""
+        """Stop starting tasks after N failures. Default: no limit."""
         deadline: float
-        """Stop starting tasks after DURATION: 2h, 90m."""
+        """Stop starting tasks after DURATION: 2h, 90m. Default: no limit."""
 
 
 TEXT, PLACE, SWITCH, SECONDS, COUNT, TEXTS, PLACES, CSV, DOLLARS, SCHEMA = range(10)

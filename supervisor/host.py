@@ -14,11 +14,11 @@ from supervisor.cleanup.env_marks import START
 from supervisor.control.server import ControlServer
 from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission, Consent
-from supervisor.discovery.discover import McpFiles, discovering
+from supervisor.discovery.discover import McpFiles, discovery_steps
 from supervisor.discovery.environment import extension_environment
-from supervisor.discovery.skipped import lines_of
+from supervisor.discovery.skipped_extension import lines_of
 from supervisor.discovery.steps import finish
-from supervisor.discovery.withheld import untold
+from supervisor.discovery.withheld_secrets import report_new
 from supervisor.extension.handover import RELOAD_FAILED
 from supervisor.extension.notices import RECORDED_ONLY, level_of_note, level_of_notice
 from supervisor.home.config import load_config
@@ -121,9 +121,9 @@ class Host:
         self.home = home or zot_home()
         self.tell: Callable[[HostEvent], None] = tell or (lambda _event: None)
         self.stopped_by = ""
-        """Who asked the host to stop, in words; empty if nobody has."""
+        """The person or program that asked the host to stop, in words; empty without such a request."""
         self.missing = ""
-        """The required extension that could not be started, and why; empty if there is none. Such an extension stops
+        """The required extension that could not be started, and why; empty if all were started. Such an extension stops
         the host."""
         self._extensions = tuple(extensions)
         is_within = kind == "mcp" and START in os.environ
@@ -208,7 +208,7 @@ class Host:
             self._tell_once("skipped", line, "error")
         for skipped in discovery.skipped:
             self.missing = self.missing or skipped.why_needed
-        if told := untold(self.home, discovery.found, self._config, os.environ):
+        if told := report_new(self.home, discovery.found, self._config, os.environ):
             self.tell(HostEvent("withheld", told.removeprefix("zot: ")))
         self.supervisor.on_sample.append(sizes_keeper(self.home, self.supervisor.extensions))
         self.supervisor.start(
@@ -228,7 +228,7 @@ class Host:
             self.request_stop(f"itself: {self.missing}")
 
     def _discover(self) -> Steps[Discovery]:
-        return discovering(
+        return discovery_steps(
             self._extensions,
             Path(self.cwd) if self._discover_more else None,
             self.home if self._discover_more else None,

@@ -1,4 +1,4 @@
-"""What surfaces tell of a host and its extensions: each query once, as structs of the wire.
+"""The figures of a host and its extensions that surfaces show: each query once, as structs of the wire.
 
 The control socket, the rpc server, the MCP server and the agent only rename and encode the answers. Figures are those
 of a sample that is at most `FRESH_S` old.
@@ -32,7 +32,7 @@ def names(supervisor: Supervisor) -> tuple[str, ...]:
     return tuple(valid_text(extension.name) for extension in supervisor.extensions)
 
 
-def skipped(supervisor: Supervisor) -> tuple[SkippedExtension, ...]:
+def skipped_extensions(supervisor: Supervisor) -> tuple[SkippedExtension, ...]:
     """The extensions of this user that were found and not started, though the user may count on them."""
     return tuple(
         SkippedExtension(

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
     from supervisor.calls.command_call import CommandAnswer
     from supervisor.calls.guard_chain import Judgement
-    from supervisor.calls.in_flight import InFlight
     from supervisor.calls.merged_registrations import OwnedCommand, OwnedTool
+    from supervisor.calls.request_in_flight import RequestInFlight
     from supervisor.calls.tool_call import ToolAnswer
     from supervisor.cleanup.keeper import Keeper
-    from supervisor.discovery.found import Found
-    from supervisor.discovery.skipped import Skipped
+    from supervisor.discovery.found_extension import FoundExtension
+    from supervisor.discovery.skipped_extension import SkippedExtension
     from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.notices import NoticeKind
     from supervisor.loop.loop import Loop
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from wire.manifest import Limits
     from wire.stats import ExtensionStats, HostKind, HostStats
 
-    Environment = Mapping[str, str] | Callable[[Found], Mapping[str, str]]
+    Environment = Mapping[str, str] | Callable[[FoundExtension], Mapping[str, str]]
 
 
 class Supervisor:
@@ -89,7 +89,7 @@ class Supervisor:
     ) -> None:
         self.loop = loop
         self.extensions: list[Extension] = []
-        self.skipped: Sequence[Skipped] = ()
+        self.skipped: Sequence[SkippedExtension] = ()
         """Extensions that discovery found and did not start, the last time that it looked."""
         self._processes = HostProcesses(
             loop, version=host.version, owns_process=owns_process, runtime_folder=runtime_folder, keeper=keeper, say=say
@@ -135,7 +135,7 @@ class Supervisor:
         """From now on extensions that start are told that this is the model."""
         self._context.set_model(model)
 
-    def start(self, found: Iterable[Found], env: Environment, data: Path | None = None) -> None:
+    def start(self, found: Iterable[FoundExtension], env: Environment, data: Path | None = None) -> None:
         """Starts all extensions at the same time and returns; `settle` waits for them. `env` is the environment of all,
         or a function that returns that of each. `data` contains their data folders (default: each uses its own)."""
         found = list(found)
@@ -150,7 +150,7 @@ class Supervisor:
             preload()  # beside the start of the processes, which takes longer
         self._processes.tell_reaper()
 
-    def add(self, found: Found) -> Extension:
+    def add(self, found: FoundExtension) -> Extension:
         """Starts one more extension and puts it into its place in guard order."""
         preload()
         self.provide_for(found.manifest.workers)
@@ -160,7 +160,7 @@ class Supervisor:
         self.sampler.start()
         return extension
 
-    def _start(self, found: Found) -> Extension:
+    def _start(self, found: FoundExtension) -> Extension:
         self.guards.expect_more()
         extension = Extension(self._context, found, self._sink_of)
         self.extensions.append(extension)
@@ -176,7 +176,7 @@ class Supervisor:
         self.guards.forget()
         self.registrations.forget()
 
-    def environment_of(self, found: Found) -> dict[str, str]:
+    def environment_of(self, found: FoundExtension) -> dict[str, str]:
         """The environment of the workers of this extension."""
         env = self._env(found) if callable(self._env) else self._env
         return {**env, **self._processes.marks(found.manifest.name)}
@@ -260,7 +260,7 @@ class Supervisor:
         """Asks the guards of an event, and waits for the judgement, see `VerdictRequests.judge`."""
         return self._verdicts.judge(event) if self.stats_file is None else self._verdicts.judge_and_tell(event)
 
-    def begin_intercept(self, event: frames.Event, done: Callable[[Judgement], None]) -> InFlight:
+    def begin_intercept(self, event: frames.Event, done: Callable[[Judgement], None]) -> RequestInFlight:
         """Asks the guards of an event; `done` gets the judgement. Raises `KeyError` for an event that cannot be
         guarded."""
         return self._verdicts.begin(event, done)
@@ -268,11 +268,11 @@ class Supervisor:
     def begin_call(
         self, owned: OwnedTool, args: bytes, done: Callable[[ToolAnswer], None],
         on_progress: Callable[[str], None] | None = None, tool_id: str = "",
-    ) -> InFlight:  # fmt: skip
+    ) -> RequestInFlight:  # fmt: skip
         """Calls this tool, see `ToolCallInFlight`. `done` gets the answer, `on_progress` each progress message."""
         return ToolCallInFlight(self.loop, self._checkers, owned, args, done, on_progress, tool_id)
 
-    def begin_command(self, owned: OwnedCommand, args: str, done: Callable[[CommandAnswer], None]) -> InFlight:
+    def begin_command(self, owned: OwnedCommand, args: str, done: Callable[[CommandAnswer], None]) -> RequestInFlight:
         """Runs a slash command; `done` gets the answer."""
         return CommandInFlight(self.loop, owned, args, self.panels, done)
 

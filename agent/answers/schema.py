@@ -14,7 +14,7 @@ import msgspec
 
 from agent.answers.checked_text import CheckedText
 from supervisor.home.safe_files import read_file
-from supervisor.registry.plain_schema import short
+from supervisor.registry.plain_schema import shorten
 from wire.lenient_json import ARGUMENTS_DEPTH, UNREADABLE, fault_of, is_deeper, json_on_one_line, place_at, places
 from wire.text import one_line, valid_text
 
@@ -114,7 +114,7 @@ def _json(path: str, text: bytes) -> dict[str, Any]:
         quoted = "" if place is None or not place.quoted else f" (the line: {place.quoted})"
         raise _fault(f"{path}{where}", f"not JSON: {what}{quoted}") from None
     if not isinstance(value, dict):
-        raise _fault(path, f'a schema is an object, such as {{"type": "object"}}, not {short(text.decode())}')
+        raise _fault(path, f'a schema is an object, such as {{"type": "object"}}, not {shorten(text.decode())}')
     return value
 
 
@@ -137,9 +137,9 @@ def _validator(path: str, text: bytes, value: dict[str, Any]) -> jsonschema_rs.V
             at = _reference(value, left)
             message = f"it refers to {left}; nothing is fetched: copy that schema into its $defs"
         elif at and isinstance(error, jsonschema_rs.ValidationError):
-            message = f"{short(_pointer(at))}: {_said(error)}"
+            message = f"{shorten(_pointer(at))}: {_said(error)}"
         else:
-            at, message = _reference(value, message), short(message)
+            at, message = _reference(value, message), shorten(message)
         raise _fault(path + _place(text, at), f"not a JSON Schema: {message}") from None
 
 
@@ -197,16 +197,16 @@ def _not_json(text: bytes, error: Exception) -> str:
 def _faults(errors: Iterable[jsonschema_rs.ValidationError]) -> Iterator[str]:
     """Each fault: where the value is, what is wrong, and where the rule is in the schema."""
     for error in errors:
-        rule = short(_pointer(error.schema_path))
-        yield f"{short(_pointer(error.instance_path)) or '/'}: {_said(error)} (rule {rule})"
+        rule = shorten(_pointer(error.schema_path))
+        yield f"{shorten(_pointer(error.instance_path)) or '/'}: {_said(error)} (rule {rule})"
 
 
 def _said(error: jsonschema_rs.ValidationError) -> str:
     """What is wrong. Where none of several schemas fits, the first fault of each."""
     branches = [branch[0].message for branch in getattr(error.kind, "context", ()) if branch]
     if not branches:
-        return short(error.message)
-    shown = "; or ".join(short(message) for message in branches[:BRANCHES_SHOWN])
+        return shorten(error.message)
+    shown = "; or ".join(shorten(message) for message in branches[:BRANCHES_SHOWN])
     more = len(branches) - BRANCHES_SHOWN
     return f"{shown}; or {more} more" if more > 0 else shown
 

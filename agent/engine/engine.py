@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from agent.run.slash_commands import Invocation, Meanwhile
     from agent.sessions.opening import Opened
     from agent.transcript import Image
-    from supervisor.discovery.skipped import Skipped
+    from supervisor.discovery.skipped_extension import SkippedExtension
     from supervisor.loop.loop import Loop
     from wire.frames import SessionEnd
 
@@ -101,7 +101,7 @@ class Engine:
         self._steering = Steering()
         """Of the prompt that runs, or of the last one, which is closed."""
         self._steering.close()
-        self._skipped: Sequence[Skipped] = ()
+        self._skipped: Sequence[SkippedExtension] = ()
         self._needs_all_extensions = True
         """False for a slash command that ends the prompt: it needs only its own extension."""
         self.supervisor = starting.make_supervisor(

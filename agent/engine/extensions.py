@@ -13,10 +13,10 @@ from agent.options import LEAST_S, SETTLE_S
 from agent.tools.catalogue import besides
 from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission
-from supervisor.discovery.discover import McpFiles, discovering, with_missing
+from supervisor.discovery.discover import McpFiles, add_missing, discovery_steps
 from supervisor.discovery.environment import extension_environment
 from supervisor.discovery.kind import COPILOT
-from supervisor.discovery.skipped import lines_of
+from supervisor.discovery.skipped_extension import lines_of
 from supervisor.discovery.steps import finish
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.reload.reloader import Reloader
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from agent.output.stderr_notices import StderrNotices
     from agent.tools.extension_tools.tools import ExtensionTools
     from supervisor.discovery.discover import Discovery
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.discovery.steps import Steps
     from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.extension import Extension
@@ -116,7 +116,7 @@ def find_extensions(options: Options, strict: StrictAdmission | None = None) -> 
 
 
 def _finding(options: Options) -> Steps[Discovery]:
-    discovery = yield from discovering(
+    discovery = yield from discovery_steps(
         options.extensions,
         Path(options.cwd) if options.discover else None,
         options.home if options.discover else None,
@@ -125,7 +125,7 @@ def _finding(options: Options) -> Steps[Discovery]:
         options.home,
     )
     copy = options.consent.copy
-    return discovery if copy is None or not options.discover else with_missing(discovery, copy)
+    return discovery if copy is None or not options.discover else add_missing(discovery, copy)
 
 
 def make_reloader(options: Options, supervisor: Supervisor, strict: StrictAdmission | None = None) -> Reloader:
@@ -139,7 +139,7 @@ def make_reloader(options: Options, supervisor: Supervisor, strict: StrictAdmiss
         discovery = yield from _finding(options)
         return (yield from strict.again(discovery))
 
-    def may_run(found: Found, old: Manifest) -> Steps[Found | str]:
+    def may_run(found: FoundExtension, old: Manifest) -> Steps[FoundExtension | str]:
         is_judged = strict.dialect in (found.manifest.dialect, old.dialect)
         return strict.may_run(found) if is_judged else admission.may_run(found, old)
 
@@ -173,9 +173,9 @@ def start_extensions(
     unloaded = _tell_of_skipped(discovery, notices)
     supervisor.skipped = discovery.skipped
     if discovery.found:
-        from supervisor.discovery.withheld import untold  # a run without extensions does not load it
+        from supervisor.discovery.withheld_secrets import report_new  # a run without extensions does not load it
 
-        if told := untold(options.home, discovery.found, options.config, os.environ):
+        if told := report_new(options.home, discovery.found, options.config, os.environ):
             notices.say(told)
         if options.keeper is None:  # the runs of a batch leave it to others
             from supervisor.monitoring.definition_sizes import sizes_keeper
@@ -194,7 +194,9 @@ def start_extensions(
     return unloaded
 
 
-def _environment(found: Found, options: Options, workspace: Workspace, notices: StderrNotices) -> Mapping[str, str]:
+def _environment(
+    found: FoundExtension, options: Options, workspace: Workspace, notices: StderrNotices
+) -> Mapping[str, str]:
     """The environment of an extension that is about to start. Makes the workspace if it may ask for it."""
     if find_dialect(found.manifest.dialect).calls_host and (trouble := workspace.make_once()):
         notices.say(f"zot: {trouble}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.rpc.refused import RefusedError
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.loop.link import Link
 from wire.frames import envelope
 from wire.lenient_json import UNREADABLE
@@ -90,7 +90,7 @@ class ProgramExtensions:
             raise RefusedError(f"extension: there were {EXTENSIONS_LIMIT} names already; use one of them again")
         self._arrivals += 1
         link = Link(name, self._output)
-        found = Found(self._cwd, manifest, Scope.PROGRAM, self._arrivals, link=link)
+        found = FoundExtension(self._cwd, manifest, Scope.PROGRAM, self._arrivals, link=link)
         try:
             if known is None:
                 self._extensions[name] = self._supervisor.add(found)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervisor.calls.guard_chain import Judgement
-    from supervisor.calls.in_flight import InFlight
+    from supervisor.calls.request_in_flight import RequestInFlight
     from supervisor.supervisor import Supervisor
     from wire.frames import SessionEnd, SessionSource
 
@@ -76,7 +76,7 @@ class SessionHooks:
         if asked is not None:
             asked.cancel("the run ends")
 
-    def _ask(self, reason: SessionEnd, error: str, keep: Callable[[str], None]) -> InFlight | None:
+    def _ask(self, reason: SessionEnd, error: str, keep: Callable[[str], None]) -> RequestInFlight | None:
         if not self._supervisor.guards.of("session_end"):
             return None
         self._open += 1

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agent.abort import Abort
     from agent.output.event_writer import EventWriter
     from supervisor.calls.command_call import CommandAnswer
-    from supervisor.discovery.skipped import Skipped
+    from supervisor.discovery.skipped_extension import SkippedExtension
     from supervisor.supervisor import Supervisor
     from wire.frames import CommandResponse, Panel
 
@@ -68,7 +68,7 @@ class SlashCommands:
         supervisor: Supervisor,
         event_writer: EventWriter,
         abort: Abort,
-        skipped: Sequence[Skipped] = (),
+        skipped: Sequence[SkippedExtension] = (),
         meanwhile: Meanwhile | None = None,
     ) -> None:
         """`skipped` are the extensions that were found and are not started: one of them may have the command."""
@@ -181,7 +181,7 @@ def _not_started(supervisor: Supervisor) -> Iterator[tuple[str, str]]:
             yield valid_text(extension.name), f"did not start: {failure}" if failure else "is still starting"
 
 
-def _left_out(skipped: Iterable[Skipped]) -> Iterator[tuple[str, str]]:
+def _left_out(skipped: Iterable[SkippedExtension]) -> Iterator[tuple[str, str]]:
     for each in skipped:
         if each.untrusted is not None:
             why = f"is {each.reason}"

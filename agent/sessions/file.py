@@ -20,7 +20,7 @@ from agent.sessions import rows
 from agent.sessions.load import SessionError, load_from
 from agent.sessions.places import folder_of, unfinished
 from agent.sessions.rows import Meta
-from supervisor.home.safe_files import replacing, sync_folder
+from supervisor.home.safe_files import replacement, sync_folder
 from supervisor.home.zot_home import private_folder
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def write_file(target: Path, pieces: Iterable[bytes]) -> None:
         if os.path.lexists(target) and not target.is_file():
             raise OSError(errno.EINVAL, "not a file")
         private_folder(target.parent)
-        with replacing(target, sibling=unfinished(target)) as file:
+        with replacement(target, sibling=unfinished(target)) as file:
             file.writelines(pieces)
     except OSError as error:
         raise SessionError(f"{target}: cannot be written: {error.strerror}") from None

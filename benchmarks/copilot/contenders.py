@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.hosts import EVENT, Elsewhere, Supervised, ToolCalls
 from benchmarks.workshop import PROGRAMS, ROOT, SESSION
 from supervisor.discovery.copilot.sdk import BOOTSTRAP
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from wire.dialects.copilot.facade import STARTED
 from wire.manifest import Manifest
 
@@ -40,10 +40,10 @@ def environment() -> dict[str, str]:
     return {**kept, "SESSION_ID": SESSION, "EXTENSION_PATH": str(EXTENSION), "COPILOT_SDK_PATH": str(SDK)}
 
 
-def extensions(folder: Path, count: int) -> list[Found]:
+def extensions(folder: Path, count: int) -> list[FoundExtension]:
     """So many of them; only the first one has its tool, as names of tools are taken once."""
     return [
-        Found(
+        FoundExtension(
             folder,
             Manifest(name=f"guard{number}", exec="node", args=(str(BOOTSTRAP),), dialect="copilot"),
             Scope.EXPLICIT,

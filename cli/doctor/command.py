@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cli.doctor.checks import examine
 from cli.json_line import print_json
-from supervisor.harness.findings import Level
+from supervisor.harness.findings import FindingLevel
 from wire.exit_codes import Status
 from wire.text import counted
 
@@ -21,7 +21,7 @@ NAME_WIDTH = 12
 def run_doctor(*, as_json: bool) -> int:
     """Prints a line for each check, or with `as_json` one object for all; returns 0 if none of them failed, else 1."""
     checks = examine()
-    failed = any(check.level is Level.FAIL for check in checks)
+    failed = any(check.level is FindingLevel.FAIL for check in checks)
     if as_json:
         print_json({"ok": not failed, "checks": [_record(check) for check in checks]})
     else:
@@ -49,8 +49,8 @@ def _print(checks: Sequence[Check]) -> None:
 
 
 def _summary(checks: Sequence[Check]) -> str:
-    counts = {level: sum(check.level is level for check in checks) for level in Level}
-    said = [f"{counts[Level.FAIL]} failed"] if counts[Level.FAIL] else []
-    if count := counts[Level.WARN]:
+    counts = {level: sum(check.level is level for check in checks) for level in FindingLevel}
+    said = [f"{counts[FindingLevel.FAIL]} failed"] if counts[FindingLevel.FAIL] else []
+    if count := counts[FindingLevel.WARN]:
         said.append(counted(count, "warning"))
     return ", ".join(said) or "nothing is wrong"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from cli.hosts.find import ask_all, close, shared_extensions, survey
 from cli.hosts.status_lines import KINDS, alarm_text, next_step
 from supervisor.cleanup.host_record import HostStatus, host_status, records_in
-from supervisor.control.client import HostError
-from supervisor.harness.findings import Level
+from supervisor.control.client import ControlError
+from supervisor.harness.findings import FindingLevel
 from supervisor.home.runtime_dir import is_alive, runtime_dirs, sockets_in
 from wire import control
 
@@ -26,7 +26,7 @@ class Check(NamedTuple):
     """The outcome of one check. `advice` says what to do; it may be empty."""
 
     name: str
-    level: Level
+    level: FindingLevel
     message: str
     advice: str = ""
     host: int | None = None
@@ -48,15 +48,15 @@ def examine_running(home: Path, here: Discovery) -> Iterator[Check]:
     answers = ask_all(infos, control.GetStats, control.StatsReply)
     close(infos)
     troubles = {host.pid: host.trouble for host in found if host.trouble}
-    troubles |= {client.pid: str(answer) for client, answer in answers.items() if isinstance(answer, HostError)}
+    troubles |= {client.pid: str(answer) for client, answer in answers.items() if isinstance(answer, ControlError)}
     for pid, trouble in troubles.items():
         advice = f"kill -CONT {pid} if a signal has stopped it, else kill {pid}: its extensions end with it"
-        yield Check("hosts", Level.FAIL, trouble, advice, pid)
-    stats = [answer.stats for answer in answers.values() if not isinstance(answer, HostError)]
+        yield Check("hosts", FindingLevel.FAIL, trouble, advice, pid)
+    stats = [answer.stats for answer in answers.values() if not isinstance(answer, ControlError)]
     yield from _once_for_all((_of_batch(each), check) for each in stats for check in _alarms(each))
     yield from _once_for_all((info.cwd, check) for info in infos.values() for check in _skipped(info, told))
     for line in shared_extensions({each.host.pid: each.extensions for each in stats if each.host.kind == "host"}):
-        yield Check("hosts", Level.OK, line, "zot stop PID ends one, if one is enough")
+        yield Check("hosts", FindingLevel.OK, line, "zot stop PID ends one, if one is enough")
 
 
 def _processes(home: Path) -> Iterator[Check]:
@@ -70,9 +70,9 @@ def _processes(home: Path) -> Iterator[Check]:
     if dead:
         advice = "the next zot with extensions ends what is left of them"
         message = f"{running}; killed, and not cleaned up after yet: {', '.join(map(str, dead))}"
-        yield Check("hosts", Level.WARN, message, advice)
+        yield Check("hosts", FindingLevel.WARN, message, advice)
     else:
-        yield Check("hosts", Level.OK, running)
+        yield Check("hosts", FindingLevel.OK, running)
 
 
 def _alarms(stats: Stats) -> Iterator[Check]:
@@ -80,7 +80,7 @@ def _alarms(stats: Stats) -> Iterator[Check]:
     where = f"{KINDS[stats.host.kind]} {pid}" + (f" (task {stats.host.task})" if stats.host.task else "")
     for name, extension in stats.extensions.items():
         for alarm in extension.alarms:
-            level = Level.FAIL if alarm.kind == "failed" else Level.WARN
+            level = FindingLevel.FAIL if alarm.kind == "failed" else FindingLevel.WARN
             message = f"{where}: {name}: {alarm_text(alarm)}"
             yield Check("hosts", level, message, next_step(alarm, name, pid), pid, name, alarm.kind, alarm.since)
 
@@ -89,7 +89,7 @@ def _skipped(info: control.HostInfoReply, told: set[str]) -> Iterator[Check]:
     for each in info.skipped:
         if "\0" not in each.place and os.path.realpath(each.place) in told:
             continue
-        level = Level.WARN if each.is_waiting else Level.FAIL
+        level = FindingLevel.WARN if each.is_waiting else FindingLevel.FAIL
         message = f"{KINDS[info.kind]} {info.pid}: {each.name} is not started: {each.reason}"
         first = (
             f"zot ext trust {shlex.quote(each.name)} --cwd {shlex.quote(info.cwd)}"

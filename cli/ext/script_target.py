@@ -8,21 +8,21 @@ from pathlib import Path
 
 from cli.os_errors import UnableError
 from supervisor.discovery.discover import servers_of
-from supervisor.discovery.found import Found, Scope
-from supervisor.harness.script_runner import found_in
+from supervisor.discovery.found_extension import FoundExtension, Scope
+from supervisor.harness.script_runner import find_extension
 from supervisor.home.zot_home import zot_home
 from wire.dialects.table import ZOT
 from wire.exit_codes import Status
 from wire.manifest import ManifestError
 
 
-def script_target(path: str) -> Found:
+def script_target(path: str) -> FoundExtension:
     """The extension in this folder. Raises `ManifestError` if there is none, or if no script can be played with it."""
     folder = Path(path)
     if not folder.is_dir() and folder.name == path and _is_server(path):
         raise ManifestError(f"{path} is an MCP server, and this command is for zot's own protocol; try {_test(path)}")
     try:
-        found = found_in(folder)
+        found = find_extension(folder)
     except ManifestError as error:
         raise ManifestError(f"{path}: {error}") from None
     manifest = found.manifest
@@ -43,7 +43,7 @@ def _test(name: str) -> str:
 def _is_server(name: str) -> bool:
     for scope in (Scope.PROJECT, Scope.GLOBAL):
         for each in servers_of(scope, Path.cwd(), zot_home()):
-            if name in (each.names if isinstance(each, Found) else (each.name,)):
+            if name in (each.names if isinstance(each, FoundExtension) else (each.name,)):
                 return True
     return False
 

@@ -115,15 +115,15 @@ def mcp_servers(_ctx: typer.Context) -> Iterator[str]:
     from pathlib import Path
 
     from supervisor.discovery.discover import servers_of
-    from supervisor.discovery.found import Found, Scope
-    from supervisor.discovery.kind import Kind
+    from supervisor.discovery.found_extension import FoundExtension, Scope
+    from supervisor.discovery.kind import ExtensionKind
     from supervisor.home.zot_home import zot_home
 
     for scope in (Scope.PROJECT, Scope.GLOBAL):
         for each in servers_of(scope, Path.cwd(), zot_home()):
-            if isinstance(each, Found):
+            if isinstance(each, FoundExtension):
                 yield each.manifest.name
-            elif each.kind is Kind.MCP:  # else it is about the whole file
+            elif each.kind is ExtensionKind.MCP:  # else it is about the whole file
                 yield each.name
 
 
@@ -177,13 +177,13 @@ def _find_installed(ctx: typer.Context, *, with_user: bool = True) -> Iterator[t
     """Name and whether it is enabled, of each installed extension whose manifest can be read."""
     from pathlib import Path
 
-    from supervisor.discovery.discover import installed, read_manifest, servers_of
-    from supervisor.discovery.found import Found, Scope
+    from supervisor.discovery.discover import installed_folders, read_manifest, servers_of
+    from supervisor.discovery.found_extension import FoundExtension, Scope
     from supervisor.home.zot_home import zot_home
     from wire.manifest import ManifestError
 
     project: Path = Path(ctx.params.get("cwd") or ".").expanduser().absolute()
-    for folder, _scope in installed(project, zot_home() if with_user else None, []):
+    for folder, _scope in installed_folders(project, zot_home() if with_user else None, []):
         try:
             manifest = read_manifest(folder)
         except ManifestError:
@@ -191,7 +191,7 @@ def _find_installed(ctx: typer.Context, *, with_user: bool = True) -> Iterator[t
         yield manifest.name, manifest.is_enabled
     for scope in (Scope.PROJECT, Scope.GLOBAL) if with_user else (Scope.PROJECT,):
         for each in servers_of(scope, project, zot_home()):
-            if isinstance(each, Found):
+            if isinstance(each, FoundExtension):
                 yield each.manifest.name, each.manifest.is_enabled
 
 
@@ -208,7 +208,7 @@ def _users_models() -> Known:
 
 def _hosts() -> Iterator[Any]:
     """What each running host says of itself; those that do not answer soon are left out."""
-    from supervisor.control.client import ControlClient, HostError, endpoints
+    from supervisor.control.client import ControlClient, ControlError, endpoints
     from supervisor.home.runtime_dir import runtime_dirs
     from wire import control
 
@@ -219,5 +219,5 @@ def _hosts() -> Iterator[Any]:
         try:
             with ControlClient(endpoint, ANSWER_S) as client:
                 yield client.ask(control.Info(client.next_id()), control.HostInfoReply)
-        except HostError:
+        except ControlError:
             continue

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from cli.choices import CommandLineError
-from supervisor.control.client import ControlClient, GoneError, HostError, endpoints, hosts
+from supervisor.control.client import ControlClient, ControlError, GoneError, endpoints, hosts
 from supervisor.home.runtime_dir import runtime_dirs
 from wire import control
 from wire.suggestions import no_such
@@ -38,7 +38,7 @@ class SurveyedHost(NamedTuple):
 
 def connect(pid: int | None) -> ControlClient:
     """Connects to the host with this pid; without a pid to the only `zot host`, or if there is none to the only run of
-    an agent. Raises `HostError`, and `CommandLineError` if several hosts could be meant."""
+    an agent. Raises `ControlError`, and `CommandLineError` if several hosts could be meant."""
     if pid is not None:
         return _connect_to(pid)
     found = survey()
@@ -47,9 +47,9 @@ def connect(pid: int | None) -> ControlClient:
     if (chosen := keep_only(candidates, found)) is not None:
         return chosen
     if not found:
-        raise HostError(NONE_RUNS)
+        raise ControlError(NONE_RUNS)
     if not candidates:
-        raise HostError(f"host {found[0].pid} does not answer: {found[0].trouble}")
+        raise ControlError(f"host {found[0].pid} does not answer: {found[0].trouble}")
     raise CommandLineError(f"{len(candidates)} hosts are running; name one by its pid: {host_list(candidates)}")
 
 
@@ -63,7 +63,7 @@ def keep_only(candidates: Sequence[SurveyedHost], found: Iterable[SurveyedHost])
 
 def host_with(name: str, pid: int | None) -> tuple[ControlClient | None, list[SurveyedHost]]:
     """The host that has an extension of this name, and all hosts that were asked. With a pid it is that host; without
-    one the only host that has it, None if there is none. Raises `HostError`, and `CommandLineError` if several have it,
+    one the only host that has it, or None. Raises `ControlError`, and `CommandLineError` if several have it,
     or the host `pid` has it not."""
     if pid is not None:
         client = connect(pid)
@@ -90,8 +90,8 @@ def _connect_to(pid: int) -> ControlClient:
     found = survey()
     close(host.client for host in found)
     if not found:
-        raise HostError(f"there is no host {pid}: {NONE_RUNS}")
-    raise HostError(f"there is no host {pid}; there are {host_list(found)}")
+        raise ControlError(f"there is no host {pid}: {NONE_RUNS}")
+    raise ControlError(f"there is no host {pid}; there are {host_list(found)}")
 
 
 def survey(within_s: float = SURVEY_S) -> list[SurveyedHost]:
@@ -101,13 +101,13 @@ def survey(within_s: float = SURVEY_S) -> list[SurveyedHost]:
     infos = ask_all(clients, control.Info, control.HostInfoReply, within_s)
     surveyed = []
     for endpoint, client in found:
-        if isinstance(client, HostError):
+        if isinstance(client, ControlError):
             surveyed.append(SurveyedHost(endpoint.pid, None, None, str(client), str(endpoint.path)))
             continue
         info = infos[client]
         if isinstance(info, GoneError):
             client.close()
-        elif isinstance(info, HostError):
+        elif isinstance(info, ControlError):
             client.close()
             surveyed.append(SurveyedHost(endpoint.pid, None, None, str(info), str(endpoint.path)))
         else:
@@ -120,22 +120,22 @@ def ask_all(
     request: Callable[[str], control.Request],
     expected: type[Expected],
     within_s: float = SURVEY_S,
-) -> dict[ControlClient, Expected | HostError]:
+) -> dict[ControlClient, Expected | ControlError]:
     """The answer or the error of each host. All are asked before the wait, so many hosts take no longer than one."""
-    answers: dict[ControlClient, Expected | HostError] = {}
+    answers: dict[ControlClient, Expected | ControlError] = {}
     asked: list[tuple[ControlClient, str]] = []
     for client in clients:
         id_ = client.next_id()
         try:
             client.send(request(id_))
             asked.append((client, id_))
-        except HostError as error:
+        except ControlError as error:
             answers[client] = error
     deadline = time.monotonic() + within_s
     for client, id_ in asked:
         try:
             answers[client] = client.answer_to(id_, expected, max(0.01, deadline - time.monotonic()))
-        except HostError as error:
+        except ControlError as error:
             answers[client] = error
     return answers
 

@@ -12,7 +12,7 @@ from cli.columns import align_columns, print_table
 from cli.hosts.find import NONE_RUNS, ask_all, close, count_states, shared_extensions, survey
 from cli.json_line import print_json
 from cli.terminal import table_width
-from supervisor.control.client import HostError
+from supervisor.control.client import ControlError
 from wire import control
 from wire.text import one_line
 
@@ -28,10 +28,10 @@ def run_ps(*, as_json: bool) -> int:
     found = survey()
     clients = [surveyed.client for surveyed in found if surveyed.client is not None]
     answers = ask_all(clients, control.GetStats, control.StatsReply)
-    rows: list[tuple[SurveyedHost, Stats | HostError]] = []
+    rows: list[tuple[SurveyedHost, Stats | ControlError]] = []
     for surveyed in found:
-        answer = HostError(surveyed.trouble) if surveyed.client is None else answers[surveyed.client]
-        rows.append((surveyed, answer if isinstance(answer, HostError) else answer.stats))
+        answer = ControlError(surveyed.trouble) if surveyed.client is None else answers[surveyed.client]
+        rows.append((surveyed, answer if isinstance(answer, ControlError) else answer.stats))
     close(clients)
     if as_json:
         for surveyed, stats in rows:
@@ -45,27 +45,27 @@ def run_ps(*, as_json: bool) -> int:
     return 0
 
 
-def _is_host(stats: Stats | HostError) -> TypeGuard[Stats]:
+def _is_host(stats: Stats | ControlError) -> TypeGuard[Stats]:
     """Whether this is a zot host: each run and each MCP server has extensions of its own anyway."""
-    return not isinstance(stats, HostError) and stats.host.kind == "host"
+    return not isinstance(stats, ControlError) and stats.host.kind == "host"
 
 
-def _record(surveyed: SurveyedHost, stats: Stats | HostError) -> dict[str, Any]:
-    if isinstance(stats, HostError):
+def _record(surveyed: SurveyedHost, stats: Stats | ControlError) -> dict[str, Any]:
+    if isinstance(stats, ControlError):
         return {"pid": surveyed.pid, "error": str(stats), "socket": surveyed.socket}
     states = dict(count_states(stats.extensions.values()))
     host = msgspec.structs.asdict(stats.host)
     return {**host, "extensions": len(stats.extensions), "states": states, "socket": surveyed.socket}
 
 
-def _print_table(rows: list[tuple[SurveyedHost, Stats | HostError]]) -> None:
+def _print_table(rows: list[tuple[SurveyedHost, Stats | ControlError]]) -> None:
     width = table_width()
     lines = align_columns([HEADINGS, *(_cells(host, stats) for host, stats in rows)], right=(0, 2, 3, 4))
     print_table([line if width is None or len(line) <= width else line[: width - 1] + "…" for line in lines])
 
 
-def _cells(surveyed: SurveyedHost, stats: Stats | HostError) -> tuple[str, ...]:
-    if isinstance(stats, HostError):
+def _cells(surveyed: SurveyedHost, stats: Stats | ControlError) -> tuple[str, ...]:
+    if isinstance(stats, ControlError):
         return (str(surveyed.pid), "?", one_line(str(stats), 200))
     host = stats.host
     states = ", ".join(f"{count} {state}" for state, count in count_states(stats.extensions.values()))

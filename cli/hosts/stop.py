@@ -6,7 +6,7 @@ import sys
 import time
 
 from cli.hosts.find import connect
-from supervisor.control.client import HostError
+from supervisor.control.client import ControlError
 from supervisor.process.table import read_process
 from wire import control
 
@@ -16,7 +16,7 @@ POLL_S = 0.01
 
 
 def run_stop(pid: int | None, patience_s: float = PATIENCE_S) -> int:
-    """Stops the host, waits until it is gone, and returns the exit status. Raises `HostError`."""
+    """Stops the host, waits until it is gone, and returns the exit status. Raises `ControlError`."""
     started = time.monotonic()
     with connect(pid) as client:
         client.ask(control.StopHost(client.next_id()), control.Ok)
@@ -24,7 +24,7 @@ def run_stop(pid: int | None, patience_s: float = PATIENCE_S) -> int:
         while gone and _is_alive(client.pid) and time.monotonic() < started + patience_s:
             time.sleep(POLL_S)
         if not gone or _is_alive(client.pid):
-            raise HostError(
+            raise ControlError(
                 f"host {client.pid} has been asked to stop and is still there after {patience_s:g} s;"
                 f" wait, or kill -9 {client.pid}"
             )

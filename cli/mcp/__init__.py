@@ -11,7 +11,7 @@ from cli.help.command_classes import HelpTyper, LazyGroup
 HELP = """\
 Add, list, try and remove MCP servers, which run supervised like all extensions.
 
-They are entries of two files: .mcp.json in a project's folder, which other programs read too, and mcp.json in
+Servers are entries of two files: .mcp.json in a project's folder, which other programs read too, and mcp.json in
 $ZOT_HOME, for all projects. A server of a project is started once you trust it: zot ext trust NAME.
 
 Examples:

@@ -59,7 +59,7 @@ def register(app: typer.Typer) -> None:
 
 
 def mcp_add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the server here.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The server's name, as this file has it.")],
     command: Annotated[
         list[str], typer.Argument(metavar="COMMAND [ARG]...", help="The program that is started, and its arguments.")
     ],
@@ -70,22 +70,24 @@ def mcp_add(
             "-e",
             "--env",
             metavar="KEY=VALUE",
-            help="A variable for the server; KEY alone: as it is in your environment.",
+            help="Give the server this variable; KEY alone takes the value from your environment.",
         ),
     ] = None,
     cwd: Annotated[
-        str | None, typer.Option("--cwd", metavar="DIR", help="The folder that it runs in. Default: the project's.")
+        str | None, typer.Option("--cwd", metavar="DIR", help="Run the server in this folder. Default: the project's.")
     ] = None,
     timeout: Annotated[
         str | None,
-        typer.Option("--timeout", metavar=METAVAR, help="The longest wait for the result of a call. Default: 60 s."),
+        typer.Option(
+            "--timeout", metavar=METAVAR, help="Wait at most DURATION for the result of a call. Default: 60 s."
+        ),
     ] = None,
     startup_timeout: Annotated[
         str | None,
         typer.Option(
             "--startup-timeout",
             metavar=METAVAR,
-            help="The longest wait for its first answer. Default: 30 s; npx, uvx: 60 s.",
+            help="Wait at most DURATION for its first answer. Default: 30 s; npx, uvx: 60 s.",
         ),
     ] = None,
     include_tools: Annotated[
@@ -105,8 +107,8 @@ def mcp_add(
 ) -> None:
     """Write an MCP server into mcp.json of $ZOT_HOME, or with --scope project into .mcp.json here.
 
-    It starts nothing; zot mcp test NAME does. All words behind COMMAND belong to the server, so flags of zot mcp add
-    stand before COMMAND. Put -- before a COMMAND that begins with a dash. The rest of the file stays as it is.
+    It starts nothing; zot mcp test NAME does. All words after COMMAND belong to the server, so put flags of zot mcp add
+    before COMMAND. Put -- before a COMMAND that begins with a dash. The rest of the file stays as it is.
 
     Do not write secrets into the file: -e TOKEN, without a value, writes ${TOKEN}, which is filled in from your
     environment at each start.
@@ -193,7 +195,7 @@ def _variable(text: str) -> tuple[str, str]:
 
 
 def mcp_add_json(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the server here.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The server's name, as this file has it.")],
     entry: Annotated[
         str, typer.Argument(metavar="JSON", help="The entry, as other programs have it; - reads it from stdin.")
     ],
@@ -201,7 +203,7 @@ def mcp_add_json(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Write an MCP server whose entry is JSON already, with any fields.
+    """Write an MCP server from an entry in JSON, with any fields.
 
     Exit status: 0 added, 1 the name is taken, or the file has a fault, 2 usage.
 
@@ -238,9 +240,9 @@ def _fields(text: str) -> dict[str, Any]:
 
 
 def mcp_remove(name: ServerName, scope: OnlyScope = None, as_json: Json = False) -> None:
-    """Take an MCP server out of its file, also a faulty one. The rest of the file stays as it is.
+    """Remove an MCP server from its file, also a faulty one. The rest of the file stays as it is.
 
-    A host that runs it goes on with it until a reload, or until the host ends.
+    A host that runs the server keeps it until a reload, or until the host ends.
 
     Exit status: 0 removed, 1 failed, 2 no server has that name, both files have it, or usage.
 

@@ -15,10 +15,10 @@ from cli.mcp.scope import McpScope
 from cli.os_errors import UnableError
 from supervisor.discovery.discover import mcp_file
 from supervisor.discovery.environment import is_secret
-from supervisor.discovery.found import Scope
-from supervisor.discovery.mcp.servers import REASON, as_extension, expanded, is_itself, parse_file
+from supervisor.discovery.found_extension import Scope
+from supervisor.discovery.mcp.servers import REASON, as_extension, expand_variables, is_itself, parse_file
 from supervisor.discovery.trust_store import TrustStore
-from supervisor.install.installed import ExtensionFolders, installed, is_trusted
+from supervisor.install.installed_extension import ExtensionFolders, installed_extensions, is_trusted
 from wire.manifest import ManifestError
 from wire.settings.mcp_file import at
 from wire.settings.mcp_server import variables_in
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.home.config import Config
     from wire.settings.mcp_file import EntryFault, McpEntry
 
@@ -52,7 +52,7 @@ class ListedEntry:
     """`FILE:LINE:COLUMN`."""
     trouble: str = ""
     """Why it could not be started: its fault, or a variable that is not set; empty if it could."""
-    found: Found | None = None
+    found: FoundExtension | None = None
     """The extension that a run would start; None if it could not."""
     is_disabled: bool = False
     """Of a faulty one: whether the user wants it skipped anyway."""
@@ -89,7 +89,7 @@ def read_entries(project: Path, home: Path, environ: Mapping[str, str]) -> Entri
             faults.append(str(error))
             continue
         for entry in parsed.entries:
-            made = expanded(as_extension(file, entry, kind, project), environ)
+            made = expand_variables(as_extension(file, entry, kind, project), environ)
             trouble, extension = (made, None) if isinstance(made, str) else ("", made)
             place = at(file, entry.place)
             found.append(ListedEntry(entry.name, entry.key, scope, file, entry, place, trouble, extension))
@@ -135,7 +135,7 @@ def states_of(found: Sequence[ListedEntry], project: Path, home: Path) -> list[E
     judged = []
     taken: dict[str, str] = {}
     for scope, kind in SCOPES.items():
-        for extension in installed(ExtensionFolders(project, home), (kind,)):
+        for extension in installed_extensions(ExtensionFolders(project, home), (kind,)):
             manifest = extension.manifest
             if not extension.kind.has_folder or manifest is None or not manifest.is_enabled:
                 continue

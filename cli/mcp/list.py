@@ -44,8 +44,8 @@ def mcp_list(as_json: Json = False) -> None:
     """List the MCP servers of this project and of the user, without starting any.
 
     The state says what a run would do with it: ok, disabled, faulty, hidden (another one has the name), unset
-    (a variable that it needs), or untrusted. What is wrong, and where, stands below the table. "tools" says how many
-    tools a server had when it last ran, and "tokens" about how many tokens of each request to the model they take.
+    (a variable that it needs is not set), or untrusted. The faults and their places stand below the table. "tools" is
+    the number of tools when the server last ran, "tokens" about how many tokens they take in each request to the model.
 
     Exit status: 0 listed, also if there is nothing; 1 a file cannot be read; 2 usage.
 
@@ -120,11 +120,11 @@ def record(each: ListedEntry, state: EntryState, size: DefinitionSize | None, co
 
 
 def mcp_get(name: ServerName, scope: OnlyScope = None, as_json: Json = False) -> None:
-    """Tell all about an MCP server, without starting it: where it comes from, and what its variables become.
+    """Show all about an MCP server, without starting it: where it comes from, and the values of its variables.
 
-    Values that look like secrets are not shown. If both files have the name, this tells of the one that would start.
+    Values that look like secrets are not shown. If both files have the name, it shows the one that would start.
 
-    Exit status: 0 told, also of a faulty one; 1 failed; 2 no server has that name, or usage.
+    Exit status: 0 shown, also a faulty one; 1 failed; 2 no server has that name, or usage.
 
     Examples:
         zot mcp get github                         for a person

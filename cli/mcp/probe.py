@@ -18,7 +18,7 @@ from supervisor.home.runtime_dir import runtime_dir
 from supervisor.loop.loop import Loop
 from supervisor.monitoring.definition_sizes import sizes_keeper
 from supervisor.monitoring.stats import of_extension
-from supervisor.registry.definition_size import too_large
+from supervisor.registry.definition_size import size_warning
 from supervisor.supervisor import Supervisor
 from wire import frames
 from wire.dialects.base import HostInfo
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind
     from supervisor.home.config import Config
@@ -77,7 +77,7 @@ class ServerProbe(msgspec.Struct):
 
 
 def probe(
-    found: Found, config: Config, home: Path, cwd: str, *, wait_s: float | None, call: ProbeCall | None
+    found: FoundExtension, config: Config, home: Path, cwd: str, *, wait_s: float | None, call: ProbeCall | None
 ) -> ServerProbe:
     """Tries the server, which is started once. `wait_s` is the longest wait until it is ready; None: as its entry says.
     `config` has the limits and the secrets."""
@@ -91,7 +91,7 @@ def probe(
 
         with loop.signals(ENDING, interrupt):
             supervisor.on_sample.append(sizes_keeper(home, supervisor.extensions))
-            environment: Callable[[Found], dict[str, str]] = lambda each: extension_environment(  # noqa: E731
+            environment: Callable[[FoundExtension], dict[str, str]] = lambda each: extension_environment(  # noqa: E731
                 each, config, os.environ
             )
             supervisor.start([once], environment, home / data_dir.FOLDER)
@@ -160,7 +160,7 @@ def _look(supervisor: Supervisor, extension: Extension, seen: ServerProbe) -> No
     seen.tokens = figures.definition_tokens or 0
     seen.commands = tuple(extension.commands.values())
     seen.instructions = extension.instructions
-    if warning := too_large(len(seen.tools), seen.tokens):
+    if warning := size_warning(len(seen.tools), seen.tokens):
         seen.warnings.append(warning)
 
 

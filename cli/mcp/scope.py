@@ -20,11 +20,15 @@ class McpScope(Enum):
 
 Scope = Annotated[
     McpScope,
-    typer.Option("-s", "--scope", help="user: for you, in all projects. project: for everybody who has this folder."),
+    typer.Option(
+        "-s",
+        "--scope",
+        help="Write it for you, in all projects (user), or for everybody who has this folder (project).",
+    ),
 ]
 OnlyScope = Annotated[
     McpScope | None,
-    typer.Option("-s", "--scope", help="Only the entry of this scope. Default: both scopes.", show_default=False),
+    typer.Option("-s", "--scope", help="Take only the entry of this scope. Default: both scopes.", show_default=False),
 ]
 ServerName = Annotated[str, typer.Argument(metavar="NAME", help="The name of the server.", autocompletion=mcp_servers)]
 Force = Annotated[bool, typer.Option("--force", help="Replace the entry that has this name.")]
@@ -33,7 +37,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace the entry that has
 def file_of(scope: McpScope) -> Path:
     """The file of a scope, for the current folder."""
     from supervisor.discovery.discover import mcp_file
-    from supervisor.discovery.found import Scope
+    from supervisor.discovery.found_extension import Scope
     from supervisor.home.zot_home import zot_home
 
     return mcp_file(Scope.PROJECT if scope is McpScope.project else Scope.GLOBAL, Path.cwd(), zot_home())

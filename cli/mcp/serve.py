@@ -21,13 +21,13 @@ def serve(ctx: typer.Context, **_flags: Any) -> None:
     """Serve the tools of extensions to an MCP client, such as Claude Code, Codex or an editor.
 
     The client starts this command (claude mcp add zot -- zot mcp serve -q) and talks to it on stdin and stdout;
-    messages go to stderr. Each extension is a supervised process, as in zot host: it has limits and an account, and is
-    started again after a crash. Guards judge every call and its result. Slash commands become prompts. The agent's
-    built-in tools are not served. zot ps, zot top and zot ext stats show the server.
+    messages go to stderr. Each extension is a supervised process, as in zot host: its use is limited and counted, and
+    it is started again after a crash. Guards judge every call and its result. Slash commands become prompts. The
+    agent's built-in tools are not served. zot ps, zot top and zot ext stats show the server.
 
-    The first list of tools waits until all extensions have started, 5 s at most, but for required ones as long as they
-    may take. The client is told of later ones. When stdin ends, calls that are under way still get their answers, for
-    30 s at most; then the extensions stop in order.
+    The first list of tools waits until all extensions have started, 5 s at most, but for required extensions up to
+    their own limits. The client is told of tools that come later. When stdin ends, calls that are under way still get
+    their answers, for 30 s at most; then the extensions stop in order.
 
     Exit status: 0 stdin has ended, or zot stop or a signal has stopped it; 1 the client does not read, or the host of
     --host is gone; 2 usage; 9 a required extension did not start; 130 stopped at once by a second signal.

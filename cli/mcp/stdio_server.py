@@ -13,12 +13,12 @@ from cli.hosts.find import connect, host_list, keep_only, survey
 from cli.hosts.host import make_host
 from cli.hosts.host_log import HostLog
 from cli.version import VERSION
-from supervisor.control.client import HostError
+from supervisor.control.client import ControlError
 from supervisor.host import CannotServeError, HostEvent, HostPhase
 from supervisor.loop.loop import STOP_SIGNALS, Loop
 from supervisor.mcp_server.host_source import HostSource
-from supervisor.mcp_server.own_source import OwnSource
 from supervisor.mcp_server.server import LINE_LIMIT, McpServer
+from supervisor.mcp_server.supervisor_source import SupervisorSource
 from wire import control
 from wire.exit_codes import Status
 from wire.flags.host import OF_THE_START
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from supervisor.control.client import ControlClient
-    from supervisor.mcp_server.source import Source
+    from supervisor.mcp_server.source import ExtensionSource
 
 
 BY_HAND = "an MCP client is expected on stdin; Ctrl-D ends. To set one up: zot mcp serve --help"
@@ -57,7 +57,7 @@ class Stdio:
         self._stderr = FdWriter(loop, 2, _ignore, lossy=True)
         self.log = HostLog.of(flags, self._stderr.write)
 
-    def serve(self, source: Source, on_end: Callable[[str, bool], None]) -> McpServer:
+    def serve(self, source: ExtensionSource, on_end: Callable[[str, bool], None]) -> McpServer:
         """Begins to read the client's lines; all happens in the loop."""
         session = ServedSession(
             VERSION, lambda: instructions(source.extensions, source.instructions), lambda: source.is_described
@@ -88,7 +88,7 @@ def serve_own(flags: Mapping[str, Any]) -> int:
     """Returns the exit status. Raises `CommandLineError` and `OSError`."""
     host = make_host(flags, "mcp")
     stdio = Stdio(host.loop, flags)
-    source = OwnSource(host.supervisor)
+    source = SupervisorSource(host.supervisor)
     faults: list[str] = []
 
     def tell(event: HostEvent) -> None:
@@ -129,12 +129,12 @@ def _tell_end(stdio: Stdio, by: str, faults: list[str]) -> None:
 
 
 def serve_running(flags: Mapping[str, Any], named: str) -> int:
-    """Returns the exit status. Raises `CommandLineError`, `HostError` and `OSError`."""
+    """Returns the exit status. Raises `CommandLineError`, `ControlError` and `OSError`."""
     _check(flags)
     client = connect(int(named)) if named.isdecimal() else _host_in(named)
     info = client.ask(control.Info(client.next_id()), control.HostInfoReply)
     if info.kind == "run":
-        raise HostError(f"host {info.pid} is an agent's run, whose extensions serve its agent; start a zot host")
+        raise ControlError(f"host {info.pid} is an agent's run, whose extensions serve its agent; start a zot host")
     loop = Loop()
     stdio = Stdio(loop, flags)
     reasons: list[tuple[str, bool]] = []
@@ -168,7 +168,7 @@ def _check(flags: Mapping[str, Any]) -> None:
 
 
 def _host_in(folder: str) -> ControlClient:
-    """The only host, not a run, that works in this folder. Raises `HostError` and `CommandLineError`."""
+    """The only host, not a run, that works in this folder. Raises `ControlError` and `CommandLineError`."""
     wanted = os.path.realpath(folder)
     if not os.path.isdir(wanted):
         raise CommandLineError(f"--host {folder}: neither the pid of a host, see zot ps, nor a folder")
@@ -184,4 +184,4 @@ def _host_in(folder: str) -> ControlClient:
         raise CommandLineError(
             f"--host {folder}: {len(there)} hosts run there; name one by its pid: {host_list(there)}"
         )
-    raise HostError(f"no zot host runs in {wanted}; start one there: zot host")
+    raise ControlError(f"no zot host runs in {wanted}; start one there: zot host")

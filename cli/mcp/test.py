@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cli.mcp.probe import ProbeCall, ServerProbe
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
 
 WIDTH = 13
 DESCRIPTION = 60
@@ -41,21 +41,21 @@ def mcp_test(
     timeout: Annotated[
         str | None,
         typer.Option(
-            "--timeout", metavar=METAVAR, help="The longest wait until it is ready. Default: as its entry says."
+            "--timeout", metavar=METAVAR, help="Wait at most DURATION until it is ready. Default: as its entry says."
         ),
     ] = None,
-    call: Annotated[str | None, typer.Option("--call", metavar="TOOL", help="Call this tool once, too.")] = None,
+    call: Annotated[str | None, typer.Option("--call", metavar="TOOL", help="Also call this tool once.")] = None,
     args: Annotated[
-        str | None, typer.Option("--args", metavar="JSON", help="The arguments of the call. Default: {}.")
+        str | None, typer.Option("--args", metavar="JSON", help="Call the tool with these arguments. Default: {}.")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Start an MCP server once, as a run would, say what it offers and what that costs, and stop it.
 
-    It tells which version of the protocol the server speaks, how long it took, its tools, with about how many tokens of
-    each request to the model each of them takes, its prompts, what is left out and why, and its last lines on stderr.
+    It shows the version of the protocol, the time to get ready, the tools with about how many tokens each takes in a
+    request to the model, the prompts, what is left out and why, and the last lines on stderr.
 
-    A server of a project that is not trusted is not started. A disabled one is.
+    A project's server that is not trusted is not started. A disabled server is started.
 
     Exit status: 0 it was ready, and the call succeeded; 1 it was not, or the call failed; 2 no server has that name, or
     usage; 130 interrupted.
@@ -91,7 +91,7 @@ def mcp_test(
     exit_with("mcp test", run)
 
 
-def _find_startable(name: str, scope: Any, project: Path, home: Path) -> Found:
+def _find_startable(name: str, scope: Any, project: Path, home: Path) -> FoundExtension:
     """The server as a run would start it. Raises `CommandLineError` and `UnableError`."""
     from cli.mcp.entries import distrust_reason, find_entries, read_entries
 
@@ -112,7 +112,7 @@ def _has_failed(call: ProbeCall | None) -> bool:
 # --- output --------------------------------------------------------------------------------------------------------
 
 
-def _print(found: Found, seen: ServerProbe, home: Path) -> None:
+def _print(found: FoundExtension, seen: ServerProbe, home: Path) -> None:
     lines = [f"{label:<{WIDTH}} {text}".rstrip() for label, text in _facts(found, seen, home)]
     if seen.tools:
         rows = [
@@ -131,7 +131,7 @@ def _print(found: Found, seen: ServerProbe, home: Path) -> None:
     sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
-def _facts(found: Found, seen: ServerProbe, home: Path) -> Iterator[tuple[str, str]]:
+def _facts(found: FoundExtension, seen: ServerProbe, home: Path) -> Iterator[tuple[str, str]]:
     name = found.manifest.name
     if seen.is_interrupted:
         state = "interrupted"
@@ -167,7 +167,7 @@ def _call_lines(call: ProbeCall) -> Iterator[str]:
         yield from (f"  {terminal_text(line)}" for line in text.splitlines() or [""])
 
 
-def _record(found: Found, seen: ServerProbe, home: Path) -> dict[str, Any]:
+def _record(found: FoundExtension, seen: ServerProbe, home: Path) -> dict[str, Any]:
     import msgspec
 
     call = seen.call

@@ -14,7 +14,10 @@ from cli.parameters import Json
 Provider = Annotated[
     str,
     typer.Argument(
-        metavar="[PROVIDER]", help="Whose key, as in --provider.", autocompletion=providers, show_default=True
+        metavar="[PROVIDER]",
+        help="The provider whose key it is, as in --provider.",
+        autocompletion=providers,
+        show_default=True,
     ),
 ]
 
@@ -29,8 +32,8 @@ def register(app: typer.Typer) -> None:
 def list_models(as_json: Json = False) -> None:
     """List the models whose size and price are known: the packaged ones, and those of $ZOT_HOME/models.json.
 
-    Prices are US dollars per million tokens. What is not known says unknown; a model that is free says 0. A model that
-    is not listed can be used, too.
+    Prices are US dollars per million tokens: unknown if not known, 0 for a free model. A model that is not listed can
+    be used, too.
 
     Exit status: 0 listed, 2 models.json or config.json is wrong.
 
@@ -48,11 +51,11 @@ def login(
     provider: Provider = "anthropic",
     model: Annotated[
         str | None,
-        typer.Option("-m", "--model", help="Which model the key is tried with.", metavar="ID", autocompletion=models),
+        typer.Option("-m", "--model", help="Try the key with this model.", metavar="ID", autocompletion=models),
     ] = None,
     base_url: Annotated[
         str | None,
-        typer.Option(help="Where the key is tried. Default: as for a run.", metavar="URL", show_default=False),
+        typer.Option(help="Try the key at this server. Default: as for a run.", metavar="URL", show_default=False),
     ] = None,
     no_probe: Annotated[bool, typer.Option("--no-probe", help="Store the key without trying it.")] = False,
 ) -> None:
@@ -77,7 +80,7 @@ def login(
 def logout(provider: Provider = "anthropic") -> None:
     """Remove all that $ZOT_HOME/auth.json has for a provider. Variables and key files stay.
 
-    Exit status: 0 there is nothing of it any more, 1 failed, 2 usage.
+    Exit status: 0 nothing of it is left, 1 failed, 2 usage.
 
     Examples:
         zot logout               the key of Anthropic

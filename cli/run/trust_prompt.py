@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from supervisor.discovery.content.covered_files import Content
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.discovery.trust_rules import TrustJudgement
     from supervisor.home.config import Config
     from wire.manifest import Manifest
@@ -40,7 +40,7 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path, mcp_configs: tuple[str,
     if not _has_extensions(project) or not can_ask():
         return Consent()
     from supervisor.discovery.discover import McpFiles, discover
-    from supervisor.discovery.found import Scope
+    from supervisor.discovery.found_extension import Scope
     from supervisor.discovery.trust_store import TrustError, TrustStore
     from supervisor.home.config import load_config
 
@@ -81,7 +81,7 @@ def can_ask() -> bool:
     return is_terminal(0) and is_terminal(2) and is_in_front(0)
 
 
-def card(found: Found, judged: TrustJudgement, config: Config, environ: Mapping[str, str]) -> Iterator[str]:
+def card(found: FoundExtension, judged: TrustJudgement, config: Config, environ: Mapping[str, str]) -> Iterator[str]:
     """Lines about an extension, for the decision whether to trust it. `environ` is the environment of this process, of
     which a run started here hands over what the lines say."""
     from cli.number_format import size
@@ -110,19 +110,19 @@ def card(found: Found, judged: TrustJudgement, config: Config, environ: Mapping[
 def environment_lines(manifest: Manifest, config: Config, environ: Mapping[str, str]) -> Iterator[str]:
     """What the extension asks for, which secrets of `environ` it gets, and which it does not get. Of the other
     variables it gets all, or under the policy `minimal` those that are named."""
-    from supervisor.discovery.environment import NEVER, is_secret, may_have, policy_of, secrets_given, withheld
+    from supervisor.discovery.environment import NEVER, given_secrets, is_secret, may_have, policy_of, withheld_secrets
 
     if manifest.env:
         asked = sorted(dict.fromkeys(manifest.env), key=lambda name: not is_secret(name, config, environ.get(name, "")))
         yield f"asks    for {', '.join(asked)}"  # secrets first, because a long line is cut
-    secrets = secrets_given(manifest, config, environ)
+    secrets = given_secrets(manifest, config, environ)
     if policy_of(manifest, config) == "minimal":
         plain = sorted(
             name for name, value in environ.items() if name not in secrets and may_have(name, manifest, config, value)
         )
         yield f"gets    of your environment only {', '.join([*secrets, *plain]) or 'nothing'}"
         return
-    kept = sorted([*withheld(manifest, config, environ), *NEVER & environ.keys()])
+    kept = sorted([*withheld_secrets(manifest, config, environ), *NEVER & environ.keys()])
     rest = len(environ) - len(kept) - len(secrets)
     what = f"the secrets {', '.join(secrets)}" if secrets else "no secrets"
     yield f"gets    {what}, and {rest} other variables of your environment"
@@ -130,7 +130,7 @@ def environment_lines(manifest: Manifest, config: Config, environ: Mapping[str, 
         yield f"not     {', '.join(kept)}: these are secrets"
 
 
-def command_line(found: Found) -> str:
+def command_line(found: FoundExtension) -> str:
     """The program of the extension and its arguments, quoted for a shell."""
     import shlex
 

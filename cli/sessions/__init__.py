@@ -8,7 +8,7 @@ from cli.help.command_classes import HelpTyper, LazyGroup
 HELP = """\
 List, read, search, export, fork and remove sessions: the conversations of past runs.
 
-An ID is what the list shows, the whole id, the name of a session file, or its path. It is looked for in the folder
+ID is the short id of the list, the whole id, the name of a session file, or its path. It is looked for in the folder
 first, and then among all sessions.
 
 Examples:

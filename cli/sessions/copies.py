@@ -24,12 +24,14 @@ def fork(
     session: SessionId,
     at: Annotated[
         int | None,
-        typer.Option("--at", help="Only its first N messages, as zot session show counts them.", metavar="N", min=1),
+        typer.Option(
+            "--at", help="Copy only its first N messages, as zot session show counts them.", metavar="N", min=1
+        ),
     ] = None,
     cwd: Cwd = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the new session as a JSON object.")] = False,
 ) -> None:
-    """Copy a session, or its beginning, to a new one, so that both can go on.
+    """Copy a session, or its beginning, to a new session, so that both can go on.
 
     The session itself stays as it is; a run may be writing to it. Prints the new id.
 
@@ -56,9 +58,9 @@ def import_file(
     cwd: Cwd = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the new session as a JSON object.")] = False,
 ) -> None:
-    """Take over a session from another machine, or from zot: a copy with an id of its own.
+    """Copy a session from a file, which another machine or the other zot wrote, to a new id.
 
-    It belongs to this folder from now on. Prints the new id.
+    The copy belongs to this folder. Prints the new id.
 
     Exit status: 0 imported, 1 FILE cannot be read or is no session, 2 usage.
 

@@ -41,18 +41,22 @@ def export(
     session: SessionId,
     form: Annotated[
         ExportFormat | None,
-        typer.Option("--format", help="Default: as the suffix of FILE says, else markdown.", show_default=False),
+        typer.Option(
+            "--format",
+            help="Write in this format. Default: as the suffix of FILE says, else markdown.",
+            show_default=False,
+        ),
     ] = None,
     output: Annotated[
-        str | None, typer.Option("-o", "--output", help="Write it there. Default: stdout.", metavar="FILE")
+        str | None, typer.Option("-o", "--output", help="Write to this file. Default: stdout.", metavar="FILE")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a FILE that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing FILE.")] = False,
     cwd: Cwd = None,
 ) -> None:
     """Write a session as a document: to read, to send, or for a program.
 
-    HTML is one file that asks nothing from the network and has no script. JSON has everything, in the shape of zot
-    schema session.export. A .zotsession file is zot's own: zot session import takes it, and so does zot. Each has what
+    HTML is one file that loads nothing from the network and has no script. JSON has everything, in the shape of zot
+    schema session.export. zot session import reads a .zotsession file, and so does the other zot. Every format has what
     the tools have read: look through it before you send it.
 
     Exit status: 0 written, 1 there is no such session or FILE cannot be written, 2 usage, or FILE is there already.

@@ -37,16 +37,17 @@ def register(app: typer.Typer) -> None:
 
 def session_list(
     everywhere: All = False,
-    most: Annotated[int | None, typer.Option("-n", help="At most so many.", metavar="N", min=1)] = None,
+    most: Annotated[
+        int | None, typer.Option("-n", help="Show at most N sessions. Default: all.", metavar="N", min=1)
+    ] = None,
     cwd: Cwd = None,
     as_json: Json = False,
 ) -> None:
-    """List the sessions of a folder, the one that was written to last first.
+    """List the sessions of a folder, the last used first.
 
-    Tokens are all that were read and written, those from the cache included. A * after the id marks a session that a
-    run writes to.
+    Tokens are input plus output, tokens from the cache included. A * after the id marks a session that a run writes to.
 
-    Exit status: 0 listed, also if there is none; 1 failed; 2 usage.
+    Exit status: 0 listed, also an empty list; 1 failed; 2 usage.
 
     Examples:
         zot session list                          those of this folder
@@ -116,12 +117,12 @@ def _short(path: str) -> str:
 
 
 def tree(everywhere: All = False, cwd: Cwd = None, as_json: Json = False) -> None:
-    """Show which session is a fork of which.
+    """Show sessions with their forks as a tree.
 
-    A fork whose original is not there stands alone. With --json a line for each session that is no fork of another one,
-    with its forks in children.
+    A fork whose original is missing stands alone. With --json it prints a line for each session that is no fork of
+    another one, with its forks in children.
 
-    Exit status: 0 shown, also if there is none; 1 failed; 2 usage.
+    Exit status: 0 shown, also an empty tree; 1 failed; 2 usage.
 
     Examples:
         zot session tree           those of this folder

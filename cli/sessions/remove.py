@@ -31,14 +31,14 @@ def rm(
     ] = None,
     yes: Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")] = False,
     empty: Annotated[
-        bool, typer.Option("--empty", help="Those without a message, which interrupted runs have left.")
+        bool, typer.Option("--empty", help="Remove the sessions without a message, which interrupted runs have left.")
     ] = False,
-    everywhere: Annotated[bool, typer.Option("--all", help="With --empty: in all folders.")] = False,
+    everywhere: Annotated[bool, typer.Option("--all", help="With --empty: remove those of all folders.")] = False,
     cwd: Cwd = None,
 ) -> None:
     """Remove sessions.
 
-    One that a run writes to stays, and the others go. --empty leaves alone what was written to in the last minute.
+    A session that a run writes to stays; the others are removed. --empty keeps sessions of the last minute.
 
     Exit status: 0 removed, or you said no; 1 some are not there, in use, or cannot be removed; 2 usage.
 

@@ -26,18 +26,19 @@ def register(app: typer.Typer) -> None:
 
 
 def search(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to look for.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to find.")],
     everywhere: All = False,
-    regex: Annotated[bool, typer.Option("--regex", help="TEXT is a regular expression of Python.")] = False,
+    regex: Annotated[bool, typer.Option("--regex", help="Read TEXT as a regular expression of Python.")] = False,
     ignore_case: Annotated[
-        bool, typer.Option("-i/-s", "--ignore-case/--case-sensitive", help="Whether a and A are the same.")
+        bool,
+        typer.Option("-i/-s", "--ignore-case/--case-sensitive", help="Ignore case (a and A are the same), or heed it."),
     ] = True,
     cwd: Cwd = None,
     as_json: Json = False,
 ) -> None:
     """Find a text in what was said, in the arguments of tools and in their results.
 
-    A line for each place, with the number of the message: zot session show has them, and zot session fork --at.
+    It prints a line for each match, with the number of the message, as in zot session show and zot session fork --at.
 
     Exit status: 0 found, 1 not found or failed, 2 usage.
 

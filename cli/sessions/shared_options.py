@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 
 
 Cwd = Annotated[
-    str | None, typer.Option("-C", "--cwd", help="The folder of the runs. Default: this one.", metavar="DIR")
+    str | None,
+    typer.Option(
+        "-C", "--cwd", help="Use the sessions of runs in this folder. Default: the current folder.", metavar="DIR"
+    ),
 ]
-All = Annotated[bool, typer.Option("--all", help="The sessions of all folders.")]
+All = Annotated[bool, typer.Option("--all", help="Use the sessions of all folders.")]
 SessionId = Annotated[
     str,
     typer.Argument(

@@ -17,11 +17,13 @@ def register(app: typer.Typer) -> None:
 
 def show(
     session: SessionId,
-    full: Annotated[bool, typer.Option("--full", help="Long texts of tools too, and what the model thought.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Show long texts of tools whole, and what the model thought.")
+    ] = False,
     cwd: Cwd = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, complete.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole session as one JSON object.")] = False,
 ) -> None:
-    """Show what was said in a session.
+    """Show the conversation of a session.
 
     Calls of tools are shown with their arguments, and results with their first lines.
 

@@ -12,13 +12,16 @@ from cli.os_errors import exit_with
 from cli.parameters import Json
 
 HELP = """\
-Look at the skills that a run with --with-skills offers to the model.
+Show the skills that a run with --with-skills offers to the model.
 
 Examples:
     zot skill list                   which there are, and where they are
     zot skill show write-zot-extension | less   what the model gets
 """
-Cwd = Annotated[str | None, typer.Option("-C", "--cwd", help="The project's folder. Default: this one.", metavar="DIR")]
+Cwd = Annotated[
+    str | None,
+    typer.Option("-C", "--cwd", help="Take this folder as the project's. Default: the current folder.", metavar="DIR"),
+]
 skill_app = HelpTyper(no_args_is_help=True, help=HELP)
 
 
@@ -31,7 +34,7 @@ def _root() -> None:
 def skill_list(cwd: Cwd = None, as_json: Json = False) -> None:
     """List the skills of the project, of the user, and those that come with zot.
 
-    Of several with one name the first is used; the others say which hides them. A faulty one is told on stderr.
+    If several have one name, the first is used, and the others say which one hides them. stderr names faulty ones.
 
     Exit status: 0 listed, 1 failed, 2 usage.
 
@@ -47,10 +50,10 @@ def skill_list(cwd: Cwd = None, as_json: Json = False) -> None:
 
 @skill_app.command("show")
 def skill_show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the skill.", autocompletion=skills)],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the skill.", autocompletion=skills)],
     cwd: Cwd = None,
 ) -> None:
-    """Print what the model gets when it loads a skill.
+    """Print the text that the model gets when it loads a skill.
 
     Exit status: 0 printed, 1 failed, 2 there is no skill of that name, or usage.
 

@@ -19,7 +19,7 @@ from cli.terminal import size
 from cli.top.keyboard import SEQUENCE_S, Keys, Unbuffered
 from cli.top.model import LOG_LINES, Histories, Mode, press, sort_names
 from cli.top.screen import NOTHING_KNOWN, SelectedExtension, page_height, screen
-from supervisor.control.client import GoneError, HostError
+from supervisor.control.client import ControlError, GoneError
 from supervisor.loop.loop import Loop
 from wire import control
 from wire.exit_codes import Status
@@ -133,7 +133,7 @@ class LiveTop:
             self._loop.watch(self)
             self._end(0, f"zot top: host {self._client.pid} has ended")
             return
-        except HostError as error:
+        except ControlError as error:
             self._loop.watch(self)
             self._end(Status.ERROR.exit_code, f"zot top: {error}")
             return
@@ -186,7 +186,7 @@ class LiveTop:
     def _send(self, request: control.Request) -> None:
         try:
             self._client.send(request)
-        except HostError as error:
+        except ControlError as error:
             self._end(Status.ERROR.exit_code, f"zot top: {error}")
 
     def _take_status(self, reply: control.StatusReply) -> None:

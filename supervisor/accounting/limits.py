@@ -1,4 +1,4 @@
-"""What an extension uses, at one sample and per second, compared with its limits. Pure."""
+"""The use of an extension, at one sample and per second, compared with its limits. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from wire.manifest import Limits
 
 BREACHES = 3
-"""So many samples in a row must break a limit before the host acts, unless the manifest sets a number."""
+"""Samples in a row that must break a limit before the host acts, unless the manifest sets a number."""
 LOG_MB = 5.0
 """MiB of log files per extension, unless the manifest sets a number."""
 GROSS = 2.0
@@ -23,8 +23,8 @@ GROSS = 2.0
 MIB = 1024 * 1024
 
 
-class Reading(msgspec.Struct, frozen=True):
-    """What one worker's process tree uses at one sample. A rate without an earlier sample is None, and so is a value
+class LimitReading(msgspec.Struct, frozen=True):
+    """The use of one worker's process tree at one sample. A rate without an earlier sample is None, as is each value
     that was not measured."""
 
     rss: int
@@ -45,7 +45,7 @@ class Breach(msgspec.Struct, frozen=True):
     """Whether the host acts at once."""
 
 
-def breaches(limits: Limits, reading: Reading) -> Iterator[Breach]:
+def breaches(limits: Limits, reading: LimitReading) -> Iterator[Breach]:
     """Yields all limits that this reading breaks."""
     if limits.rss_mb is not None and reading.rss > limits.rss_mb * MIB:
         yield Breach(f"rss {reading.rss / MIB:.0f} MiB over rss_mb {limits.rss_mb:g}")
@@ -63,7 +63,7 @@ def breaches(limits: Limits, reading: Reading) -> Iterator[Breach]:
         yield Breach(f"{rate:.0f} frames/s over frames_per_s {limits.frames_per_s:g}")
 
 
-def limits_used(limits: Limits, readings: Iterable[Reading]) -> Iterator[tuple[str, float, float | None]]:
+def limits_used(limits: Limits, readings: Iterable[LimitReading]) -> Iterator[tuple[str, float, float | None]]:
     """Name and value of each limit on use that is set, with the largest use among the workers; None for a use that was
     not measured."""
     readings = list(readings)
@@ -82,7 +82,7 @@ def limits_used(limits: Limits, readings: Iterable[Reading]) -> Iterator[tuple[s
             yield name, allowed, round(max(known), 2) if known else None
 
 
-def judge(limits: Limits, reading: Reading, row: int, *, counts: bool = True) -> tuple[int, str | None]:
+def judge(limits: Limits, reading: LimitReading, row: int, *, counts: bool = True) -> tuple[int, str | None]:
     """Returns how many samples in a row broke a limit, including this one, and the reason if the host must act now.
     With `counts=False` the sample comes too soon after another one: then only a gross breach counts."""
     broken = list(breaches(limits, reading))
@@ -102,7 +102,7 @@ def judge(limits: Limits, reading: Reading, row: int, *, counts: bool = True) ->
 
 
 class TreeUse(msgspec.Struct, frozen=True):
-    """What one worker's process tree uses at one sample, with rates."""
+    """The use of one worker's process tree at one sample, with rates."""
 
     at: float | None = None
     """When the sample was taken, on the loop's clock; None before the first one."""
@@ -128,16 +128,18 @@ class TreeUse(msgspec.Struct, frozen=True):
     """Whether the rates are new. If not, they come from an earlier sample."""
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> LimitReading:
         """The values that limits are compared with."""
-        return Reading(self.rss, self.spent_s, self.cpu_percent, self.processes, self.open_files, self.frames_per_s)
+        return LimitReading(
+            self.rss, self.spent_s, self.cpu_percent, self.processes, self.open_files, self.frames_per_s
+        )
 
 
 SHORTEST_S = 0.05
 """Seconds. Two samples closer than this give no rate, and count as one sample in a row."""
 
 
-def with_rates(before: TreeUse, now: TreeUse) -> TreeUse:
+def add_rates(before: TreeUse, now: TreeUse) -> TreeUse:
     """Returns the later sample, completed with its rates. The `cpu_s` of a tree falls if a part of the tree ends
     unseen."""
     assert now.at is not None

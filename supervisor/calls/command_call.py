@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from supervisor.calls.in_flight import InFlight
+from supervisor.calls.request_in_flight import RequestInFlight
 from supervisor.calls.tool_call import Answer, read_answer
 from supervisor.loop.future import Failure
 from wire import frames
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CommandAnswer = Answer[frames.CommandResponse]
 
 
-class CommandInFlight(InFlight):
+class CommandInFlight(RequestInFlight):
     """A run of a slash command. `done` gets the answer, after the panel that the answer names has been opened."""
 
     def __init__(

@@ -5,10 +5,10 @@ follow one another: they are asked at the same time. Verdicts count in the order
 which they come. The first block ends the chain. A rewrite ends the round: the guards behind it in the round are asked
 again, about the rewritten event. So the judgement is the same as if each guard was asked alone.
 
-A verdict is allow, deny, ask or no verdict, a judgement the sum of the verdicts. Each guard judges what the guards
+A verdict is allow, deny, ask or no verdict; a judgement is the sum of the verdicts. Each guard judges what the guards
 before it have made of the event. Ask means deny, unless the user lets such events pass. `on_failure` in the guard's
-manifest says what no verdict means; with strict guards it means deny. What has happened already, an error for instance,
-cannot be denied.
+manifest says what no verdict means; with strict guards it means deny. An event that has happened already, an error for
+instance, cannot be denied.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ ARGS_LIMIT = 1024 * 1024
 """Bytes of rewritten arguments. A model writes fewer, and each MiB can take 50 ms to read."""
 
 
-class Missing(msgspec.Struct, frozen=True):
+class MissingVerdict(msgspec.Struct, frozen=True):
     """A guard that gave no verdict, and whether that blocked the event."""
 
     extension: str
@@ -84,10 +84,10 @@ class Judgement(msgspec.Struct, frozen=True):
     blocked_by: str | None = None
     """The name of the guard that blocked the event, or `host`; None if the event is allowed."""
     reason: str = ""
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingVerdict, ...] = ()
     remarks: tuple[Remark, ...] = ()
     contexts: tuple[str, ...] = ()
-    """What guards add for the model, in their order."""
+    """Texts of guards for the model, in guard order."""
     error_handling: ErrorHandling | None = None
     """As the last guard that says so wants it."""
     handled_by: str = ""
@@ -121,13 +121,13 @@ def verdict_of(event: str, pending: Pending) -> GuardVerdict:
     answer = pending.value
     if type(answer) is GuardAnswer:
         verdict = answer.verdict
-        return verdict if verdict is ALLOW else effective(event, verdict)
+        return verdict if verdict is ALLOW else allowed_part(event, verdict)
     if pending.failure is not None:
         return GuardVerdict(VerdictKind.NO_VERDICT, pending.reason)
     return GuardVerdict(VerdictKind.NO_VERDICT, f"it answered with {answer.__struct_config__.tag}")
 
 
-def effective(event: str, verdict: GuardVerdict) -> GuardVerdict:
+def allowed_part(event: str, verdict: GuardVerdict) -> GuardVerdict:
     """The part of a verdict that the event allows, within its limits; `ALLOW` itself if nothing is left. A rewrite of
     the arguments that is not a JSON object is no verdict. The reason of a guard that neither denies nor asks is kept as
     a remark."""
@@ -181,7 +181,7 @@ def fold(
     if verdict.kind is VerdictKind.DENY:
         return replace(judgement, blocked_by=extension, reason=verdict.reason)
     if verdict.kind is VerdictKind.NO_VERDICT:
-        missing = (*judgement.missing, Missing(extension, verdict.reason, deny_on_failure))
+        missing = (*judgement.missing, MissingVerdict(extension, verdict.reason, deny_on_failure))
         if deny_on_failure:
             reason = f"guard {extension} gave no verdict ({verdict.reason}), and its failure means deny"
             return replace(judgement, missing=missing, blocked_by=extension, reason=reason)
@@ -214,7 +214,7 @@ def _with_outputs(judgement: Judgement, extension: str, verdict: GuardVerdict) -
     return replace(judgement, **changed) if changed else judgement
 
 
-def rewritten(event: Event, verdict: GuardVerdict) -> Event:
+def rewrite_event(event: Event, verdict: GuardVerdict) -> Event:
     """The event with the rewrites of this verdict, for the next guard."""
     result = verdict.modified_result
     return replace(
@@ -317,7 +317,7 @@ class GuardChain(Generic[AGuard]):
             self._end()
             return True
         if verdict.is_rewrite:
-            self.event = rewritten(self.event, verdict)
+            self.event = rewrite_event(self.event, verdict)
             self._next_round(behind)
         return verdict.is_rewrite
 

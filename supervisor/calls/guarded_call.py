@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING
 from msgspec import Raw
 from msgspec.structs import replace
 
-from supervisor.registry.plain_schema import unfit
+from supervisor.registry.plain_schema import unfit_reason
 from wire import frames
 
 if TYPE_CHECKING:
     from supervisor.calls.guard_chain import Judgement
 
 HOST = "host"
-"""Who has blocked, if it was no guard."""
+"""The blocker of a call, if it was no guard."""
 
 
-class Step(Enum):
+class CallStep(Enum):
     """The value is the event that guards judge in the step; "" if they judge nothing."""
 
     ADMISSION = "tool_call"
@@ -53,7 +53,7 @@ class GuardedCall:
         self.tool = tool
         self.args = args
         """As guards have left them."""
-        self.step = Step.ADMISSION
+        self.step = CallStep.ADMISSION
         self.result: frames.Event | None = None
         """The `tool_result` so far; None before the tool has run and while it runs."""
         self.failure = ""
@@ -67,10 +67,10 @@ class GuardedCall:
     @property
     def question(self) -> frames.Event:
         """The event that guards judge in this step."""
-        if self.step is Step.ADMISSION:
+        if self.step is CallStep.ADMISSION:
             return frames.Event("tool_call", tool_id=self.call_id, tool_name=self.tool, tool_args=Raw(self.args))
         assert self.result is not None
-        if self.step is Step.RECOVERY:
+        if self.step is CallStep.RECOVERY:
             return frames.Event(
                 "error", error=self._error(self.result), error_context="tool_execution", recoverable=True,
                 tool_id=self.call_id, tool_name=self.tool,
@@ -81,31 +81,31 @@ class GuardedCall:
         """The call is not run."""
         self.failure = why
         self._take([frames.ContentBlock("text", text=why)], is_error=True)
-        self.step = Step.REVIEW
+        self.step = CallStep.REVIEW
 
-    def abort(self, reason: str, *, is_guarded: bool = True) -> Step:
-        """Ends the call: guards are asked nothing any more. With `is_guarded` a guard wants to see results, so one that
-        it has not judged is withheld. Does nothing if the call has ended."""
-        if self.step is not Step.ENDED:
+    def abort(self, reason: str, *, is_guarded: bool = True) -> CallStep:
+        """Ends the call; guards are no longer asked. With `is_guarded` a guard wants to see results: a result without
+        its judgement is withheld. Does nothing if the call has ended."""
+        if self.step is not CallStep.ENDED:
             if is_guarded or self.result is None:
                 self._withhold(f"aborted: {reason}")
-            self.step = Step.ENDED
+            self.step = CallStep.ENDED
         return self.step
 
-    def judged(self, judgement: Judgement) -> Step:
+    def judged(self, judgement: Judgement) -> CallStep:
         """Takes the judgement on `question`. Returns the next step."""
-        if self.step is Step.ADMISSION:
+        if self.step is CallStep.ADMISSION:
             self._admitted(judgement)
-        elif self.step is Step.RECOVERY:
+        elif self.step is CallStep.RECOVERY:
             self._recovered(judgement)
-        elif self.step is Step.REVIEW:
+        elif self.step is CallStep.REVIEW:
             self._reviewed(judgement)
         return self.step
 
-    def ran(self, content: list[frames.ContentBlock], *, is_error: bool) -> Step:
+    def ran(self, content: list[frames.ContentBlock], *, is_error: bool) -> CallStep:
         """Takes the result of the tool. Returns the next step."""
         self._take(content, is_error=is_error)
-        self.step = Step.RECOVERY if is_error else Step.REVIEW
+        self.step = CallStep.RECOVERY if is_error else CallStep.REVIEW
         return self.step
 
     def _take(self, content: list[frames.ContentBlock], *, is_error: bool) -> None:
@@ -121,12 +121,12 @@ class GuardedCall:
             self.refuse(self._words(judgement, "refused by"))
             return
         if judgement.args is not None:
-            if fault := unfit(judgement.args):
+            if fault := unfit_reason(judgement.args):
                 self.refuse(f"rewritten by a guard: {fault}")
                 return
             self.args = judgement.args
         self.contexts = (judgement.additional_context,)
-        self.step = Step.RUNNING
+        self.step = CallStep.RUNNING
 
     def _recovered(self, judgement: Judgement) -> None:
         assert self.result is not None
@@ -136,9 +136,9 @@ class GuardedCall:
         if judgement.error_handling == "retry" and self._retries < judgement.retry_count:
             self._retries += 1
             self.result = None
-            self.step = Step.RUNNING
+            self.step = CallStep.RUNNING
         else:
-            self.step = Step.REVIEW
+            self.step = CallStep.REVIEW
 
     def _reviewed(self, judgement: Judgement) -> None:
         if judgement.is_blocked:
@@ -147,7 +147,7 @@ class GuardedCall:
         else:
             self.changed = judgement.result
             self.contexts = (*self.contexts, judgement.additional_context)
-        self.step = Step.ENDED
+        self.step = CallStep.ENDED
 
     def _withhold(self, why: str) -> None:
         self.failure, self.changed, self.contexts = why, None, ()

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from supervisor.extension.restart import Cause
-from supervisor.registry.definition_size import too_large
+from supervisor.extension.restart import EndCause
+from supervisor.registry.definition_size import size_warning
 from supervisor.registry.registration import EMPTY_SCHEMA, Tool
 from wire.suggestions import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.extension.extension import Extension
     from supervisor.registry.registration import Command
 
@@ -88,8 +88,8 @@ class MergedRegistrations:
         return commands[name]
 
     def instructions(self) -> str:
-        """What the extensions that are up want the model to know, each under a line with its name; "" if they say
-        nothing."""
+        """The instructions for the model from all extensions that are up, each under a line with its name; "" without
+        any."""
         return "".join(
             f"\nThe extension {extension.name} says of its tools:\n{extension.instructions.strip()}\n"
             for extension in self._extensions
@@ -108,7 +108,7 @@ class MergedRegistrations:
                 for extension in self._extensions
             )}  # fmt: skip
         for extension in self._extensions:
-            if warning := too_large(len(extension.tools), sum(tool.tokens for tool in extension.tools.values())):
+            if warning := size_warning(len(extension.tools), sum(tool.tokens for tool in extension.tools.values())):
                 extension.notices.warn("definitions", warning)
             for tool in extension.tools.values():
                 if (winner := self._winner_over(tool.name, extension)) is None:
@@ -164,15 +164,16 @@ class OwnedCommand(msgspec.Struct, frozen=True):
 class Claims:
     """Judges the claims of one host's extensions. `reserved` are the names of its built-in tools.
 
-    Who has a name keeps it. Only if both claim it, the first in guard order has it, whichever says hello first: the
-    other one is given up. What an extension that is being reloaded has is what its new version has.
+    An extension keeps the names that it has. If two claim a name at the same time, the first in guard order gets it,
+    whichever says hello first; the other one is given up. An extension that is being reloaded has the names of its new
+    version.
     """
 
     def __init__(self, extensions: Sequence[Extension], reserved: Collection[str]) -> None:
         self._extensions = extensions
         self._reserved = frozenset(reserved)
 
-    def judge(self, extension: Extension, found: Found, claimed: Collection[str]) -> str:
+    def judge(self, extension: Extension, found: FoundExtension, claimed: Collection[str]) -> str:
         """Returns why this version of the extension cannot have what it claims; "" if it can. Then those that have to
         yield are given up."""
         if not claimed:
@@ -186,12 +187,12 @@ class Claims:
             theirs = other.next_registry
             for name in sorted({*theirs.claimed, *theirs.tools}.intersection(claimed)):
                 if name not in theirs.claimed or other.found.order < found.order:
-                    return _taken(name, other)
+                    return _taken_fault(name, other)
                 yielding.append((other, name))
         for other, name in yielding:
-            other.give_up(_taken(name, extension), Cause.UNSTARTABLE)
+            other.give_up(_taken_fault(name, extension), EndCause.UNSTARTABLE)
         return ""
 
 
-def _taken(name: str, owner: Extension) -> str:
+def _taken_fault(name: str, owner: Extension) -> str:
     return f"its tool {name!r} has the name of a tool of extension {owner.name}: each name is there once; rename one"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
-from supervisor.calls.in_flight import InFlight
+from supervisor.calls.request_in_flight import RequestInFlight
 from supervisor.loop.future import Failure
 from supervisor.registry.plain_schema import fault_at_once
 from wire import frames
@@ -55,7 +55,7 @@ def second_worker(owned: OwnedTool, first: Worker, pending: Pending) -> Worker |
     return other if other.state.is_up else None
 
 
-def _reported(owned: OwnedTool, pending: Pending) -> ToolAnswer:
+def _report(owned: OwnedTool, pending: Pending) -> ToolAnswer:
     """The answer of a call that has ended. Counts an error; a fault of the extension becomes a notice."""
     extension = owned.owner
     answer = read_answer(pending, frames.ToolResult, "tool call", extension.account)
@@ -66,7 +66,7 @@ def _reported(owned: OwnedTool, pending: Pending) -> ToolAnswer:
     return answer
 
 
-class ToolCallInFlight(InFlight):
+class ToolCallInFlight(RequestInFlight):
     """A call of a tool. `done` gets the answer, `on_progress` each progress message. If the arguments do not fit the
     tool's schema, the call fails and is not sent; if they cannot be checked, it is sent as it is, as with zot. If the
     worker dies, the call is made once more, provided that the tool allows a retry and another worker is up.
@@ -138,7 +138,7 @@ class ToolCallInFlight(InFlight):
         """Hands on the answer of this worker, or calls the tool once more in another one."""
         other = second_worker(self._owned, worker, pending) if may_retry else None
         if other is None:
-            self._done(_reported(self._owned, pending))
+            self._done(_report(self._owned, pending))
         elif self._cancelled is not None:
             self._done(Answer(None, Failure.CANCELLED, self._cancelled))
         else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.calls.guard_chain import UNTOUCHED, GuardChain, Judgement, verdict_of
 from supervisor.calls.guards import latest_start
-from supervisor.calls.in_flight import InFlight
+from supervisor.calls.request_in_flight import RequestInFlight
 from supervisor.loop.loop import Timestamp
 from wire.dialects.base import GuardAnswer
 from wire.dialects.verdict import ALLOW
@@ -33,7 +33,7 @@ class VerdictRequests:
         self.on_judged: Callable[[str, Judgement, Timestamp], None] | None = None
         """Gets the name of an event that guards were asked about, the judgement, and when they were asked."""
 
-    def begin(self, event: frames.Event, done: Callable[[Judgement], None]) -> InFlight:
+    def begin(self, event: frames.Event, done: Callable[[Judgement], None]) -> RequestInFlight:
         """Asks the guards; `done` gets the judgement. Raises `KeyError` for an event that cannot be guarded."""
         began = Timestamp.now()
 
@@ -130,7 +130,7 @@ class VerdictRequests:
         return guards.judge_unstarted(event)
 
 
-class VerdictInFlight(InFlight):
+class VerdictInFlight(RequestInFlight):
     """Judges one event without waiting: each answer starts the next step. `done` gets the judgement. Raises `KeyError`
     for an event that cannot be guarded."""
 
@@ -162,7 +162,7 @@ class VerdictInFlight(InFlight):
 
     @property
     def _cancel_reason(self) -> str | None:
-        """Why the verdict is not wanted any more: it was cancelled, alone or with all others."""
+        """Why the verdict is no longer wanted: it was cancelled, alone or with all others."""
         return self._guards.cancelled_since(self._before) if self._cancelled is None else self._cancelled
 
     def _ask(self, chain: Chain) -> None:

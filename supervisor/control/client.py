@@ -24,11 +24,11 @@ FRAME_LIMIT = 256 * 1024 * 1024
 """Most bytes of one line. The registrations of a host with hundreds of extensions make the longest line."""
 
 
-class HostError(Exception):
+class ControlError(Exception):
     """A host cannot be reached or refuses; the text says which host and why."""
 
 
-class GoneError(HostError):
+class GoneError(ControlError):
     """The host has closed the connection."""
 
 
@@ -48,23 +48,25 @@ def endpoints(folders: Iterable[Path]) -> list[Endpoint]:
     return [found[pid] for pid in sorted(found)]
 
 
-def hosts(folders: Iterable[Path], timeout_s: float = PATIENCE_S) -> list[tuple[Endpoint, ControlClient | HostError]]:
-    """All running hosts in these folders, each with a connection or with the reason why there is none. Sockets of hosts
-    that have ended are removed."""
-    found: list[tuple[Endpoint, ControlClient | HostError]] = []
+def hosts(
+    folders: Iterable[Path], timeout_s: float = PATIENCE_S
+) -> list[tuple[Endpoint, ControlClient | ControlError]]:
+    """All running hosts in these folders, each with a connection, or with the reason why it has no connection. Sockets
+    of hosts that have ended are removed."""
+    found: list[tuple[Endpoint, ControlClient | ControlError]] = []
     for endpoint in endpoints(folders):
         try:
             found.append((endpoint, ControlClient(endpoint, timeout_s)))
         except GoneError:
             continue
-        except HostError as error:
+        except ControlError as error:
             found.append((endpoint, error))
     return found
 
 
 class ControlClient:
     """A connection to one host. `timeout_s` is the default timeout of each wait, in seconds. Raises `GoneError` if the
-    host has ended, `HostError` if it takes no connection."""
+    host has ended, `ControlError` if it takes no connection."""
 
     def __init__(self, endpoint: Endpoint, timeout_s: float = PATIENCE_S) -> None:
         self.pid = endpoint.pid
@@ -76,9 +78,9 @@ class ControlClient:
         try:
             self._socket = unix_socket.connect(endpoint.path, timeout_s)
         except (ConnectionRefusedError, FileNotFoundError):
-            raise GoneError(f"host {self.pid} is not running any more") from None
+            raise GoneError(f"host {self.pid} no longer runs") from None
         except OSError as error:
-            raise HostError(f"host {self.pid} cannot be reached: {error.strerror or error}") from None
+            raise ControlError(f"host {self.pid} cannot be reached: {error.strerror or error}") from None
 
     def __enter__(self) -> Self:
         return self
@@ -96,12 +98,12 @@ class ControlClient:
     # --- requests -----------------------------------------------------------------------------------------
 
     def send(self, request: control.Request) -> None:
-        """Sends a request. Raises `HostError` if the host does not read it in time, `GoneError` if the host is gone."""
+        """Sends a request. Raises `ControlError` if it is not read in time, `GoneError` if the host is gone."""
         try:
             self._socket.settimeout(self._timeout_s)
             self._socket.sendall(control.encode(request))
         except TimeoutError:
-            raise HostError(f"host {self.pid} has read nothing for {self._timeout_s:g} s") from None
+            raise ControlError(f"host {self.pid} has read nothing for {self._timeout_s:g} s") from None
         except OSError:
             if not self._replies:
                 self._read_refusal()
@@ -109,29 +111,29 @@ class ControlClient:
                 raise GoneError(f"host {self.pid} has closed the connection") from None
 
     def ask(self, request: control.Request, expected: type[Expected], timeout_s: float | None = None) -> Expected:
-        """Sends a request with an id and waits for its answer, by default for the client's timeout. Raises `HostError`
+        """Sends a request with an id and waits for the answer, by default the client's timeout. Raises `ControlError`
         if the answer is an error (with the host's text) or does not come in time. Other replies are kept for `next`."""
         self.send(request)
         return self.answer_to(request.id, expected, timeout_s)  # type: ignore[union-attr]
 
     def answer_to(self, id_: str, expected: type[Expected], timeout_s: float | None = None) -> Expected:
-        """Waits for the answer to the request with this id. Raises `HostError` if the answer is an error (with the
+        """Waits for the answer to the request with this id. Raises `ControlError` if the answer is an error (with the
         host's text) or does not come in time. Other replies are kept for `next`."""
         deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
         while (reply := self._receive(deadline)) is not None:
             if isinstance(reply, control.ErrorReply) and reply.id in (id_, None):
-                raise HostError(f"host {self.pid}: {reply.message}")
+                raise ControlError(f"host {self.pid}: {reply.message}")
             if getattr(reply, "id", None) != id_:
                 self._unread.append(reply)
             elif isinstance(reply, expected):
                 return reply
             else:
-                raise HostError(f"host {self.pid} answered with {reply.__struct_config__.tag}")
-        raise HostError(f"host {self.pid} does not answer")
+                raise ControlError(f"host {self.pid} answered with {reply.__struct_config__.tag}")
+        raise ControlError(f"host {self.pid} does not answer")
 
     def next(self, timeout_s: float | None = None) -> control.Reply | None:
-        """The next reply, in order; None if there is none within `timeout_s` seconds. With None as timeout it waits
-        without limit. Raises `GoneError` if the host has closed the connection."""
+        """The next reply, in order; None if it does not come within `timeout_s` seconds. Waits without limit if that is
+        None. Raises `GoneError` if the host has closed the connection."""
         if self._unread:
             return self._unread.popleft()
         return self._receive(None if timeout_s is None else time.monotonic() + timeout_s)
@@ -177,11 +179,11 @@ class ControlClient:
             raise GoneError(f"host {self.pid} has closed the connection")
         for line in self._splitter.feed(data):
             if isinstance(line, Oversize):
-                raise HostError(f"host {self.pid} sent a line of {line.size} bytes")
+                raise ControlError(f"host {self.pid} sent a line of {line.size} bytes")
             try:
                 self._replies.append(control.decode_reply(bytes(line)))
             except control.ControlError as error:
-                raise HostError(f"host {self.pid} speaks another version of the protocol: {error}") from None
+                raise ControlError(f"host {self.pid} speaks another version of the protocol: {error}") from None
         return True
 
     def _read_refusal(self) -> None:
@@ -189,7 +191,7 @@ class ControlClient:
         try:
             while self._read(0.2):
                 pass
-        except HostError:
+        except ControlError:
             return
 
     def is_gone(self, timeout_s: float) -> bool:

@@ -34,7 +34,7 @@ HANG_UP_POLL_S = 0.5
 """Seconds between two checks whether a client that ended its side has closed the other, too: no event says so."""
 
 
-class Connection:
+class ControlConnection:
     """`on_line` gets each line without its LF. If the client is lost, `on_gone` gets the reason once, but not after
     `close`.
 

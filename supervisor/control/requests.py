@@ -22,10 +22,10 @@ from wire.text import valid_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.calls.in_flight import InFlight
     from supervisor.calls.merged_registrations import OwnedTool
+    from supervisor.calls.request_in_flight import RequestInFlight
     from supervisor.calls.tool_call import ToolAnswer
-    from supervisor.control.session import Client
+    from supervisor.control.session import ControlSession
     from supervisor.loop.loop import Loop
     from supervisor.reload.reloader import Reloader
     from supervisor.supervisor import Supervisor
@@ -46,11 +46,11 @@ OF_A_RUN = (
 Calling = frames.ToolCall | frames.CommandInvoked | frames.EventIntercept
 
 
-class RefusedError(Exception):
+class RequestRefusedError(Exception):
     """The request is not carried out; the text says why."""
 
 
-class RequestHandler:
+class ControlRequests:
     """Serves all clients of one host. A host of kind `run` only shows figures, reloads, restarts and stops. A host of
     kind `host` also calls tools and commands, asks guards and sends events."""
 
@@ -78,7 +78,7 @@ class RequestHandler:
         self._stats_at = -1.0
         self._started = time.time()
         panels = supervisor.panels
-        self._handlers: dict[type, Callable[[Client, Any], control.Reply | _StatsReply | None]] = {
+        self._handlers: dict[type, Callable[[ControlSession, Any], control.Reply | _StatsReply | None]] = {
             control.Info: self._info,
             control.GetStats: lambda _client, request: _StatsReply(request.id, self._stats_now()),
             control.GetStatus: self._get_status,
@@ -98,13 +98,13 @@ class RequestHandler:
             frames.CommandInvoked: self._begin,
             frames.EventIntercept: self._begin,
         }
-        """What each returns is said to the client; None if the answer was said, comes later, or is none."""
+        """Each returns its answer for the client; None if the answer was sent, comes later, or is not needed."""
 
-    def answer(self, client: Client, request: control.Request) -> None:
+    def answer(self, client: ControlSession, request: control.Request) -> None:
         """Answers a request at once, or begins it and answers later."""
         try:
             reply = self._handlers[type(request)](client, request)
-        except (RefusedError, UnknownNameError) as refusal:
+        except (RequestRefusedError, UnknownNameError) as refusal:
             client.fail(getattr(request, "id", None), str(refusal))
         else:
             if reply is not None:
@@ -112,7 +112,7 @@ class RequestHandler:
 
     # --- figures ------------------------------------------------------------------------------------------
 
-    def _info(self, _client: Client, request: control.Info) -> control.HostInfoReply:
+    def _info(self, _client: ControlSession, request: control.Info) -> control.HostInfoReply:
         return control.HostInfoReply(
             request.id,
             pid=os.getpid(),
@@ -121,10 +121,10 @@ class RequestHandler:
             cwd=self._cwd,
             started=self._started,
             extensions=queries.names(self._supervisor),
-            skipped=queries.skipped(self._supervisor),
+            skipped=queries.skipped_extensions(self._supervisor),
         )
 
-    def _registered(self, _client: Client, request: control.Registered) -> control.Registrations:
+    def _registered(self, _client: ControlSession, request: control.Registered) -> control.Registrations:
         return control.Registrations(
             request.id,
             tools=queries.tools(self._supervisor),
@@ -133,7 +133,7 @@ class RequestHandler:
             instructions=valid_text(self._supervisor.registrations.instructions()),
         )
 
-    def _get_status(self, _client: Client, request: control.GetStatus) -> control.StatusReply:
+    def _get_status(self, _client: ControlSession, request: control.GetStatus) -> control.StatusReply:
         status = queries.status(self._supervisor, request.name)
         return control.StatusReply(request.id, os.getpid(), self._kind, status)
 
@@ -149,17 +149,17 @@ class RequestHandler:
         self._stats = Raw(msgspec.json.encode(stats))
         return self._stats
 
-    def _watch(self, client: Client, request: control.Watch) -> None:
+    def _watch(self, client: ControlSession, request: control.Watch) -> None:
         low, high = WATCH_RANGE_S
         wanted = request.stats_s
         if wanted is not None and not (isfinite(wanted) and low <= wanted <= high):
-            raise RefusedError(f"stats_s must be {low:g} to {high:g} seconds, not {wanted:g}")
+            raise RequestRefusedError(f"stats_s must be {low:g} to {high:g} seconds, not {wanted:g}")
         client.say(control.Ok(request.id))
         client.watch(wanted, notices=request.notices, shown=request.shown, registrations=request.registrations)
 
     # --- actions ------------------------------------------------------------------------------------------
 
-    def _stop(self, client: Client, request: control.StopHost) -> None:
+    def _stop(self, client: ControlSession, request: control.StopHost) -> None:
         client.say(control.Ok(request.id))
         if not self.stopping:
             self.stopping = True
@@ -167,16 +167,16 @@ class RequestHandler:
 
     def _restart(self, request: control.RestartExtension) -> None:
         if self.stopping:
-            raise RefusedError(STOPPING)
+            raise RequestRefusedError(STOPPING)
         try:
             self._supervisor.restart(request.name)
         except OnlyItsProgramError as error:
-            raise RefusedError(f"extension {request.name}: {error}") from None
+            raise RequestRefusedError(f"extension {request.name}: {error}") from None
 
-    def _reload(self, client: Client, request: control.Reload) -> None:
+    def _reload(self, client: ControlSession, request: control.Reload) -> None:
         """Reloads one extension or all. The reload goes on if the client disconnects."""
         if self.stopping:
-            raise RefusedError(STOPPING)
+            raise RequestRefusedError(STOPPING)
         opened = self._open(client, request.id, request.name or "")
 
         def reloaded(outcomes: tuple[control.ReloadOutcome, ...]) -> None:
@@ -188,27 +188,27 @@ class RequestHandler:
 
         self._reloader.begin(request.name, reloaded)
 
-    def _open(self, client: Client, request: str, name: str) -> OpenRequest:
-        """Notes one more open request. Raises `RefusedError` if the client has `REQUESTS_LIMIT` already."""
+    def _open(self, client: ControlSession, request: str, name: str) -> OpenRequest:
+        """Notes one more open request. Raises `RequestRefusedError` if the client has `REQUESTS_LIMIT` already."""
         if len(client.open_requests) >= REQUESTS_LIMIT:
-            raise RefusedError(f"{REQUESTS_LIMIT} requests of yours are under way; wait for answers first")
+            raise RequestRefusedError(f"{REQUESTS_LIMIT} requests of yours are under way; wait for answers first")
         opened = OpenRequest(client, request, name)
         client.open_requests.add(opened)
         return opened
 
-    def _cancel(self, client: Client, request: frames.Cancel) -> None:
+    def _cancel(self, client: ControlSession, request: frames.Cancel) -> None:
         """Cancels an open request of this client. An `error` then answers it. Other ids are ignored."""
         for opened in client.open_requests:
             if opened.id == request.id and opened.in_flight is not None:
                 opened.in_flight.cancel(request.reason or "cancelled by the client")
 
-    def _tell(self, _client: Client, request: frames.Event) -> None:
+    def _tell(self, _client: ControlSession, request: frames.Event) -> None:
         self._check_begins()
         if request.event not in EVENTS:
             raise UnknownNameError("event", request.event, EVENTS)
         self._supervisor.tell(request)
 
-    def _begin(self, client: Client, request: Calling) -> None:
+    def _begin(self, client: ControlSession, request: Calling) -> None:
         self._check_begins()
         name = request.event if isinstance(request, frames.EventIntercept) else request.name
         opened = self._open(client, request.id, name)
@@ -218,7 +218,7 @@ class RequestHandler:
             client.open_requests.discard(opened)
             raise
 
-    def _ask(self, request: Calling, opened: OpenRequest) -> InFlight:
+    def _ask(self, request: Calling, opened: OpenRequest) -> RequestInFlight:
         """Begins a call, a command or a verdict. Raises `UnknownNameError` for a tool or command that no extension has
         registered, and for an event that cannot be guarded."""
         registrations = self._supervisor.registrations
@@ -247,11 +247,11 @@ class RequestHandler:
         return called
 
     def _check_begins(self) -> None:
-        """Raises `RefusedError` if the host begins no call, command, verdict or event."""
+        """Raises `RequestRefusedError` if the host begins no call, command, verdict or event."""
         if self._kind == "run":
-            raise RefusedError(OF_A_RUN)
+            raise RequestRefusedError(OF_A_RUN)
         if self.stopping:
-            raise RefusedError(STOPPING)
+            raise RequestRefusedError(STOPPING)
 
 
 class _StatsReply(msgspec.Struct, tag_field="type", tag="stats_reply"):
@@ -261,10 +261,10 @@ class _StatsReply(msgspec.Struct, tag_field="type", tag="stats_reply"):
     stats: Raw
 
 
-def _ok(act: Callable[[Any], None]) -> Callable[[Client, Any], control.Ok]:
+def _ok(act: Callable[[Any], None]) -> Callable[[ControlSession, Any], control.Ok]:
     """The handler that does this with a request, and answers `ok`."""
 
-    def handle(_client: Client, request: Any) -> control.Ok:
+    def handle(_client: ControlSession, request: Any) -> control.Ok:
         act(request)
         return control.Ok(request.id)
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from supervisor.control import unix_socket
-from supervisor.control.requests import RequestHandler
-from supervisor.control.session import Client
+from supervisor.control.requests import ControlRequests
+from supervisor.control.session import ControlSession
 from supervisor.process import fd_limit
 from wire import control
 from wire.events import encode
@@ -42,7 +42,7 @@ ACCEPT_AGAIN_S = 1.0
 class ControlServer:
     """Serves `runtime_dir/<pid>.sock` from `start` to `close`.
 
-    Which requests are served depends on the kind of host, see `RequestHandler`. `on_stop` is called when a client asks
+    Which requests are served depends on the kind of host, see `ControlRequests`. `on_stop` is called when a client asks
     the host to stop.
     """
 
@@ -61,13 +61,15 @@ class ControlServer:
     ) -> None:
         self.path: Path | None = None
         """The path of the socket while the server listens, else None."""
-        self._handler = RequestHandler(loop, supervisor, reloader, kind=kind, version=version, cwd=cwd, on_stop=on_stop)
+        self._handler = ControlRequests(
+            loop, supervisor, reloader, kind=kind, version=version, cwd=cwd, on_stop=on_stop
+        )
         self._loop = loop
         self._folder = runtime_dir
         self._peer_uid = peer_uid
         self._listener: socket.socket | None = None
         self._made = (0, 0)
-        self._clients: set[Client] = set()
+        self._clients: set[ControlSession] = set()
         self._change: Timer | None = None
         supervisor.registrations.on_change.append(self._registrations_changed)
         supervisor.guards.on_start_over.append(self._registrations_changed)
@@ -159,13 +161,13 @@ class ControlServer:
     def _welcome(self, sock: socket.socket) -> None:
         uid, own = self._peer_uid(sock), os.geteuid()
         if uid is not None and uid != own:
-            _refuse(sock, f"this host belongs to user {own}, and serves nobody else")
+            _refuse(sock, f"this host belongs to user {own}, and serves no other user")
         elif len(self._clients) >= CLIENTS_LIMIT:
             _refuse(sock, f"this host has {CLIENTS_LIMIT} clients, and takes no more; try again later")
         elif sock.fileno() >= fd_limit.first_of_host():
             _refuse(sock, f"this host has hardly any descriptor left ({fd_limit.advice()}); try again later")
         else:
-            self._clients.add(Client(self._loop, sock, self._handler, self._clients.discard))
+            self._clients.add(ControlSession(self._loop, sock, self._handler, self._clients.discard))
 
 
 class _Notice(msgspec.Struct, tag_field="type", tag="extension"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 from msgspec import Raw
 
-from supervisor.control.connection import Connection
+from supervisor.control.connection import ControlConnection
 from wire import control, frames
 from wire.dialects.long_lines import describe_oversize
 from wire.framing import Oversize
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from supervisor.calls.command_call import CommandAnswer
     from supervisor.calls.guard_chain import Judgement
-    from supervisor.calls.in_flight import InFlight
+    from supervisor.calls.request_in_flight import RequestInFlight
     from supervisor.calls.tool_call import ToolAnswer
     from supervisor.loop.loop import Loop, Timer
     from wire.framing import Line
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Handler(Protocol):
     """The part of `RequestHandler` that a client uses."""
 
-    def answer(self, client: Client, request: control.Request) -> None: ...
+    def answer(self, client: ControlSession, request: control.Request) -> None: ...
     def stats(self) -> Raw: ...
 
 
@@ -43,10 +43,12 @@ _encoder = msgspec.json.Encoder()
 REQUEST_TYPES = tuple(sorted(kind.__struct_config__.tag for kind in control.Request.__args__))
 
 
-class Client:
+class ControlSession:
     """One client, from its connection to its end. Requests that are still open at the end are cancelled."""
 
-    def __init__(self, loop: Loop, sock: socket.socket, handler: Handler, on_end: Callable[[Client], None]) -> None:
+    def __init__(
+        self, loop: Loop, sock: socket.socket, handler: Handler, on_end: Callable[[ControlSession], None]
+    ) -> None:
         self.open_requests: set[OpenRequest] = set()
         self.wants_notices = False
         self.wants_shown = False
@@ -56,7 +58,7 @@ class Client:
         self._loop = loop
         self._stats_s: float | None = None
         self._next_stats: Timer | None = None
-        self._connection = Connection(
+        self._connection = ControlConnection(
             loop, sock, on_line=self._on_line, on_gone=self._on_gone, is_idle=lambda: not self._expects_more
         )
 
@@ -84,7 +86,7 @@ class Client:
             self._handler.answer(self, request)
 
     def _on_gone(self, reason: str) -> None:
-        self._end(f"the client that asked for it is not served any more: {reason}")
+        self._end(f"the client that asked for it is no longer served: {reason}")
 
     # --- to the client ------------------------------------------------------------------------------------
 
@@ -151,12 +153,12 @@ class OpenRequest:
 
     __slots__ = ("client", "id", "in_flight", "name")
 
-    def __init__(self, client: Client, id_: str, name: str) -> None:
+    def __init__(self, client: ControlSession, id_: str, name: str) -> None:
         self.client = client
         self.id = id_
         self.name = name
         """The name of the tool, the command, the event or the extension."""
-        self.in_flight: InFlight | None = None
+        self.in_flight: RequestInFlight | None = None
 
     def called(self, answer: ToolAnswer) -> None:
         self._pass_on("tool", answer)

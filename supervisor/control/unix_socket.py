@@ -37,7 +37,7 @@ def listen(folder: Path, pid: int) -> tuple[socket.socket, Path]:
     path = runtime_dir.socket_of(folder, pid)
     if has_listener(path):
         raise OSError(f"another host listens on {path} already; set XDG_RUNTIME_DIR to another folder")
-    temporary = runtime_dir.temporary_of(folder, pid)
+    temporary = runtime_dir.temporary_path(folder, pid)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | getattr(socket, "SOCK_NONBLOCK", 0))
     try:
         listener.setblocking(False)
@@ -61,7 +61,7 @@ def sweep(folder: Path) -> None:
         # A host in another container has a pid that is not alive here, but it listens.
         if not runtime_dir.is_alive(pid) and not has_listener(path):
             _remove(path)
-    for path in runtime_dir.abandoned_in(folder):
+    for path in runtime_dir.abandoned_sockets(folder):
         _remove(path)
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from supervisor.discovery.found import Copy, Scope
+from supervisor.discovery.found_extension import ProjectCopy, Scope
 from supervisor.discovery.kind import COPILOT
-from supervisor.discovery.skipped import Why
+from supervisor.discovery.skipped_extension import SkipReason
 from supervisor.discovery.steps import Allowance
 from supervisor.home.config import Config
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.discovery.discover import Admit
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.discovery.steps import Steps
     from supervisor.discovery.trust_store import TrustStore
     from wire.manifest import Manifest
@@ -32,7 +32,7 @@ class Consent(msgspec.Struct, frozen=True):
     """`--trust-project`: all project extensions run in this run; nothing is recorded."""
     folders: frozenset[Path] = frozenset()
     """The extensions in these folders, and the MCP servers of these places, run in this run."""
-    copy: Copy | None = None
+    copy: ProjectCopy | None = None
     """The project's folder is a copy: what equals what is trusted in the original runs."""
 
 
@@ -54,7 +54,7 @@ class Admission:
         in that of the user's own."""
         return _OneStart(self)
 
-    def may_run(self, found: Found, old: Manifest) -> Steps[Found | str]:
+    def may_run(self, found: FoundExtension, old: Manifest) -> Steps[FoundExtension | str]:
         """Returns a new version as it may replace one with the `old` manifest, or why it may not. One that needs trust
         must be trusted as it is now. Another one must be trusted only if it gets more of the host's environment than
         the old version."""
@@ -62,7 +62,7 @@ class Admission:
             if found.is_hashed or not self.needs_trust(found):
                 return found
             admitted = yield from self.judge(found, Allowance())
-            return admitted.text if isinstance(admitted, Why) else admitted
+            return admitted.text if isinstance(admitted, SkipReason) else admitted
         if not found.kind.has_folder:
             return found  # the user's own file asks for it
         from supervisor.discovery.trust_rules import widens
@@ -71,15 +71,15 @@ class Admission:
         if not more:
             return found
         admitted = yield from self.judge(found, Allowance())
-        return f"it now asks for {', '.join(more)}, in {found.folder}" if isinstance(admitted, Why) else admitted
+        return f"it now asks for {', '.join(more)}, in {found.folder}" if isinstance(admitted, SkipReason) else admitted
 
-    def needs_trust(self, found: Found) -> bool:
+    def needs_trust(self, found: FoundExtension) -> bool:
         """Whether an extension runs only if it is trusted: the user has not consented to it."""
         if not found.needs_trust or found.place in self._consent.folders:
             return False
         return found.scope is not Scope.PROJECT or not self._consent.whole_project
 
-    def judge(self, found: Found, allowance: Allowance) -> Steps[Found | Why]:
+    def judge(self, found: FoundExtension, allowance: Allowance) -> Steps[FoundExtension | SkipReason]:
         """Returns an extension, sealed as it was found to be trusted; or why it is not."""
         judged = yield from self._store.judging(found.place, found.manifest, allowance, found=found)
         if not judged.is_trusted:
@@ -90,7 +90,7 @@ class Admission:
         return replace(found, seal=seal)
 
     def knows(self, folder: Path) -> bool:
-        """Whether the user has ever trusted what is in a folder. True if nobody can tell."""
+        """Whether the user has ever trusted the content of a folder. True if that is unknown."""
         from supervisor.discovery.trust_store import TrustError, key_of
 
         try:
@@ -114,7 +114,7 @@ class _OneStart:
         self._admission = admission
         self._allowances = {scope: Allowance() for scope in Scope}
 
-    def __call__(self, found: Found) -> Steps[Found | Why]:
+    def __call__(self, found: FoundExtension) -> Steps[FoundExtension | SkipReason]:
         if not self._admission.needs_trust(found):
             return found
         return (yield from self._admission.judge(found, self._allowances[found.scope]))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
 
 FOLDER = "data"
 RECORD = ".zot-install.json"
@@ -46,9 +46,9 @@ class DataDir(msgspec.Struct, frozen=True):
     """Why the extension keeps its data in its own folder, and what to do; empty if there is no trouble."""
 
 
-def prepare(found: Found, data: Path | None) -> DataDir:
-    """Makes the data folder, for its user only, and returns it. `data` is `$ZOT_HOME/data`. If `data` is None, if the
-    extension is told of none, or if it cannot be made, returns the extension's own folder, as in zot."""
+def prepare(found: FoundExtension, data: Path | None) -> DataDir:
+    """Makes the data folder, for its user only, and returns it. `data` is `$ZOT_HOME/data`. Without `data`, for a kind
+    of extension without a data folder, or if it cannot be made, returns the extension's own folder, as in zot."""
     if data is None or not found.kind.has_data_dir:
         return DataDir(found.folder)
     own = data / name_of(found)
@@ -63,7 +63,7 @@ def prepare(found: Found, data: Path | None) -> DataDir:
     return DataDir(own)
 
 
-def name_of(found: Found) -> str:
+def name_of(found: FoundExtension) -> str:
     """Returns the name of the extension's data folder. Projects do not share one. An extension of a project keeps its
     data folder if it is named with `--ext`."""
     name = found.manifest.name

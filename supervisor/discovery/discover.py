@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from supervisor.discovery.found import Found, Scope, unread_kind
-from supervisor.discovery.kind import Kind
-from supervisor.discovery.skipped import Cause, Skipped, Why
+from supervisor.discovery.found_extension import FoundExtension, Scope, unread_kind
+from supervisor.discovery.kind import ExtensionKind
+from supervisor.discovery.skipped_extension import SkipCause, SkippedExtension, SkipReason
 from supervisor.discovery.steps import finish
 from supervisor.home.copilot_folders import PROGRAM, copilot_folder_of, copilot_folders_of_user, is_for_copilot
 from supervisor.home.safe_files import is_staging, read_file
@@ -24,29 +24,29 @@ from wire.text import valid_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from supervisor.discovery.found import Copy
+    from supervisor.discovery.found_extension import ProjectCopy
     from supervisor.discovery.steps import Steps
 
 MANIFEST = FILE
-DISABLED = Why("disabled", Cause.DISABLED)
+DISABLED = SkipReason("disabled", SkipCause.DISABLED)
 PROJECT_FILE = ".mcp.json"
 """The MCP servers of a project, in its folder."""
 USER_FILE = "mcp.json"
-"""Those of the user, in `$ZOT_HOME`."""
+"""The MCP servers of the user, in `$ZOT_HOME`."""
 
 
 class Discovery(msgspec.Struct, frozen=True):
     """The result of `discover`."""
 
-    found: tuple[Found, ...]
+    found: tuple[FoundExtension, ...]
     """Sorted in the order in which guards are asked."""
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedExtension, ...]
 
 
 class Admit(Protocol):
     """Says what may be started."""
 
-    def __call__(self, found: Found) -> Steps[Found | Why]:
+    def __call__(self, found: FoundExtension) -> Steps[FoundExtension | SkipReason]:
         """Returns an extension that needs trust as it may be started, or why it may not."""
         ...
 
@@ -63,7 +63,7 @@ class McpFiles(msgspec.Struct, frozen=True):
     named: tuple[str, ...] = ()
     """The files of `--mcp-config`."""
     only_named: bool = False
-    """Those files alone count."""
+    """Whether only these files count."""
 
 
 def discover(
@@ -74,11 +74,11 @@ def discover(
     mcp: McpFiles | None = None,
     sdks: Path | None = None,
 ) -> Discovery:
-    """`discovering` at once."""
-    return finish(discovering(explicit, project, home, admit, mcp, sdks))
+    """`discovery_steps` at once."""
+    return finish(discovery_steps(explicit, project, home, admit, mcp, sdks))
 
 
-def discovering(
+def discovery_steps(
     explicit: Iterable[str],
     project: Path | None,
     home: Path | None,
@@ -97,70 +97,72 @@ def discovering(
     Copilot extensions run in `mcp.workspace`, by default in the project or here. `sdks` is the `$ZOT_HOME` in which
     their SDK may be installed, by default `home`.
     """
-    found: dict[str, Found] = {}
-    skipped: list[Skipped] = []
+    found: dict[str, FoundExtension] = {}
+    skipped: list[SkippedExtension] = []
     for each in _candidates(explicit, project, home, mcp):
-        if isinstance(each, Skipped):
+        if isinstance(each, SkippedExtension):
             is_of_others = admit is not None and _is_of_user(each, home) and not admit.knows(each.folder)
             skipped.append(replace(each, may_be_needed=False, is_of_others=True) if is_of_others else each)
             continue
         manifest, file = each.manifest, each.mcp_file
         if not manifest.is_enabled and (each.scope is not Scope.EXPLICIT or not each.kind.has_folder):
-            skipped.append(Skipped(each.place, DISABLED, each.kind, is_error=False, mcp_file=file))
+            skipped.append(SkippedExtension(each.place, DISABLED, each.kind, is_error=False, mcp_file=file))
             continue
         if (winner := found.get(manifest.name)) is not None:
             reason = f"the name {manifest.name!r} is taken by {winner.where} ({winner.source})"
             if file is not None:
                 reason = f"{file}: {reason}"
-            why, is_error = Why(reason, Cause.NAME_TAKEN), winner.scope is each.scope
-            skipped.append(Skipped(each.place, why, each.kind, is_error=is_error, mcp_file=file))
+            why, is_error = SkipReason(reason, SkipCause.NAME_TAKEN), winner.scope is each.scope
+            skipped.append(SkippedExtension(each.place, why, each.kind, is_error=is_error, mcp_file=file))
             continue
         extension, lacks = _to_start(each, mcp, project, sdks or home)
-        if isinstance(extension, Skipped):
+        if isinstance(extension, SkippedExtension):
             skipped.append(extension)
             continue
         admitted = extension if admit is None or not each.needs_trust else (yield from admit(extension))
-        if isinstance(admitted, Why):
+        if isinstance(admitted, SkipReason):
             why, is_mine = admitted.with_way_out(each), each.scope is Scope.GLOBAL
-            is_of_others = is_mine and why.cause is Cause.NEVER_SEEN
+            is_of_others = is_mine and why.cause is SkipCause.NEVER_SEEN
             skipped.append(
-                Skipped(each.place, why, each.kind, untrusted=extension, mcp_file=file, is_of_others=is_of_others)
+                SkippedExtension(
+                    each.place, why, each.kind, untrusted=extension, mcp_file=file, is_of_others=is_of_others
+                )
             )
         elif lacks is not None:
             is_named, needed = each.scope is Scope.EXPLICIT, manifest.required or manifest.on_failure == "deny"
-            skipped.append(Skipped(each.place, lacks, each.kind, is_named=is_named, may_be_needed=needed))
+            skipped.append(SkippedExtension(each.place, lacks, each.kind, is_named=is_named, may_be_needed=needed))
         else:
             found[manifest.name] = admitted
     return Discovery(tuple(sorted(found.values(), key=lambda extension: extension.order)), tuple(skipped))
 
 
-def with_missing(discovery: Discovery, copy: Copy) -> Discovery:
+def add_missing(discovery: Discovery, copy: ProjectCopy) -> Discovery:
     """Of a run in a copy of a project: also has, as skipped, each enabled extension of the original that is not in the
     copy, or that a run needs and that is not found there: a link led out of the project, or `setup` has changed it."""
     original = Path(copy.original)
     taken = {each.manifest.name for each in discovery.found if each.scope < Scope.PROJECT}
     settled = {each.place for each in discovery.found}
-    agreed = (Cause.ITSELF, Cause.NAME_TAKEN)
+    agreed = (SkipCause.ITSELF, SkipCause.NAME_TAKEN)
     settled |= {each.folder for each in discovery.skipped if each.why_needed or each.why.cause in agreed}
     skipped = {each.folder: each for each in discovery.skipped if each.folder not in settled}
     for each in _candidates((), original, None, McpFiles(original)):
-        if isinstance(each, Skipped) or not each.manifest.is_enabled or each.manifest.name in taken:
+        if isinstance(each, SkippedExtension) or not each.manifest.is_enabled or each.manifest.name in taken:
             continue
         place = Path(copy.folder, each.place.relative_to(original))
         here, needed = skipped.get(place), each.manifest.required or each.manifest.on_failure == "deny"
         if place in settled or (here is not None and not needed):
             continue
         said = "missing" if here is None else here.why.what
-        why = Why(
+        why = SkipReason(
             f"it is in {copy.original}, and in this copy {said}",
             advice="keep links out of the project and `setup` away from it, or name it with --ext",
         )
-        skipped[place] = Skipped(place, why, each.kind, may_be_needed=needed, mcp_file=each.mcp_file)
+        skipped[place] = SkippedExtension(place, why, each.kind, may_be_needed=needed, mcp_file=each.mcp_file)
     settled_too = [each for each in discovery.skipped if each.folder in settled]
     return Discovery(discovery.found, (*settled_too, *skipped.values()))
 
 
-def _is_of_user(skipped: Skipped, home: Path | None) -> bool:
+def _is_of_user(skipped: SkippedExtension, home: Path | None) -> bool:
     """Whether this is in a folder with Copilot extensions of the user, to which other programs write as well."""
     if home is None or skipped.is_named or not skipped.kind.has_folder:
         return False
@@ -168,31 +170,33 @@ def _is_of_user(skipped: Skipped, home: Path | None) -> bool:
 
 
 def _to_start(
-    found: Found, mcp: McpFiles | None, project: Path | None, sdks: Path | None
-) -> tuple[Found | Skipped, Why | None]:
+    found: FoundExtension, mcp: McpFiles | None, project: Path | None, sdks: Path | None
+) -> tuple[FoundExtension | SkippedExtension, SkipReason | None]:
     """The extension as it is started, or why it is not; and what this machine lacks for it."""
     file = found.mcp_file
     if file is None:
-        if found.kind is not Kind.COPILOT:
+        if found.kind is not ExtensionKind.COPILOT:
             return found, None
-        from supervisor.discovery.copilot.prepared import prepared
+        from supervisor.discovery.copilot.preparation import prepare
 
-        return prepared(found, mcp.workspace if mcp is not None else project or Path.cwd(), sdks)
-    from supervisor.discovery.mcp.servers import REASON, expanded, is_itself
+        return prepare(found, mcp.workspace if mcp is not None else project or Path.cwd(), sdks)
+    from supervisor.discovery.mcp.servers import REASON, expand_variables, is_itself
 
-    made = expanded(found, os.environ)
+    made = expand_variables(found, os.environ)
     if isinstance(made, str):
         needed = found.manifest.required
-        return Skipped(found.place, Why(f"{file}: {made}"), found.kind, may_be_needed=needed, mcp_file=file), None
+        return SkippedExtension(
+            found.place, SkipReason(f"{file}: {made}"), found.kind, may_be_needed=needed, mcp_file=file
+        ), None
     if is_itself(made):
-        why = Why(f"{file}: {REASON}", Cause.ITSELF)
-        return Skipped(found.place, why, found.kind, is_error=False, mcp_file=file), None
+        why = SkipReason(f"{file}: {REASON}", SkipCause.ITSELF)
+        return SkippedExtension(found.place, why, found.kind, is_error=False, mcp_file=file), None
     return made, None
 
 
 def _candidates(
     explicit: Iterable[str], project: Path | None, home: Path | None, mcp: McpFiles | None
-) -> Iterator[Found | Skipped]:
+) -> Iterator[FoundExtension | SkippedExtension]:
     """All extensions, in the order in which they take their names, and what cannot be read."""
     folders_named = tuple(explicit)
     for position, path in enumerate(folders_named):
@@ -200,8 +204,8 @@ def _candidates(
     for position, path in enumerate(mcp.named if mcp is not None else (), len(folders_named)):
         assert mcp is not None
         yield from servers_in(Path(path).expanduser().absolute(), Scope.EXPLICIT, mcp.workspace, position)
-    unlisted: list[Skipped] = []
-    folders = installed(project, home, unlisted)
+    unlisted: list[SkippedExtension] = []
+    folders = installed_folders(project, home, unlisted)
     yield from unlisted
     for wanted, parent, name in ((Scope.PROJECT, project, PROJECT_FILE), (Scope.GLOBAL, home, USER_FILE)):
         yield from (_look_at(folder, scope) for folder, scope in folders if scope is wanted)
@@ -209,12 +213,14 @@ def _candidates(
             yield from servers_in(parent / name, wanted, mcp.workspace)
 
 
-def _look_at(folder: Path, scope: Scope, position: int = 0) -> Found | Skipped:
+def _look_at(folder: Path, scope: Scope, position: int = 0) -> FoundExtension | SkippedExtension:
     try:
-        return Found(folder, read_manifest(folder), scope, position)
+        return FoundExtension(folder, read_manifest(folder), scope, position)
     except ManifestError as error:
         kind, is_named = unread_kind(folder), scope is Scope.EXPLICIT
-        return Skipped(folder, Why(str(error)), kind, is_named=is_named, may_be_needed=error.may_be_needed)
+        return SkippedExtension(
+            folder, SkipReason(str(error)), kind, is_named=is_named, may_be_needed=error.may_be_needed
+        )
 
 
 def mcp_file(scope: Scope, project: Path, home: Path) -> Path:
@@ -222,23 +228,29 @@ def mcp_file(scope: Scope, project: Path, home: Path) -> Path:
     return project / PROJECT_FILE if scope is Scope.PROJECT else home / USER_FILE
 
 
-def servers_of(scope: Scope, project: Path, home: Path) -> list[Found | Skipped]:
+def servers_of(scope: Scope, project: Path, home: Path) -> list[FoundExtension | SkippedExtension]:
     """The MCP servers of the project, or those of the user, as in `servers_in`; none if there is no such file."""
     file = mcp_file(scope, project, home)
     return servers_in(file, scope, project) if os.path.lexists(file) else []
 
 
-def servers_in(file: Path, scope: Scope, workspace: Path, position: int = 0) -> list[Found | Skipped]:
+def servers_in(file: Path, scope: Scope, workspace: Path, position: int = 0) -> list[FoundExtension | SkippedExtension]:
     """The MCP servers of a file, not expanded, and what of it cannot be used."""
     try:
         from supervisor.discovery.mcp.servers import read_servers  # most runs have no such file
 
         return read_servers(file, scope, workspace, position)
     except (ImportError, OSError) as error:  # in a reload there may be no descriptor
-        return [Skipped(file, Why(f"{file}: cannot load what it needs: {error}"), Kind.MCP_FILE, mcp_file=file)]
+        return [
+            SkippedExtension(
+                file, SkipReason(f"{file}: cannot load what it needs: {error}"), ExtensionKind.MCP_FILE, mcp_file=file
+            )
+        ]
 
 
-def installed(project: Path | None, home: Path | None, skipped: list[Skipped]) -> list[tuple[Path, Scope]]:
+def installed_folders(
+    project: Path | None, home: Path | None, skipped: list[SkippedExtension]
+) -> list[tuple[Path, Scope]]:
     """Returns the folders in `PROJECT/.zot/extensions`, then those in `HOME/extensions`, each sorted by name and
     followed by the Copilot extensions of the project or of the user. Does not read their content. A parent that cannot
     be listed is added to `skipped`. If both parents are one folder, its scope is GLOBAL."""
@@ -246,11 +258,11 @@ def installed(project: Path | None, home: Path | None, skipped: list[Skipped]) -
     if project is not None:
         if not (home is not None and _is_same(project / ".zot", home)):
             folders += [(folder, Scope.PROJECT) for folder in _folders(project / ".zot" / "extensions", skipped)]
-        folders += [(folder, Scope.PROJECT) for folder in copilot_installed(copilot_folder_of(project), skipped)]
+        folders += [(folder, Scope.PROJECT) for folder in copilot_folders_in(copilot_folder_of(project), skipped)]
     if home is not None:
         folders += [(folder, Scope.GLOBAL) for folder in _folders(home / "extensions", skipped)]
         for parent in copilot_folders_of_user(home):
-            if (mine := copilot_installed(parent, skipped)) and not _are_listed(parent, folders):
+            if (mine := copilot_folders_in(parent, skipped)) and not _are_listed(parent, folders):
                 folders += [(folder, Scope.GLOBAL) for folder in mine]
     return folders
 
@@ -261,9 +273,9 @@ def _are_listed(parent: Path, folders: list[tuple[Path, Scope]]) -> bool:
     return any(os.path.realpath(each) == real for each in {folder.parent for folder, _scope in folders})
 
 
-def copilot_installed(parent: Path, skipped: list[Skipped]) -> list[Path]:
-    """Returns the Copilot extensions in a folder of such, sorted by name: the folders with an `extension.mjs`, or at
-    least with a manifest. What else is there is no extension."""
+def copilot_folders_in(parent: Path, skipped: list[SkippedExtension]) -> list[Path]:
+    """Returns the Copilot extensions in `parent`, sorted by name: the folders with an `extension.mjs`, or at least with
+    a manifest. All else there is no extension."""
     if not os.path.lexists(parent):
         return []
     return [
@@ -332,7 +344,7 @@ def _is_same(first: Path, second: Path) -> bool:
         return False
 
 
-def _folders(parent: Path, skipped: list[Skipped]) -> list[Path]:
+def _folders(parent: Path, skipped: list[SkippedExtension]) -> list[Path]:
     found, broken = [], []
     try:
         with os.scandir(parent) as entries:
@@ -345,7 +357,9 @@ def _folders(parent: Path, skipped: list[Skipped]) -> list[Path]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        skipped.append(Skipped(parent, Why(f"cannot be read: {error.strerror}")))
+        skipped.append(SkippedExtension(parent, SkipReason(f"cannot be read: {error.strerror}")))
         return []
-    skipped += [Skipped(folder, Why(broken_link(folder)), unread_kind(folder)) for folder in sorted(broken)]
+    skipped += [
+        SkippedExtension(folder, SkipReason(broken_link(folder)), unread_kind(folder)) for folder in sorted(broken)
+    ]
     return sorted(found)

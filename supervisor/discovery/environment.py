@@ -13,7 +13,7 @@ from wire.dialects.table import find_dialect
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.home.config import Config
     from wire.manifest import EnvPolicy, Manifest
 
@@ -95,7 +95,7 @@ def child_environment(*wanted: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in secrets or name in wanted}
 
 
-def extension_environment(found: Found, config: Config, environ: Mapping[str, str]) -> dict[str, str]:
+def extension_environment(found: FoundExtension, config: Config, environ: Mapping[str, str]) -> dict[str, str]:
     """Returns the variables of `environ` that an extension gets. Pure.
 
     An extension gets a secret only if its manifest asks for it by name, or if the config grants it by name. Under the
@@ -109,7 +109,7 @@ def extension_environment(found: Found, config: Config, environ: Mapping[str, st
     return {**(NO_BYTECODE if is_hashed or is_limited else {}), **allowed, **found.set_env}
 
 
-def session_environment(found: Found, session_id: str) -> dict[str, str]:
+def session_environment(found: FoundExtension, session_id: str) -> dict[str, str]:
     """Returns the variable by which extensions of its dialect find the session of their host, if they need one. Without
     a session it is empty: an id that the host itself has inherited is that of another session."""
     name = find_dialect(found.manifest.dialect).session_variable
@@ -120,7 +120,7 @@ def may_have(name: str, manifest: Manifest, config: Config, value: str = "") -> 
     """Whether an extension gets this variable if the host has it, with this value."""
     if name in NEVER:
         return False
-    if name in manifest.env or name in granted(manifest, config):
+    if name in manifest.env or name in granted_names(manifest, config):
         return True
     if is_secret(name, config, value):
         return False  # `env_allow` holds for all extensions: a secret in it would go to each of them
@@ -129,12 +129,12 @@ def may_have(name: str, manifest: Manifest, config: Config, value: str = "") -> 
     return name in config.env_allow or any(fnmatchcase(name, pattern) for pattern in MINIMAL)
 
 
-def granted(manifest: Manifest, config: Config) -> tuple[str, ...]:
+def granted_names(manifest: Manifest, config: Config) -> tuple[str, ...]:
     """Returns the variables that the config grants to this extension by name."""
     return config.env_grant.get(manifest.name, ())
 
 
-def secrets_given(manifest: Manifest, config: Config, environ: Mapping[str, str]) -> list[str]:
+def given_secrets(manifest: Manifest, config: Config, environ: Mapping[str, str]) -> list[str]:
     """Returns the secrets of `environ` that an extension gets, sorted."""
     return sorted(
         name
@@ -143,9 +143,9 @@ def secrets_given(manifest: Manifest, config: Config, environ: Mapping[str, str]
     )
 
 
-def withheld(manifest: Manifest, config: Config, environ: Mapping[str, str]) -> list[str]:
-    """Returns the secrets of `environ` that an extension does not get, and that it could be granted, sorted. Under the
-    policy `minimal` returns none: there an extension gets no variable that nobody named."""
+def withheld_secrets(manifest: Manifest, config: Config, environ: Mapping[str, str]) -> list[str]:
+    """Returns the secrets of `environ` that an extension does not get, and that it could be granted, sorted. Returns
+    none under the policy `minimal`, where an extension gets only variables that are named."""
     if policy_of(manifest, config) == "minimal":
         return []
     return sorted(

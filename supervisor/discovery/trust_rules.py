@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from supervisor.discovery.environment import NEVER, may_have, policy_of
-from supervisor.discovery.skipped import Cause, Why
+from supervisor.discovery.skipped_extension import SkipCause, SkipReason
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ class TrustJudgement:
         return self.standing is TrustState.TRUSTED
 
     @property
-    def why_not(self) -> Why:
+    def why_not(self) -> SkipReason:
         """Why the extension is not started, if it is not trusted."""
         is_new = self.standing is TrustState.NEVER_SEEN
-        return Why(self.reason, Cause.NEVER_SEEN if is_new else Cause.UNTRUSTED)
+        return SkipReason(self.reason, SkipCause.NEVER_SEEN if is_new else SkipCause.UNTRUSTED)
 
 
 def decide_unread(record: TrustRecord | None, env: tuple[str, ...], name: str | None = None) -> TrustState | None:

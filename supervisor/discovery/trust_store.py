@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from supervisor.discovery.content.content_hash import hashing
+from supervisor.discovery.content.content_hash import hash_steps
 from supervisor.discovery.content.covered_files import ContentError
 from supervisor.discovery.content.seal import Seal
 from supervisor.discovery.kind import COPILOT
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from supervisor.discovery.content.covered_files import Content
-    from supervisor.discovery.found import Copy, Found
+    from supervisor.discovery.found_extension import FoundExtension, ProjectCopy
     from supervisor.discovery.steps import Steps
     from wire.manifest import Manifest
 
@@ -147,7 +147,7 @@ class TrustStore:
     """`$ZOT_HOME/trust.json`: one record for each folder, by its resolved path."""
 
     def __init__(
-        self, home: Path, *, copy: Copy | None = None, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self, home: Path, *, copy: ProjectCopy | None = None, now: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
         """With a `copy` what is in it is judged by the records of its original."""
         self._home = home
@@ -159,13 +159,13 @@ class TrustStore:
     def path(self) -> Path:
         return self._file.path
 
-    def judge(self, found: Found) -> TrustJudgement:
+    def judge(self, found: FoundExtension) -> TrustJudgement:
         """Judges whether an extension may start. Only one that needs trust is judged; nothing is raised."""
         if not found.needs_trust:
             return TrustJudgement(TrustState.TRUSTED, "")
         return finish(self.judging(found.place, found.manifest, found=found))
 
-    def examine(self, folder: Path, manifest: Manifest, found: Found | None = None) -> TrustJudgement:
+    def examine(self, folder: Path, manifest: Manifest, found: FoundExtension | None = None) -> TrustJudgement:
         """Judges as `judging` does, and always reads the content: for a person, who is shown what has changed."""
         return finish(self.judging(folder, manifest, is_shown=True, found=found))
 
@@ -176,7 +176,7 @@ class TrustStore:
         allowance: Allowance | None = None,
         *,
         is_shown: bool = False,
-        found: Found | None = None,
+        found: FoundExtension | None = None,
     ) -> Steps[TrustJudgement]:
         """Judges whether an extension of any scope is what the user has trusted. Reads nothing of an extension that was
         never trusted, or that asks for more than it was granted, unless it `is_shown`. Raises nothing. `found` is the
@@ -200,7 +200,7 @@ class TrustStore:
         return TrustJudgement(state, reason, content, changed, Seal(manifest, content.stamps, content.folders))
 
     def trust(
-        self, folder: Path, manifest: Manifest, content: Content | None = None, *, found: Found | None = None
+        self, folder: Path, manifest: Manifest, content: Content | None = None, *, found: FoundExtension | None = None
     ) -> None:
         """Records the present content of an extension, or the `content` that the user has been shown. Raises
         `TrustError` and `ContentError`."""
@@ -229,18 +229,18 @@ class TrustStore:
         return self._checked(self._file.read())
 
     def _hashing(
-        self, folder: Path, manifest: Manifest, allowance: Allowance | None, found: Found | None
+        self, folder: Path, manifest: Manifest, allowance: Allowance | None, found: FoundExtension | None
     ) -> Steps[Content]:
         if found is not None and not found.kind.has_folder:
-            from supervisor.discovery.mcp.entry_hash import hashing_entry
+            from supervisor.discovery.mcp.entry_hash import entry_hash_steps
 
-            return (yield from hashing_entry(found, allowance))
+            return (yield from entry_hash_steps(found, allowance))
         beside: list[str] = []
         if manifest.dialect == COPILOT:
-            from supervisor.discovery.copilot.prepared import sdk_beside
+            from supervisor.discovery.copilot.preparation import sdk_beside
 
             beside = sdk_beside(folder, self._home, found)
-        return (yield from hashing(folder, manifest, allowance, beside))
+        return (yield from hash_steps(folder, manifest, allowance, beside))
 
     def _checked(self, rows: Rows) -> dict[str, TrustRecord]:
         return {folder: _record(self._file.path, folder, row) for folder, row in rows.items()}
@@ -258,7 +258,7 @@ def key_of(folder: Path) -> str:
 
 
 def _reason(
-    state: TrustState, record: TrustRecord | None, manifest: Manifest, found: Found | None, original: str
+    state: TrustState, record: TrustRecord | None, manifest: Manifest, found: FoundExtension | None, original: str
 ) -> str:
     """Why an extension is not trusted, in a few words. `original` is the folder of whose copy it is; "" if none."""
     if original and state is TrustState.NEVER_SEEN:

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.extension.generation import Generation
     from supervisor.extension.host_context import EventSink, HostContext
     from supervisor.extension.log import ExtensionLog
     from supervisor.extension.notices import Notices
-    from supervisor.extension.restart import Cause
+    from supervisor.extension.restart import EndCause
     from supervisor.extension.slot import WorkerSlot
     from supervisor.extension.worker import Worker
     from supervisor.process.child import Child
@@ -41,7 +41,7 @@ class Extension:
     def __init__(
         self,
         host: HostContext,
-        found: Found,
+        found: FoundExtension,
         sink: Callable[[Extension], EventSink],
         dice: Callable[[], float] = random.random,
     ) -> None:
@@ -195,9 +195,9 @@ class Extension:
         self.handover.restarted()
         self._generation.restart()
 
-    def connect_again(self, found: Found, data: Path | None) -> None:
-        """Takes an extension of the embedding program up again, after its end. Until it is ready, nobody knows what it
-        guards, as at a first start."""
+    def connect_again(self, found: FoundExtension, data: Path | None) -> None:
+        """Takes an extension of the embedding program up again, after its end. Until it is ready, its guards are
+        unknown, as at a first start."""
         self.handover.connect_again(found, data)
         self.was_ready = False
 
@@ -213,7 +213,7 @@ class Extension:
         """The embedding program has ended it."""
         return self.found.link is not None and self.handover.is_stopped
 
-    def give_up(self, reason: str, cause: Cause) -> None:
+    def give_up(self, reason: str, cause: EndCause) -> None:
         """Gives up the workers of the current generation and of the one that a reload starts."""
         for generation in (self.handover.candidate, self._generation):
             for worker in () if generation is None else generation.workers:
@@ -223,7 +223,7 @@ class Extension:
 
     def _replaced(self) -> None:
         self._take_current()
-        self.was_ready = True  # its first start is over: it does not guard every event any more
+        self.was_ready = True  # its first start is over: it no longer guards every event
         self._generation.choose_lead()
         self._sink.replaced()
 
@@ -248,7 +248,7 @@ class Extension:
 
     def least_busy(self, besides: Worker | None = None) -> Worker:
         """Returns the worker to ask next: among the workers that are up, without `besides`, the one with the fewest
-        pending requests. If there is none, returns the lead; a lead that is down fails the request at once."""
+        pending requests. Without such a worker returns the lead; a lead that is down fails the request at once."""
         if len(self.slots) == 1:
             return self.lead
         up = [slot.worker for slot in self.slots if slot.worker.state.is_up and slot.worker is not besides]
@@ -256,7 +256,7 @@ class Extension:
 
     @property
     def instructions(self) -> str:
-        """What the model is to know of it, for the system prompt; empty while no worker is up."""
+        """Its instructions to the model, for the system prompt; empty while no worker is up."""
         return self._generation.registry.instructions if self.is_up else ""
 
     def tell(self, event: Event, *, everyone: bool = False) -> None:

@@ -26,7 +26,7 @@ from supervisor.extension.log import ExtensionLog
 from supervisor.extension.notices import NOTICE_LENGTH, Notices, exit_message
 from supervisor.extension.process_worker import ProcessWorker
 from supervisor.extension.program_worker import ProgramWorker
-from supervisor.extension.restart import Cause, Decision, RestartIn, StayDown, WorkerEnding, decide
+from supervisor.extension.restart import Decision, EndCause, RestartIn, StayDown, WorkerEnding, decide
 from supervisor.extension.slot import WorkerSlot
 from supervisor.extension.stalls import Heartbeat, StallHandler
 from supervisor.process.stop_policy import StopStage
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.host_context import EventSink, GenerationOwner, HostContext
     from supervisor.extension.worker import Worker
@@ -61,7 +61,7 @@ class Generation:
         self,
         host: HostContext,
         owner: GenerationOwner,
-        found: Found,
+        found: FoundExtension,
         sink: EventSink,
         *,
         state: GenerationState,
@@ -177,7 +177,7 @@ class Generation:
         others = [other for other in self.workers if other is not worker and other.state is WorkerState.READY]
         if others and (difference := worker.registry.difference(self._agreed)) is not None:
             reason = f"worker {worker.index + 1} is not like the others: {difference}"
-            worker.give_up(reason, Cause.DISAGREES)
+            worker.give_up(reason, EndCause.DISAGREES)
             return
         if not others:
             self._agreed = worker.registry.snapshot()
@@ -229,7 +229,7 @@ class Generation:
         worker is started."""
         if worker.state.is_settled and worker.state is not WorkerState.READY:
             return  # it is ending already
-        worker.give_up(self._count_breach(figures), Cause.OVER_LIMIT)
+        worker.give_up(self._count_breach(figures), EndCause.OVER_LIMIT)
 
     def memory_breach(self, worker: Worker) -> str | None:
         """Called when SIGKILL has ended a worker's process. If the worker's cgroup leaf has counted a kill, the memory
@@ -264,12 +264,14 @@ class Generation:
 
     def ended(self, worker: Worker, ending: WorkerEnding, reason: str) -> None:
         if (why := self._stalls.reason(worker)) is not None:
-            ending = replace(ending, cause=Cause.STALLED)
+            ending = replace(ending, cause=EndCause.STALLED)
             reason = f"it hangs: {why}"
             worker.fail_requests_with(reason)
-        if worker.child is not None and not (self._retired and ending.cause is Cause.EXIT):  # else `kill_now` killed it
+        if worker.child is not None and not (
+            self._retired and ending.cause is EndCause.EXIT
+        ):  # else `kill_now` killed it
             self.account.unexpected_exits += 1
-            self.account.exits_by_host += ending.cause is not Cause.EXIT
+            self.account.exits_by_host += ending.cause is not EndCause.EXIT
         slot = self.slots[worker.index]
         slot.last_end = f"{worker.failure}{worker.last_words}"
         if self.state is not GenerationState.CURRENT:
@@ -290,7 +292,7 @@ class Generation:
             self._host.restarts.add(partial(self._start_again, slot, decision.delay_s))
             decision = StayDown("")
         _clear_after(slot, ending)
-        if not (self._retired and ending.cause is Cause.EXIT):
+        if not (self._retired and ending.cause is EndCause.EXIT):
             self._report(worker, ending, reason, decision)
         if isinstance(decision, RestartIn):
             worker.retry()
@@ -327,7 +329,7 @@ class Generation:
             exit_status=self.account.exit_status,
             last_words=str(worker.last_words),
             log=str(self.log.path),
-            is_silent=ending.cause in (Cause.UNSTARTABLE, Cause.DISAGREES)
+            is_silent=ending.cause in (EndCause.UNSTARTABLE, EndCause.DISAGREES)
             or self.manifest.restart.policy == "temporary"
             or decision == StayDown(""),
         )
@@ -393,4 +395,4 @@ class Generation:
 
 def _clear_after(slot: WorkerSlot, ending: WorkerEnding) -> None:
     if slot.worker.child is not None:
-        slot.clear(StopStage.KILLED if ending.cause is Cause.OVER_LIMIT else StopStage.TERMINATED)
+        slot.clear(StopStage.KILLED if ending.cause is EndCause.OVER_LIMIT else StopStage.TERMINATED)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.extension.host_context import EventSink, GenerationOwner, HostContext
 
 DRAINING_LIMIT = 8
@@ -30,7 +30,7 @@ class Handover:
         self,
         host: HostContext,
         owner: GenerationOwner,
-        found: Found,
+        found: FoundExtension,
         sink: EventSink,
         *,
         on_replaced: Callable[[], None],
@@ -51,7 +51,7 @@ class Handover:
         self.candidate: Generation | None = None
         self.current = self._new_generation(found, GenerationState.CURRENT)
 
-    def _new_generation(self, found: Found, state: GenerationState) -> Generation:
+    def _new_generation(self, found: FoundExtension, state: GenerationState) -> Generation:
         return Generation(
             self._host,
             self._owner,
@@ -71,7 +71,7 @@ class Handover:
     # --- begin ----------------------------------------------------------------------------------------------
 
     def reload(
-        self, found: Found, env: Mapping[str, str], data: Path | None, done: Callable[[ReloadOutcome], None]
+        self, found: FoundExtension, env: Mapping[str, str], data: Path | None, done: Callable[[ReloadOutcome], None]
     ) -> None:
         """Starts a candidate beside the current generation. When all workers of the candidate are ready, it replaces
         the current generation.
@@ -116,7 +116,7 @@ class Handover:
         self._replace(idle)
         self.is_stopped = True
 
-    def connect_again(self, found: Found, data: Path | None) -> None:
+    def connect_again(self, found: FoundExtension, data: Path | None) -> None:
         """Takes an extension of the embedding program up again, whose workers have ended."""
         generation = self._new_generation(found, GenerationState.CURRENT)
         self.is_stopped = False

@@ -1,5 +1,5 @@
-"""What a host hands down to its extensions: what they share, and the functions by which they report to it. And what a
-version of an extension reports to that."""
+"""The context that a host gives its extensions: shared data, and the functions by which they report to the host; and
+the functions by which a generation reports to its extension."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from supervisor.accounting.account import Account
     from supervisor.cleanup.tracker import ProcessTracker
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.notices import NoticeKind
     from supervisor.extension.worker import Shown, Worker
@@ -51,17 +51,17 @@ class RestartGate:
 
 
 class HostContext(msgspec.Struct):
-    """What all extensions of a host share."""
+    """The data and functions that all extensions of a host share."""
 
     loop: Loop
     info: HostInfo
-    """What extensions are told about the host when they start."""
+    """Facts about the host that extensions get when they start."""
     logs: Path
     """The folder of their logs."""
     shared_table: SharedProcessTable
     tracker: ProcessTracker | None = None
     limits: Limits | None = None
-    """The host's default limits. Those of a manifest override them."""
+    """The host's default limits. A manifest's limits override them."""
     is_strict: bool = False
     """Whether a missing verdict of any guard means deny."""
     lets_asked_pass: bool = False
@@ -77,7 +77,7 @@ def _ignore(*_: object) -> None:
     pass
 
 
-def _no_objection(_found: Found, _claimed: Collection[str]) -> str:
+def _no_objection(_found: FoundExtension, _claimed: Collection[str]) -> str:
     return ""
 
 
@@ -101,7 +101,7 @@ class EventSink(msgspec.Struct, frozen=True):
     """The extension sent a note for the user, with this level and text."""
     showed: Callable[[Worker, Shown], None] = _ignore
     """The extension clears its notes, or redraws or closes a panel."""
-    claims: Callable[[Found, Collection[str]], str] = _no_objection
+    claims: Callable[[FoundExtension, Collection[str]], str] = _no_objection
     """Returns why this version of the extension cannot have the tools that it claims; "" if it can."""
     called: Callable[[HostCall, HostCallAnswer], None] = refuse_all
     """The extension wants something from its host, which answers now or later; the default refuses."""

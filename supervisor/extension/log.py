@@ -1,6 +1,6 @@
 """The log file of one extension: its stderr, its `log` frames, and lines of the host, which begin with `[zot]`.
 
-What the extension says cannot look like a line of the host: its `[zot]` becomes `[zot)`, wherever it stands, and a line
+A line of the extension cannot look like a line of the host: its `[zot]` becomes `[zot)`, wherever it stands, and a line
 of the host begins on a line of its own. Beside the log lies a file with the time and the level of each line, see
 `wire.log_times`.
 """
@@ -129,10 +129,10 @@ class ExtensionLog:
             if self._end < 0:  # else a rotation has just closed as many as it needs
                 fd_limit.require_free()
             try:
-                self._fd = _opened(self.path)
+                self._fd = _open_file(self.path)
             except FileNotFoundError:
                 private_folder(self.path.parent)
-                self._fd = _opened(self.path)
+                self._fd = _open_file(self.path)
             found = os.fstat(self._fd)
         except OSError as error:
             self._fail(error)
@@ -145,7 +145,7 @@ class ExtensionLog:
         self._end, self._unknown_from = -1, None
         try:
             path = self.path.with_name(times_name(self.path.name))
-            self._times_fd = _opened(path, os.O_TRUNC if is_new else 0)
+            self._times_fd = _open_file(path, os.O_TRUNC if is_new else 0)
             os.write(self._times_fd, header(inode))
             self._times_size = os.fstat(self._times_fd).st_size
         except OSError:
@@ -177,7 +177,7 @@ class ExtensionLog:
                 self.close()
 
     def _make_room(self, length: int) -> int:
-        """Rotates the log if so many bytes do not fit. Returns the position at which the next byte will be written."""
+        """Rotates the log if `length` bytes do not fit. Returns the position at which the next byte will be written."""
         rotations = 0
         while self._fd >= 0:
             position = os.lseek(self._fd, 0, os.SEEK_END)
@@ -238,7 +238,7 @@ class ExtensionLog:
             self._fd = -1
 
 
-def _opened(path: Path, flags: int = 0) -> int:
+def _open_file(path: Path, flags: int = 0) -> int:
     return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from supervisor.extension.restart import Cause, Decision, GiveUp, RestartIn, WorkerEnding
+from supervisor.extension.restart import Decision, EndCause, GiveUp, RestartIn, WorkerEnding
 from supervisor.loop.rate_limit import NOTE_LENGTH, TokenBucket
 from wire.text import counted, one_line
 
@@ -170,16 +170,16 @@ def exit_message(
     sentence. With `is_silent` the message does not say why the worker is not started again."""
     place = f" (log: {log})"
     if isinstance(decision, GiveUp):
-        last = exit_status if ending.cause is Cause.EXIT else reason
+        last = exit_status if ending.cause is EndCause.EXIT else reason
         failure = f"{counted(decision.exits, 'exit')} in {decision.span_s:.0f} s, last {last}{last_words}"
         return ExitMessage("failed", failure, f"; given up: zot ext restart {extension} tries again{place}", failure)
     if isinstance(decision, RestartIn):
         wait = f"{decision.delay_s:.1f} s"
-        kind: NoticeKind = "limit" if ending.cause is Cause.OVER_LIMIT else "exited"
+        kind: NoticeKind = "limit" if ending.cause is EndCause.OVER_LIMIT else "exited"
         evidence = f"{last_words}; starting it again in {wait}{place}"
         return ExitMessage(kind, full_reason, evidence, f"{reason}{last_words}; it is started again in {wait}")
     then = "" if is_silent else f"; not started again: {decision.why}"
-    kind = "exited" if ending.was_ready and ending.cause is Cause.EXIT else "failed"
-    if ending.cause is Cause.OVER_LIMIT:
+    kind = "exited" if ending.was_ready and ending.cause is EndCause.EXIT else "failed"
+    if ending.cause is EndCause.OVER_LIMIT:
         kind = "limit"
     return ExitMessage(kind, full_reason, f"{last_words}{then}{place}", reason + last_words)

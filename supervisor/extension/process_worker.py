@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from supervisor.accounting.limits import TreeUse
 from supervisor.extension.connection.handshake import MUTE
 from supervisor.extension.lifecycle import Trigger, WorkerState
-from supervisor.extension.restart import Cause
+from supervisor.extension.restart import EndCause
 from supervisor.extension.worker import Worker
 from supervisor.process.child import EXIT_FOLLOWS_S, Child, SpawnError
 from wire.text import counted
@@ -46,7 +46,7 @@ class ProcessWorker(Worker):
                 on_mute=self._on_mute,
             )
         except SpawnError as error:
-            self.give_up(str(error), Cause.REFUSED if error.may_pass else Cause.UNSTARTABLE)
+            self.give_up(str(error), EndCause.REFUSED if error.may_pass else EndCause.UNSTARTABLE)
             return False
         assert self.child.stdin is not None
         self._connect(self.child.stdin, self.child.stdout, hello_s)
@@ -58,7 +58,7 @@ class ProcessWorker(Worker):
 
     def _on_mute(self) -> None:
         """Gives the worker up if its process does not end within `EXIT_FOLLOWS_S` of the end of its stdout."""
-        self._loop.call_later(EXIT_FOLLOWS_S, lambda: self.give_up(MUTE, Cause.REFUSED))
+        self._loop.call_later(EXIT_FOLLOWS_S, lambda: self.give_up(MUTE, EndCause.REFUSED))
 
     def hint_to_stop(self) -> None:
         """Closes the process's stdin: some programs stop at end of file."""
@@ -84,10 +84,10 @@ class ProcessWorker(Worker):
             self._owner.stopped(self)
             return
         if status.code == -signal.SIGKILL and (breach := self._owner.memory_breach(self)) is not None:
-            self._end(breach, breach, Trigger.GONE, Cause.OVER_LIMIT, status.code)
+            self._end(breach, breach, Trigger.GONE, EndCause.OVER_LIMIT, status.code)
             return
         calls = len(self.requests.pending)
         busy = f" with {counted(calls, 'call')} pending" if calls else ""
         early = self.state is WorkerState.SPAWNED
         reason = f"it exited before its hello ({status})" if early else f"it ended ({status})"
-        self._end(reason, reason + busy, Trigger.GONE, Cause.EXIT, status.code)
+        self._end(reason, reason + busy, Trigger.GONE, EndCause.EXIT, status.code)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Mapping, Sequence
 
-    from supervisor.extension.restart import Cause
+    from supervisor.extension.restart import EndCause
     from supervisor.extension.worker import WorkerOwner
     from supervisor.loop.link import Link
     from supervisor.loop.loop import Loop
@@ -90,6 +90,6 @@ class ProgramWorker(Worker):
         """Closes the link: there is no process to signal."""
         self.leave(HOST_STOPS)
 
-    def _end(self, reason: str, full_reason: str, trigger: Trigger, cause: Cause, code: int | None) -> None:
+    def _end(self, reason: str, full_reason: str, trigger: Trigger, cause: EndCause, code: int | None) -> None:
         self._link.close(reason)
         super()._end(reason, full_reason, trigger, cause, code)

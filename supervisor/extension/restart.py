@@ -18,7 +18,7 @@ JITTER = 0.25
 """Largest random change of a delay, as a fraction of the delay: workers that ended together do not start together."""
 
 
-class Cause(Enum):
+class EndCause(Enum):
     """Why a worker has ended."""
 
     EXIT = "exit"
@@ -38,14 +38,14 @@ class Cause(Enum):
 class WorkerEnding(msgspec.Struct, frozen=True):
     """How a worker ended."""
 
-    cause: Cause
+    cause: EndCause
     code: int | None
     """The exit status, or minus a signal's number; None if the host gave it up while its process ran."""
     uptime_s: float
     was_ready: bool
 
 
-class History(msgspec.Struct, frozen=True):
+class RestartHistory(msgspec.Struct, frozen=True):
     """Earlier exits in one slot."""
 
     exits: tuple[float, ...] = ()
@@ -85,17 +85,23 @@ Decision = RestartIn | StayDown | GiveUp
 
 
 def decide(
-    policy: Policy, history: History, ending: WorkerEnding, *, now: float, dice: float, stop_on_limit: bool = False
-) -> tuple[Decision, History]:
+    policy: Policy,
+    history: RestartHistory,
+    ending: WorkerEnding,
+    *,
+    now: float,
+    dice: float,
+    stop_on_limit: bool = False,
+) -> tuple[Decision, RestartHistory]:
     """Decides what follows the end of a worker at time `now`. Also returns the history with this exit. `dice` is a
     random number from 0 to 1. With `stop_on_limit` a worker over its limits is not started again."""
     if ending.was_ready and ending.uptime_s >= HEALTHY_AFTER_S:
-        history = History()
+        history = RestartHistory()
     recent = (*(at for at in history.exits if now - at < policy.window_s), now)
     unready = () if ending.was_ready else (*history.unready, now)
-    over_limit = history.over_limit + (ending.cause is Cause.OVER_LIMIT)
+    over_limit = history.over_limit + (ending.cause is EndCause.OVER_LIMIT)
     since = now if history.since is None else history.since
-    history = History(recent, history.row + 1, unready, over_limit, since)
+    history = RestartHistory(recent, history.row + 1, unready, over_limit, since)
     if (why := _reason_to_stay_down(policy, ending, stop_on_limit)) is not None:
         return StayDown(why), history
     for exits in (recent, unready):
@@ -112,13 +118,13 @@ def backoff(policy: Policy, row: int, dice: float) -> float:
 
 
 def _reason_to_stay_down(policy: Policy, ending: WorkerEnding, stop_on_limit: bool) -> str | None:
-    if ending.cause is Cause.UNSTARTABLE or ending.cause is Cause.DISAGREES:
+    if ending.cause is EndCause.UNSTARTABLE or ending.cause is EndCause.DISAGREES:
         return "it would fail again"
-    if ending.cause is Cause.OVER_LIMIT and stop_on_limit:
+    if ending.cause is EndCause.OVER_LIMIT and stop_on_limit:
         return "its limits say stop"
     if policy.policy == "temporary":
         return "its restart policy is temporary"
-    if ending.cause is Cause.EXIT:
+    if ending.cause is EndCause.EXIT:
         if ending.code == NEVER_AGAIN or ending.code in policy.no_restart_exit:
             return f"exit {ending.code} asks for that"
         if ending.code == 0 and policy.policy == "transient":

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.cleanup.env_marks import START
-from supervisor.extension.restart import History
+from supervisor.extension.restart import RestartHistory
 from supervisor.process.child import SpawnError
 from supervisor.process.spawn_limits import Confinement, launch
 from supervisor.process.stop_policy import StopStage
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from supervisor.cleanup.tracker import ProcessTracker
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.extension.worker import Worker
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop, Timer
@@ -44,7 +44,7 @@ class WorkerSlot:
         adopted: Callable[[ProcessTable, Stoppable], Iterable[int]],
     ) -> None:
         self.worker = worker
-        self.history = History()
+        self.history = RestartHistory()
         self.last_end = ""
         """Why the last worker ended that has ended by itself or was given up; empty if none has."""
         self.starts = 0
@@ -65,7 +65,14 @@ class WorkerSlot:
     # --- the worker's process -------------------------------------------------------------------------------
 
     def start(
-        self, mark: str, env: Mapping[str, str], *, found: Found, limits: Limits, hello_s: float, refusal: str = ""
+        self,
+        mark: str,
+        env: Mapping[str, str],
+        *,
+        found: FoundExtension,
+        limits: Limits,
+        hello_s: float,
+        refusal: str = "",
     ) -> None:
         """Starts the worker's process, in a cgroup leaf of its own if one of its limits needs one. With a `refusal` the
         worker ends at once with this reason."""
@@ -152,7 +159,7 @@ class WorkerSlot:
 
     def restart(self) -> None:
         """Stops the worker gracefully and has the next worker started. Earlier exits are forgotten."""
-        self.history = History()
+        self.history = RestartHistory()
         self.refill_later(0.0)
         if self._teardown is None and self.worker.is_running:
             self.clear(StopStage.ASKED)

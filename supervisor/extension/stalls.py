@@ -7,7 +7,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from supervisor.extension.lifecycle import WorkerState
-from supervisor.extension.restart import Cause
+from supervisor.extension.restart import EndCause
 from supervisor.process.table import read_process
 from wire.text import counted
 
@@ -61,7 +61,7 @@ class StallHandler:
             self._log.add(f"its stderr before that: {line}")
 
         def give_up() -> None:
-            worker.give_up(f"it hangs: {why}", Cause.STALLED)
+            worker.give_up(f"it hangs: {why}", EndCause.STALLED)
 
         if self._manifest.dump_on_stall:
             worker.kill(signal.SIGQUIT)

@@ -13,7 +13,7 @@ from supervisor.accounting.limits import TreeUse
 from supervisor.extension.connection.channel import Channel
 from supervisor.extension.connection.handshake import NO_NAME, Readiness, no_hello, not_hello, readiness
 from supervisor.extension.lifecycle import Trigger, WorkerState, advance
-from supervisor.extension.restart import Cause, WorkerEnding
+from supervisor.extension.restart import EndCause, WorkerEnding
 from supervisor.process.exit_cause import LastWords
 from supervisor.process.stop_policy import Patience
 from supervisor.registry.worker_registry import Registry
@@ -209,7 +209,7 @@ class Worker:
         """Says what the host says first, and waits for the hello."""
 
         def late() -> None:
-            self.give_up(no_hello(hello_s, self.trouble), Cause.REFUSED)
+            self.give_up(no_hello(hello_s, self.trouble), EndCause.REFUSED)
 
         self.channel.open(stdin, stdout)
         self._timer = self._loop.call_later(hello_s, late)
@@ -220,11 +220,11 @@ class Worker:
                 self._notices.remark("a second hello; ignored")
             return  # or it comes after the host has asked the worker to stop
         if not hello.name:
-            self.give_up(NO_NAME, Cause.REFUSED)
+            self.give_up(NO_NAME, EndCause.REFUSED)
             return
         if refusal := self._owner.refusal(self):
             self.channel.reply(self._session.reject(refusal))
-            self.give_up(refusal, Cause.UNSTARTABLE)
+            self.give_up(refusal, EndCause.UNSTARTABLE)
             return
         if hello.name != self._owner.name:
             self._owner.log.add(f"calls itself {hello.name[:80]!r}; known here by its manifest's name")
@@ -243,12 +243,12 @@ class Worker:
 
     def _on_malformed_hello(self, frame: frames.Malformed) -> None:
         if frame.type == "hello" and self.state is WorkerState.SPAWNED:
-            self.give_up(frame.reason, Cause.REFUSED)
+            self.give_up(frame.reason, EndCause.REFUSED)
         else:
             self.channel.on_malformed(frame)
 
     def _on_too_early(self, frame: Message) -> None:
-        self.give_up(not_hello(str(frame.__struct_config__.tag or type(frame).__name__)), Cause.REFUSED)
+        self.give_up(not_hello(str(frame.__struct_config__.tag or type(frame).__name__)), EndCause.REFUSED)
 
     def _await_ready(self, latest: float) -> None:
         """Waits for `ready`, for 250 ms of silence after the hello, or for the deadline, whichever is first."""
@@ -322,7 +322,7 @@ class Worker:
         self.channel.host_calls.take(called, self._owner.called)
 
     def _on_unusable(self, unusable: Unusable) -> None:
-        self.give_up(unusable.reason, Cause.REFUSED if unusable.may_pass else Cause.UNSTARTABLE)
+        self.give_up(unusable.reason, EndCause.REFUSED if unusable.may_pass else EndCause.UNSTARTABLE)
 
     # --- end ----------------------------------------------------------------------------------------------
 
@@ -345,7 +345,7 @@ class Worker:
     def hint_to_stop(self) -> None:
         """Closes the worker's input: some programs stop at end of file."""
 
-    def give_up(self, reason: str, cause: Cause) -> None:
+    def give_up(self, reason: str, cause: EndCause) -> None:
         """Fails the worker with this reason; its owner then ends the process. No effect once it is stopping."""
         if not self.state.is_settled or self.state is WorkerState.READY:
             self._end(reason, reason, Trigger.REFUSED, cause, None)
@@ -356,7 +356,7 @@ class Worker:
     def dismiss(self) -> None:
         """Called when the host stops. A worker without a process ends now; others are ended by their owner."""
 
-    def _end(self, reason: str, full_reason: str, trigger: Trigger, cause: Cause, code: int | None) -> None:
+    def _end(self, reason: str, full_reason: str, trigger: Trigger, cause: EndCause, code: int | None) -> None:
         self.failure = reason
         self._move(trigger)
         self.restart_timer(None)

@@ -19,7 +19,7 @@ from wire.text import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.harness.harness import Harness
     from supervisor.harness.recorded_process import RecordedLine, RecordedProcess
     from supervisor.process.child import ExitStatus
@@ -48,7 +48,7 @@ class Force(Enum):
 class CheckupResult:
     """The findings of one checkup."""
 
-    found: Found
+    found: FoundExtension
     spawn_error: str = ""
     phase: HandshakePhase = HandshakePhase.WAITING
     failure: str = ""
@@ -61,9 +61,9 @@ class CheckupResult:
     """The protocol with its version, as the dialect says it."""
     tools: tuple[str, ...] = ()
     instructions: str = ""
-    """What it wants the model to know, for the system prompt."""
+    """Its instructions to the model, for the system prompt."""
     definition_tokens: int = 0
-    """About so many tokens the model is sent for its tools."""
+    """Estimated tokens of its tools' definitions in each request to the model."""
     commands: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     intercepts: tuple[str, ...] = ()
@@ -95,7 +95,7 @@ class CheckupResult:
 
 def examine(
     harness: Harness,
-    found: Sequence[Found],
+    found: Sequence[FoundExtension],
     *,
     at_once: int = AT_ONCE,
     on_done: Callable[[CheckupResult], None] | None = None,
@@ -123,11 +123,11 @@ def examine(
     return results
 
 
-def _missing_env(found: Found) -> tuple[str, ...]:
+def _missing_env(found: FoundExtension) -> tuple[str, ...]:
     return tuple(name for name in found.manifest.env if name not in os.environ)
 
 
-def _limit(found: Sequence[Found]) -> float:
+def _limit(found: Sequence[FoundExtension]) -> float:
     """Returns more seconds than all extensions need, even one after the other."""
     return 10.0 + sum(
         (each.manifest.timeouts.hello or each.default_hello_s)

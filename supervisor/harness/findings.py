@@ -15,7 +15,7 @@ from supervisor.discovery.kind import COPILOT
 from supervisor.harness.checkup import Force
 from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.process.stop_policy import Patience
-from supervisor.registry.definition_size import too_large
+from supervisor.registry.definition_size import size_warning
 from wire.dialects.table import ZOT, find_dialect
 from wire.manifest import FILE
 from wire.settings.manifest_faults import all_faults
@@ -39,12 +39,12 @@ STDERR_SHOWN = 8
 FAULTS_NAMED = 3
 """Maximum number of faults of one kind that are named; the others are counted."""
 _OF_ITS_LAUNCHER = re.compile(r"zot: (\S+ \S+ asks for Node .*)")
-"""What the program that imports a Copilot extension says of the SDK, on stderr."""
+"""Line on stderr about the SDK, from the program that imports a Copilot extension."""
 _IF_MCP = 'for an MCP server write "dialect": "mcp" into extension.json'
 _TO_ITS_AUTHOR = "the rest is used; tell its author"
 
 
-class Level(Enum):
+class FindingLevel(Enum):
     OK = "ok"
     WARN = "warn"
     """The part works, but with less than is possible."""
@@ -54,7 +54,7 @@ class Level(Enum):
 class Finding(NamedTuple):
     """One finding about an extension. `advice` says what to do; it may be empty."""
 
-    level: Level
+    level: FindingLevel
     topic: str
     message: str
     advice: str = ""
@@ -64,10 +64,10 @@ class Finding(NamedTuple):
     """Lines that are shown below, as they are: the faulty line of the manifest, or the last lines of stderr."""
 
 
-def worst(findings: Sequence[Finding]) -> Level:
+def worst(findings: Sequence[Finding]) -> FindingLevel:
     """The worst level of the findings; OK without findings."""
-    order = list(Level)
-    return max((finding.level for finding in findings), key=order.index, default=Level.OK)
+    order = list(FindingLevel)
+    return max((finding.level for finding in findings), key=order.index, default=FindingLevel.OK)
 
 
 def judge_manifest(text: bytes) -> list[Finding]:
@@ -77,10 +77,10 @@ def judge_manifest(text: bytes) -> list[Finding]:
 
 def _manifest_fault(fault: ManifestFault) -> Finding:
     if (place := fault.place) is None:
-        return Finding(Level.FAIL, "manifest", fault.message)
+        return Finding(FindingLevel.FAIL, "manifest", fault.message)
     lines = (place.quoted, " " * place.caret + "^") if place.quoted else ()
     message = f"{FILE}:{place.line}:{place.column}: {fault.message}"
-    return Finding(Level.FAIL, "manifest", message, place=place, lines=lines)
+    return Finding(FindingLevel.FAIL, "manifest", message, place=place, lines=lines)
 
 
 def judge(result: CheckupResult) -> list[Finding]:
@@ -98,40 +98,40 @@ def judge(result: CheckupResult) -> list[Finding]:
 def _unknown_fields(result: CheckupResult) -> Iterator[Finding]:
     if remark := result.found.manifest.remark:
         kind = result.found.kind
-        yield Finding(Level.WARN, kind.described_in, remark, kind.fields_advice)
+        yield Finding(FindingLevel.WARN, kind.described_in, remark, kind.fields_advice)
 
 
 def _start(result: CheckupResult) -> Iterator[Finding]:
     if result.spawn_error:
         advice = f"see its {result.found.kind.described_in}: a name is looked up on PATH, ./NAME is in its folder"
-        yield Finding(Level.FAIL, "start", result.spawn_error, advice)
+        yield Finding(FindingLevel.FAIL, "start", result.spawn_error, advice)
         return
     if result.phase is HandshakePhase.FAILED:
         message, advice = _instead_of_hello(result)
         said = f"{result.failure}: {message}" if message else f"{result.failure}{result.last_words}"
-        yield Finding(Level.FAIL, "handshake", said, advice, lines=result.stderr[-STDERR_SHOWN:])
+        yield Finding(FindingLevel.FAIL, "handshake", said, advice, lines=result.stderr[-STDERR_SHOWN:])
         return
     if not _speaks_zot(result):
         yield from _ready_of_others(result)
         return
     assert result.ready_s is not None
     name = result.found.manifest.name
-    yield Finding(Level.OK, "ready", f"after {result.ready_s * 1000:.0f} ms")
+    yield Finding(FindingLevel.OK, "ready", f"after {result.ready_s * 1000:.0f} ms")
     if result.phase is HandshakePhase.SILENT:
         message = "it never said ready; silence was taken for it"
         yield Finding(
-            Level.WARN, "ready", message, 'send {"type":"ready"} after the last registration: it starts faster'
+            FindingLevel.WARN, "ready", message, 'send {"type":"ready"} after the last registration: it starts faster'
         )
     elif result.ready_s > SLOW_S:
         advice = "import and connect when the first call comes: runs wait for extensions that are not ready"
-        yield Finding(Level.WARN, "ready", f"it takes {result.ready_s:.1f} s to be ready", advice)
+        yield Finding(FindingLevel.WARN, "ready", f"it takes {result.ready_s:.1f} s to be ready", advice)
     if result.hello_name != name:
         message = f"it says hello as {result.hello_name!r}; its manifest, which counts, says {name!r}"
-        yield Finding(Level.WARN, "name", message, "say the same name in both")
+        yield Finding(FindingLevel.WARN, "name", message, "say the same name in both")
 
 
 def _instead_of_hello(result: CheckupResult) -> tuple[str, str]:
-    """What the program said or did in the place of its hello, and what to do; empty texts if its last words say it."""
+    """The program's words or deeds in place of its hello, and what to do; empty texts if its last words say it."""
     junk = result.first_junk
     if not _speaks_zot(result):
         if re.match(r'\{\s*"type":\s*"hello"', junk):
@@ -179,33 +179,35 @@ def _no_hello_of_others(result: CheckupResult, *, has_ended: bool) -> tuple[str,
 def _registrations(result: CheckupResult) -> Iterator[Finding]:
     if result.phase is HandshakePhase.FAILED or result.spawn_error:
         return
-    yield Finding(Level.OK, "offers", offers(result))
+    yield Finding(FindingLevel.OK, "offers", offers(result))
     yield from _size(result)
     if result.instructions:
-        yield Finding(Level.OK, "instructions", one_line(result.instructions, INSTRUCTIONS_SHOWN))
+        yield Finding(FindingLevel.OK, "instructions", one_line(result.instructions, INSTRUCTIONS_SHOWN))
     if not _speaks_zot(result):
         yield from _registrations_of_others(result)
         return
     for text in result.warnings:
-        yield Finding(Level.FAIL, "register", text, "zot ext schema register_tool shows what a registration may be")
+        yield Finding(
+            FindingLevel.FAIL, "register", text, "zot ext schema register_tool shows what a registration may be"
+        )
     for text in result.remarks:
-        yield Finding(Level.WARN, "register", text)
+        yield Finding(FindingLevel.WARN, "register", text)
     if result.bad_frames:
         message = _first_of(result.bad_frames)
         yield Finding(
-            Level.FAIL, "frames", message, "zot ext schema frame.from-extension shows the fields of all frames"
+            FindingLevel.FAIL, "frames", message, "zot ext schema frame.from-extension shows the fields of all frames"
         )
     if result.unknown_frames:
         message = f"frames that no host knows: {_first_of(result.unknown_frames)}; they are ignored"
-        yield Finding(Level.WARN, "frames", message, "zot ext schema lists the frames that there are")
+        yield Finding(FindingLevel.WARN, "frames", message, "zot ext schema lists the frames that there are")
 
 
 def _size(result: CheckupResult) -> Iterator[Finding]:
     tokens = result.definition_tokens
-    if message := too_large(len(result.tools), tokens):
-        yield Finding(Level.WARN, "size", message, "zot ext info says which limits and filters it has")
+    if message := size_warning(len(result.tools), tokens):
+        yield Finding(FindingLevel.WARN, "size", message, "zot ext info says which limits and filters it has")
     elif result.tools and not _speaks_zot(result):
-        yield Finding(Level.OK, "size", f"about {tokens:,} tokens of each request")
+        yield Finding(FindingLevel.OK, "size", f"about {tokens:,} tokens of each request")
 
 
 def _speaks_zot(result: CheckupResult) -> bool:
@@ -214,17 +216,17 @@ def _speaks_zot(result: CheckupResult) -> bool:
 
 def _stdout(result: CheckupResult) -> Iterator[Finding]:
     if result.lines >= TALKATIVE:
-        message = f"it said more than {TALKATIVE} lines although nobody asked"
-        yield Finding(Level.WARN, "stdout", message, "say what has changed only")
+        message = f"it said more than {TALKATIVE} lines unasked"
+        yield Finding(FindingLevel.WARN, "stdout", message, "say what has changed only")
     if not _speaks_zot(result):
         return
     if result.junk:
         lines = "1 line is" if result.junk == 1 else f"{result.junk} lines are"
         message = f"{lines} not frames; the first: {result.first_junk}"
-        yield Finding(Level.WARN, "stdout", message, "print to stderr instead: stdout is for frames only")
+        yield Finding(FindingLevel.WARN, "stdout", message, "print to stderr instead: stdout is for frames only")
     if result.is_mute and result.phase is not HandshakePhase.FAILED:
         message = "it closed its stdout, and can answer nothing"
-        yield Finding(Level.FAIL, "stdout", message, "keep it open until shutdown")
+        yield Finding(FindingLevel.FAIL, "stdout", message, "keep it open until shutdown")
 
 
 def _end(result: CheckupResult) -> Iterator[Finding]:
@@ -236,7 +238,7 @@ def _end(result: CheckupResult) -> Iterator[Finding]:
     if result.spawn_error or result.force is Force.NOTHING:
         if result.phase is not HandshakePhase.FAILED and not result.spawn_error:
             message = f"it ended ({result.exit}) right after the handshake"
-            yield Finding(Level.FAIL, "shutdown", message, "go on reading stdin until shutdown or its end")
+            yield Finding(FindingLevel.FAIL, "shutdown", message, "go on reading stdin until shutdown or its end")
         return
     if result.force in (Force.SIGTERM, Force.SIGKILL):
         wait = Patience()
@@ -245,7 +247,7 @@ def _end(result: CheckupResult) -> Iterator[Finding]:
         advice = "on shutdown send shutdown_ack and exit; end also when stdin ends"
         if result.force is Force.SIGKILL:
             advice += ", and do not block SIGTERM"
-        yield Finding(Level.FAIL, "shutdown", message, advice)
+        yield Finding(FindingLevel.FAIL, "shutdown", message, advice)
     else:
         yield from _orderly_end(result)
     yield from _left(result)
@@ -255,7 +257,7 @@ def _left(result: CheckupResult) -> Iterator[Finding]:
     if result.left:
         left = "1 process of its own was" if result.left == 1 else f"{result.left} processes of its own were"
         message = f"{left} still running after its end"
-        yield Finding(Level.WARN, "processes", message, "end what you start; the host ends it otherwise")
+        yield Finding(FindingLevel.WARN, "processes", message, "end what you start; the host ends it otherwise")
 
 
 def _orderly_end(result: CheckupResult) -> Iterator[Finding]:
@@ -268,23 +270,23 @@ def _orderly_end(result: CheckupResult) -> Iterator[Finding]:
         how = f"exit status {code}" if code > 0 else f"signal {signal.Signals(-code).name}"
         message = f"it ended with {how} after the shutdown"
         yield Finding(
-            Level.WARN, "shutdown", message, "exit with 0: another status counts as a failure and is restarted"
+            FindingLevel.WARN, "shutdown", message, "exit with 0: another status counts as a failure and is restarted"
         )
     elif not result.has_acked:
         what = "when its stdin was closed" if result.force is Force.CLOSED_STDIN else "without a shutdown_ack"
         message = f"it ended after {took}, {what}"
-        advice = "answer shutdown with shutdown_ack, so that nobody has to wait"
-        yield Finding(Level.OK, "shutdown", message, advice)
+        advice = "answer shutdown with shutdown_ack, so that a stop does not have to wait"
+        yield Finding(FindingLevel.OK, "shutdown", message, advice)
     else:
-        yield Finding(Level.OK, "shutdown", f"answered; ended after {took} with status 0")
+        yield Finding(FindingLevel.OK, "shutdown", f"answered; ended after {took} with status 0")
 
 
 def _environment(result: CheckupResult) -> Iterator[Finding]:
     if asked := result.found.manifest.env:
-        yield Finding(Level.OK, "env", f"asks for {', '.join(asked)}")
+        yield Finding(FindingLevel.OK, "env", f"asks for {', '.join(asked)}")
     if result.missing_env and not result.found.kind.is_expanded:
         message = f"not set here: {', '.join(result.missing_env)}"
-        yield Finding(Level.WARN, "env", message, "export it before zot is started")
+        yield Finding(FindingLevel.WARN, "env", message, "export it before zot is started")
 
 
 def offers(result: CheckupResult) -> str:
@@ -306,61 +308,61 @@ def offers(result: CheckupResult) -> str:
 
 
 def _ready_of_others(result: CheckupResult) -> Iterator[Finding]:
-    """Who it is, and how long it took."""
+    """The extension's name and version, and the time until it was ready."""
     assert result.ready_s is not None
     name = result.hello_name or "a program without a name"
     said = name if result.version is None else f"{name} {result.version}"
-    yield Finding(Level.OK, "speaks", f"{result.spoken or result.found.manifest.dialect}: {said}")
+    yield Finding(FindingLevel.OK, "speaks", f"{result.spoken or result.found.manifest.dialect}: {said}")
     for remark in filter(None, map(_OF_ITS_LAUNCHER.fullmatch, result.stderr)):
-        yield Finding(Level.WARN, "node", remark[1], "it may lack what that uses: put such a Node first on PATH")
+        yield Finding(FindingLevel.WARN, "node", remark[1], "it may lack what that uses: put such a Node first on PATH")
     manifest = result.found.manifest
     if result.phase is HandshakePhase.SILENT:
         message = f"its list of tools was not complete {manifest.timeouts.ready:g} s after its hello; what came is used"
-        yield Finding(Level.WARN, "ready", message, "if it is only slow, raise timeouts.ready")
+        yield Finding(FindingLevel.WARN, "ready", message, "if it is only slow, raise timeouts.ready")
         return
-    yield Finding(Level.OK, "ready", f"after {result.ready_s * 1000:.0f} ms")
+    yield Finding(FindingLevel.OK, "ready", f"after {result.ready_s * 1000:.0f} ms")
     if result.ready_s > SLOW_S:
         message = f"it takes {result.ready_s:.1f} s to be ready, and runs wait for it"
         advice = "install it and name its program in exec: npx, uvx and their like look for it at each start"
         if manifest.dialect == COPILOT:
             advice = "do what takes long after joinSession(), and import it when it is used"
-        yield Finding(Level.WARN, "ready", message, advice)
+        yield Finding(FindingLevel.WARN, "ready", message, advice)
 
 
 def _registrations_of_others(result: CheckupResult) -> Iterator[Finding]:
-    """What is left out of its offer, and what could not be read."""
+    """Parts of its offer that are left out, and parts that could not be read."""
     for text in result.warnings:
         is_at_hand = result.found.manifest.dialect == COPILOT  # who reads this can correct the file
-        yield Finding(Level.WARN, "register", text, "the rest is used" if is_at_hand else _TO_ITS_AUTHOR)
+        yield Finding(FindingLevel.WARN, "register", text, "the rest is used" if is_at_hand else _TO_ITS_AUTHOR)
     if result.bad_frames:
         message = f"messages that cannot be read: {_first_of(result.bad_frames)}"
-        yield Finding(Level.WARN, "messages", message, _TO_ITS_AUTHOR)
+        yield Finding(FindingLevel.WARN, "messages", message, _TO_ITS_AUTHOR)
     if result.junk:
         lines = "1 line is no message" if result.junk == 1 else f"{result.junk} lines are no messages"
         message = f"{lines} of its protocol; the first: {result.first_junk}"
         advice = "they are skipped; such a program should log to stderr, and nothing else to stdout"
-        yield Finding(Level.WARN, "stdout", message, advice)
+        yield Finding(FindingLevel.WARN, "stdout", message, advice)
     if result.is_mute:
         message = "it closed its stdout, and can answer nothing"
-        yield Finding(Level.FAIL, "stdout", message, "it must stay open until its stdin ends")
+        yield Finding(FindingLevel.FAIL, "stdout", message, "it must stay open until its stdin ends")
 
 
 def _end_of_others(result: CheckupResult) -> Iterator[Finding]:
     """How the end of its stdin ended it."""
     if result.force is Force.NOTHING:
         message = f"it ended ({result.exit}) right after its start"
-        yield Finding(Level.FAIL, "stop", message, "such a program serves until its stdin ends")
+        yield Finding(FindingLevel.FAIL, "stop", message, "such a program serves until its stdin ends")
     elif result.force in (Force.SIGTERM, Force.SIGKILL):
         wait = Patience(term=find_dialect(result.found.manifest.dialect).term_s)
         after = wait.ask if result.force is Force.SIGTERM else wait.ask + wait.term
         message = f"the end of its stdin did not end it: it took {result.force.value} after {after:g} s"
-        yield Finding(Level.WARN, "stop", message, "each stop waits for that; tell its author")
+        yield Finding(FindingLevel.WARN, "stop", message, "each stop waits for that; tell its author")
     else:
         assert result.exit is not None
         code = result.exit.code
         how = f"exit status {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
         took = f"{(result.stop_s or 0.0) * 1000:.0f} ms"
-        yield Finding(Level.OK, "stop", f"ended {took} after the end of its stdin, with {how}")
+        yield Finding(FindingLevel.OK, "stop", f"ended {took} after the end of its stdin, with {how}")
 
 
 def _first_of(texts: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from supervisor.cleanup.env_marks import EXTENSION, TOKEN
 from supervisor.cleanup.host_processes import Orphans
 from supervisor.discovery.environment import extension_environment, session_environment
-from supervisor.harness.matching import ScriptPaths
+from supervisor.harness.comparison import ScriptPaths
 from supervisor.harness.messages import SESSION
 from supervisor.harness.recorded_process import RecordedProcess
 from supervisor.home.config import Config
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.harness.recorded_process import RecordedLine
     from supervisor.loop.loop import Clock
     from supervisor.process.child import ExitStatus
@@ -80,7 +80,7 @@ class Harness:
 
     # --- starting -----------------------------------------------------------------------------------------
 
-    def prepare(self, found: Found, cwd: Path | None = None) -> ScriptPaths:
+    def prepare(self, found: FoundExtension, cwd: Path | None = None) -> ScriptPaths:
         """Makes temporary folders: an empty data folder, and an empty project folder unless `cwd` is given."""
         folder = self._folders.enter_context(scratch_folder("harness")).resolve()
         data = folder / "data"
@@ -92,7 +92,7 @@ class Harness:
 
     def start(
         self,
-        found: Found,
+        found: FoundExtension,
         paths: ScriptPaths | None = None,
         *,
         greets: bool = True,

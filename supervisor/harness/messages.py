@@ -11,7 +11,7 @@ from wire.dialects.long_lines import LONGEST
 from wire.dialects.table import ZOT, find_dialect
 
 if TYPE_CHECKING:
-    from supervisor.harness.matching import ScriptPaths
+    from supervisor.harness.comparison import ScriptPaths
 
 HOST = "rehearsal"
 """The host's version and the provider in the `hello_ack`. Recorded scripts contain it."""

@@ -1,7 +1,7 @@
 """Rewrites a script with what an extension says now. Pure.
 
 Lines that are still right stay as they are, byte for byte: so do the lines of the host, notes and empty lines. Of a
-line that is not right any more only those members change that differ: `${any}` and left out members stay.
+line that is no longer right only the members change that differ: `${any}` and left out members stay.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
-from supervisor.harness.matching import ANY, Difference, differences
+from supervisor.harness.comparison import ANY, Difference, differences
 from supervisor.harness.messages import ANSWERS
 from supervisor.harness.script import Side, parse_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from supervisor.harness.matching import ScriptPaths
+    from supervisor.harness.comparison import ScriptPaths
     from supervisor.harness.script import Script, ScriptStep
 
     Frame = dict[str, Any]
@@ -69,7 +69,7 @@ def rewrite(text: bytes, script: Script, said: Sequence[Sequence[Frame]], paths:
     for steps, frames in zip(segments(script), said, strict=True):
         expected = [step for step in steps if step.side is Side.EXTENSION]
         after = next((step.line for step in reversed(steps) if step.side is Side.HOST), after)
-        for step, frame in _aligned(expected, frames):
+        for step, frame in _align(expected, frames):
             if step is None:
                 assert frame is not None
                 if frame["type"] in spare:
@@ -83,7 +83,7 @@ def rewrite(text: bytes, script: Script, said: Sequence[Sequence[Frame]], paths:
                 replaced[step.line] = []
                 changes.append(AnswerChange(step.line, step.frame, None))
             elif found := differences(paths.fill(step.frame), frame):
-                now = _merged(step.frame, frame, paths)
+                now = _merge(step.frame, frame, paths)
                 replaced[step.line] = [_line(lines[step.line - 1], now, is_spaced=is_spaced)]
                 changes.append(AnswerChange(step.line, step.frame, now, tuple(found)))
     result = list(added.get(0, ()))
@@ -98,7 +98,7 @@ def rewrite(text: bytes, script: Script, said: Sequence[Sequence[Frame]], paths:
     return NewAnswers(rewritten, tuple(changes))
 
 
-def _aligned(expected: Sequence[ScriptStep], said: Sequence[Frame]) -> Iterator[tuple[ScriptStep | None, Frame | None]]:
+def _align(expected: Sequence[ScriptStep], said: Sequence[Frame]) -> Iterator[tuple[ScriptStep | None, Frame | None]]:
     """Pairs of a step and the frame in its place, in order. Frames of one type belong together, and of those with an id
     or a registered name the ones with the same, unless the script leaves it open."""
     old = [_key(step.frame) for step in expected]
@@ -120,15 +120,15 @@ def _key(frame: Frame) -> tuple[str, str]:
     return kind, str(mark or "")
 
 
-def _merged(expected: Any, said: Any, paths: ScriptPaths) -> Any:
+def _merge(expected: Any, said: Any, paths: ScriptPaths) -> Any:
     """`said`, with the parts of `expected` that still fit it: placeholders, and objects of which only some members are
     given."""
     if not differences(paths.fill(expected), said):
         return expected
     if isinstance(expected, dict) and isinstance(said, dict):
-        return {key: _merged(value, said[key], paths) for key, value in expected.items() if said.get(key) is not None}
+        return {key: _merge(value, said[key], paths) for key, value in expected.items() if said.get(key) is not None}
     if isinstance(expected, list) and isinstance(said, list) and len(expected) == len(said):
-        return [_merged(old, new, paths) for old, new in zip(expected, said, strict=True)]
+        return [_merge(old, new, paths) for old, new in zip(expected, said, strict=True)]
     return paths.hide(said)
 
 

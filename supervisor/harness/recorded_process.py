@@ -15,7 +15,7 @@ from supervisor.extension.lifecycle import WorkerState
 from supervisor.extension.log import ExtensionLog
 from supervisor.extension.notices import Notices
 from supervisor.extension.process_worker import ProcessWorker
-from supervisor.extension.restart import Cause
+from supervisor.extension.restart import EndCause
 from supervisor.harness.messages import HOST, host_info
 from supervisor.harness.script import Side
 from supervisor.registry.worker_registry import Registry
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.extension.connection.open_calls import HostCallAnswer
     from supervisor.extension.restart import WorkerEnding
     from supervisor.extension.worker import Shown, Worker
-    from supervisor.harness.matching import ScriptPaths
+    from supervisor.harness.comparison import ScriptPaths
     from supervisor.loop.link import Link
     from supervisor.loop.loop import Loop
     from supervisor.loop.pipes import PipeReader, PipeWriter
@@ -103,7 +103,7 @@ class RecordedProcess(ProcessWorker):
     def __init__(
         self,
         loop: Loop,
-        found: Found,
+        found: FoundExtension,
         paths: ScriptPaths,
         *,
         greets: bool = True,
@@ -195,7 +195,7 @@ class RecordedProcess(ProcessWorker):
             text = f"more than {HEARD_LIMIT} lines; the rest is not heard"
             said = RecordedLine(Side.EXTENSION, None, self._clock(), text, text)
         else:
-            said = understood(line, messages, self._clock())
+            said = decode_line(line, messages, self._clock())
         self.has_acked |= isinstance(said.message, frames.ShutdownAck)
         self.heard.append(said)
         self._note(said)
@@ -232,7 +232,7 @@ class RecordedProcess(ProcessWorker):
             self._on_exit_seen(self.exit)
 
     def ended(self, worker: Worker, ending: WorkerEnding, reason: str) -> None:  # noqa: ARG002
-        if ending.cause is Cause.EXIT and not ending.was_ready and self.hello is not None:
+        if ending.cause is EndCause.EXIT and not ending.was_ready and self.hello is not None:
             self.fail_requests_with(f"it exited ({self.exit})")
 
     def memory_breach(self, worker: Worker) -> None: ...
@@ -291,7 +291,7 @@ class _WriterTap:
         return True
 
 
-def understood(line: Line | Oversize, messages: Sequence[Message], now: float) -> RecordedLine:
+def decode_line(line: Line | Oversize, messages: Sequence[Message], now: float) -> RecordedLine:
     """Decodes a line of an extension to JSON for the comparison. `messages` are what a host reads in it."""
     judged = messages[0] if messages else None
     fault = judged.reason if isinstance(judged, frames.Malformed) else ""
@@ -303,7 +303,7 @@ def understood(line: Line | Oversize, messages: Sequence[Message], now: float) -
 
 
 def object_in(line: Line) -> dict[str, Any] | None:
-    """The JSON object that a line is; None if it is none, as in other dialects."""
+    """The JSON object in a line; None if it is something else, as in other dialects."""
     try:
         value = msgspec.json.decode(bytes(line).decode("utf-8", "replace"))
     except UNREADABLE:

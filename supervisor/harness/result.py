@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from supervisor.harness.matching import shown
+from supervisor.harness.comparison import compact_json
 from supervisor.harness.script import Side, write_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from supervisor.harness.matching import Difference, ScriptPaths
+    from supervisor.harness.comparison import Difference, ScriptPaths
     from supervisor.harness.recorded_process import RecordedLine
-    from supervisor.harness.script import About, ScriptStep
+    from supervisor.harness.script import ScriptHeader, ScriptStep
 
 FRAME_SHOWN = 400
 """Characters of a frame in a failure."""
 
 
 @dataclass(frozen=True)
-class Failure:
+class ScriptFailure:
     """Why a script failed, and at which step."""
 
     reason: str
@@ -40,16 +40,16 @@ class Failure:
             self.step is not None and not self.differences
         ):
             if self.step is not None and self.said is not None:
-                lines.append(f"  - {shown(self.step.frame, FRAME_SHOWN)}")
+                lines.append(f"  - {compact_json(self.step.frame, FRAME_SHOWN)}")
             elif self.step is not None:
-                lines.append(f"    {shown(self.step.frame, FRAME_SHOWN)}")
+                lines.append(f"    {compact_json(self.step.frame, FRAME_SHOWN)}")
             if self.said is not None:
-                lines.append(f"  + {shown(self.said, FRAME_SHOWN)}")
+                lines.append(f"  + {compact_json(self.said, FRAME_SHOWN)}")
             return lines
         for difference in self.differences:
             lines += [f"  - {difference.path}: {difference.expected}", f"  + {difference.path}: {difference.said}"]
         if self.said is not None and not self.differences:
-            lines.append(f"  + {shown(self.said, FRAME_SHOWN)}")
+            lines.append(f"  + {compact_json(self.said, FRAME_SHOWN)}")
         return lines
 
 
@@ -62,7 +62,7 @@ class ScriptResult:
     """Steps in the script."""
     done: int
     """Steps that were played before the failure."""
-    failure: Failure | None
+    failure: ScriptFailure | None
     said: tuple[RecordedLine, ...]
     """The lines of both directions, in order."""
     stderr: tuple[str, ...]
@@ -79,7 +79,7 @@ class ScriptResult:
         return self.failure is None
 
 
-def recording(outcome: ScriptResult, about: About) -> bytes:
+def recording(outcome: ScriptResult, about: ScriptHeader) -> bytes:
     """Returns the conversation of a result as the text of a script, with the project of the script that was played."""
     project = b"" if about.project is None else msgspec.json.encode({"about": {"project": about.project}}) + b"\n"
     return project + recording_of(outcome.said, outcome.places)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from supervisor.harness.matching import ScriptPaths
+from supervisor.harness.comparison import ScriptPaths
 from supervisor.harness.messages import hello_ack
 from wire import frames
 from wire.field_errors import explain
@@ -100,7 +100,7 @@ class ScriptStep:
     """Line number in the file, from 1."""
 
 
-class About(msgspec.Struct, frozen=True, omit_defaults=True):
+class ScriptHeader(msgspec.Struct, frozen=True, omit_defaults=True):
     """The first line of a script. Unknown members are ignored."""
 
     title: str = ""
@@ -116,7 +116,7 @@ class Script:
 
     name: str
     steps: tuple[ScriptStep, ...]
-    about: About = field(default_factory=About)
+    about: ScriptHeader = field(default_factory=ScriptHeader)
 
     @property
     def folder(self) -> Path:
@@ -150,14 +150,14 @@ def read_script(path: Path) -> Script:
 def parse_script(text: bytes, name: str) -> Script:
     """Raises `ScriptError`."""
     steps: list[ScriptStep] = []
-    about = About()
+    about = ScriptHeader()
     is_first = True
     for number, line in enumerate(text.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not line.strip():
             continue
         try:
             found = _parse_line(line, number)
-            if isinstance(found, About):
+            if isinstance(found, ScriptHeader):
                 if not is_first:
                     raise ScriptError('"about" must be the first line')
                 check(found.project, Path(name).parent)
@@ -170,7 +170,7 @@ def parse_script(text: bytes, name: str) -> Script:
     return Script(name, tuple(steps), about)
 
 
-def _parse_line(line: bytes, number: int) -> ScriptStep | About | None:
+def _parse_line(line: bytes, number: int) -> ScriptStep | ScriptHeader | None:
     try:
         entry = msgspec.json.decode(line)
     except UNREADABLE as error:
@@ -190,11 +190,11 @@ def _parse_line(line: bytes, number: int) -> ScriptStep | About | None:
     return None
 
 
-def _parse_about(value: Any) -> About:
+def _parse_about(value: Any) -> ScriptHeader:
     try:
-        return msgspec.convert(value, About)
+        return msgspec.convert(value, ScriptHeader)
     except msgspec.ValidationError as error:
-        raise ScriptError(f"about: {explain(About, str(error))}") from None
+        raise ScriptError(f"about: {explain(ScriptHeader, str(error))}") from None
 
 
 def _check_frame(side: Side, frame: Any) -> dict[str, Any]:

@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from supervisor.discovery.discover import read_manifest
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.extension.connection.handshake import no_hello
-from supervisor.harness.matching import differences
+from supervisor.harness.comparison import differences
 from supervisor.harness.messages import answer_to, hello_ack
 from supervisor.harness.new_answers import segments
 from supervisor.harness.recorded_process import HandshakePhase
-from supervisor.harness.result import Failure, ScriptResult
+from supervisor.harness.result import ScriptFailure, ScriptResult
 from supervisor.harness.script import FixtureError, Script, Side, lay
 from supervisor.process.child import EXIT_FOLLOWS_S, SpawnError
 from supervisor.process.stop_policy import Patience
 
 if TYPE_CHECKING:
+    from supervisor.harness.comparison import ScriptPaths
     from supervisor.harness.harness import Harness
-    from supervisor.harness.matching import ScriptPaths
     from supervisor.harness.messages import ExpectedAnswer
     from supervisor.harness.recorded_process import RecordedProcess
     from supervisor.harness.script import ScriptStep
@@ -35,33 +35,33 @@ WAIT_S = 10.0
 
 
 class _FailedError(Exception):
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: ScriptFailure) -> None:
         super().__init__(failure.reason)
         self.failure = failure
 
 
-def found_in(folder: str | Path) -> Found:
+def find_extension(folder: str | Path) -> FoundExtension:
     """Returns the extension in a folder, as `--ext` finds it. Raises `ManifestError`."""
     path = Path(folder).expanduser().absolute()
-    return Found(path, read_manifest(path), Scope.EXPLICIT)
+    return FoundExtension(path, read_manifest(path), Scope.EXPLICIT)
 
 
 def play(
-    harness: Harness, found: Found, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S
+    harness: Harness, found: FoundExtension, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S
 ) -> ScriptResult:
     """Starts the extension, plays the script, and ends the process. Raises only `HarnessInterruptedError`."""
     return _ScriptRun(harness, found, script, cwd, wait_s).run(_Mode.COMPARE)
 
 
 def record(
-    harness: Harness, found: Found, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S
+    harness: Harness, found: FoundExtension, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S
 ) -> ScriptResult:
     """Says only the host's lines of the script and compares nothing. `result.recording` makes a script of it."""
     return _ScriptRun(harness, found, script, cwd, wait_s).run(_Mode.RECORD)
 
 
 def collect(
-    harness: Harness, found: Found, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S
+    harness: Harness, found: FoundExtension, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S
 ) -> ScriptResult:
     """Says the host's lines of the script, and waits after each for the answers. The result has them in `answers`, and
     a failure if the extension crashed or said what no host takes."""
@@ -75,7 +75,9 @@ class _Mode(Enum):
 
 
 class _ScriptRun:
-    def __init__(self, harness: Harness, found: Found, script: Script, cwd: Path | None, wait_s: float) -> None:
+    def __init__(
+        self, harness: Harness, found: FoundExtension, script: Script, cwd: Path | None, wait_s: float
+    ) -> None:
         self._harness = harness
         self._found = found
         self._script = script
@@ -94,16 +96,18 @@ class _ScriptRun:
 
     def run(self, mode: _Mode) -> ScriptResult:
         began = self._harness.loop.clock()
-        failure: Failure | None = None
+        failure: ScriptFailure | None = None
         try:
             try:
                 lay(self._script.about.project, self._script.folder, Path(self._places.cwd))
                 greets = not self._script.has_handshake
                 self._process = self._harness.start(self._found, self._places, greets=greets)
             except (SpawnError, FixtureError) as error:
-                raise _FailedError(Failure(str(error))) from None
+                raise _FailedError(ScriptFailure(str(error))) from None
             except OSError as error:
-                raise _FailedError(Failure(f"project: {error.filename} cannot be written: {error.strerror}")) from None
+                raise _FailedError(
+                    ScriptFailure(f"project: {error.filename} cannot be written: {error.strerror}")
+                ) from None
             if not self._script.has_handshake:
                 self._shake_hands()
             if mode is _Mode.RECORD:
@@ -139,7 +143,7 @@ class _ScriptRun:
         process = self.process
         self._harness.wait(lambda: process.phase.is_over, process.handshake_s)
         if process.phase is HandshakePhase.FAILED:
-            raise _FailedError(Failure(f"{process.failure}{process.last_words}"))
+            raise _FailedError(ScriptFailure(f"{process.failure}{process.last_words}"))
         self._taken = process.greeting
 
     # --- comparing ----------------------------------------------------------------------------------------
@@ -158,7 +162,7 @@ class _ScriptRun:
             frame = hello_ack(self._places, frame)
         if not self.process.say(frame):
             self._harness.wait(lambda: not self.process.is_running, EXIT_FOLLOWS_S)
-            raise _FailedError(Failure(self._gone() or "it does not read its stdin", step))
+            raise _FailedError(ScriptFailure(self._gone() or "it does not read its stdin", step))
 
     def _expect(self, step: ScriptStep) -> None:
         expected = self._places.fill(step.frame)
@@ -167,21 +171,27 @@ class _ScriptRun:
         if not self._harness.wait(
             lambda: self._has_said(kind) or not self.process.is_running or self.process.is_mute, wait_s
         ):
-            raise _FailedError(Failure(f"expected {kind} within {wait_s:g} s, and it said nothing more", step))
+            raise _FailedError(ScriptFailure(f"expected {kind} within {wait_s:g} s, and it said nothing more", step))
         if not self._has_said(kind):
             self._harness.wait(lambda: not self.process.is_running, EXIT_FOLLOWS_S)
-            raise _FailedError(Failure(f"expected {kind}, but {self._gone() or 'it has closed its stdout'}", step))
+            raise _FailedError(
+                ScriptFailure(f"expected {kind}, but {self._gone() or 'it has closed its stdout'}", step)
+            )
         said = self.process.heard[self._taken]
         self._taken += 1
         if said.frame is None:
-            raise _FailedError(Failure(f"expected {kind}, but it wrote a line that is no frame: {said.text}", step))
+            raise _FailedError(
+                ScriptFailure(f"expected {kind}, but it wrote a line that is no frame: {said.text}", step)
+            )
         if found := differences(expected, said.frame):
             other = "" if any(difference.path == "type" for difference in found) else f"; this {kind} is different"
             raise _FailedError(
-                Failure(f"expected {kind}{other or ', and it said another frame'}", step, said.frame, tuple(found))
+                ScriptFailure(
+                    f"expected {kind}{other or ', and it said another frame'}", step, said.frame, tuple(found)
+                )
             )
         if said.fault:
-            raise _FailedError(Failure(f"no host takes this: {said.fault}", step, said.frame))
+            raise _FailedError(ScriptFailure(f"no host takes this: {said.fault}", step, said.frame))
 
     def _has_said(self, kind: str) -> bool:
         """Whether there is a line to compare. Ignored types are skipped, unless `kind` is one of them."""
@@ -208,7 +218,7 @@ class _ScriptRun:
         process = self.process
         if kind == "hello_ack":
             if not self._harness.wait(lambda: bool(process.heard) or not process.is_running, process.hello_s):
-                raise _FailedError(Failure(no_hello(process.hello_s), step))
+                raise _FailedError(ScriptFailure(no_hello(process.hello_s), step))
             self._say(step)
             self._harness.until_quiet(process, self._wait_s)
             return
@@ -220,9 +230,9 @@ class _ScriptRun:
             self._harness.until_quiet(process, self._wait_s)
             return
         if not self._harness.wait(lambda: _has_answer(process, before, answer) or not process.is_running, self._wait_s):
-            raise _FailedError(Failure(f"no {answer.type} within {self._wait_s:g} s", step))
+            raise _FailedError(ScriptFailure(f"no {answer.type} within {self._wait_s:g} s", step))
         if not _has_answer(process, before, answer):
-            raise _FailedError(Failure(self._gone(), step))
+            raise _FailedError(ScriptFailure(self._gone(), step))
 
     # --- collecting ---------------------------------------------------------------------------------------
 
@@ -258,7 +268,7 @@ class _ScriptRun:
         for answer in due:
             if not _has_answer(process, since, answer):
                 reason = self._gone() or f"no {answer.type} within {wait_s:g} s"
-                raise _FailedError(Failure(reason, steps[0]))
+                raise _FailedError(ScriptFailure(reason, steps[0]))
         kinds = Counter(frame["type"] for frame in expected)
         self._harness.wait(
             lambda: not process.is_running or kinds <= Counter(line.type for line in process.heard[since:]), wait_s
@@ -270,9 +280,9 @@ class _ScriptRun:
         taken: list[dict[str, Any]] = []
         for said in self.process.heard[self._taken :]:
             if said.frame is None:
-                raise _FailedError(Failure(f"it wrote a line that is no frame: {said.text}"))
+                raise _FailedError(ScriptFailure(f"it wrote a line that is no frame: {said.text}"))
             if said.fault and said.type not in self._script.about.ignore:
-                raise _FailedError(Failure(f"no host takes this: {said.fault}", None, said.frame))
+                raise _FailedError(ScriptFailure(f"no host takes this: {said.fault}", None, said.frame))
             taken.append(said.frame)
         self._taken = len(self.process.heard)
         self._answers.append(tuple(taken))
@@ -284,8 +294,8 @@ class _ScriptRun:
         self._harness.end(process)
         if self._harness.is_interrupted:
             self._harness.wait(lambda: True, 0)
-        if late := ended_badly(process, self._script.about.exit):
-            raise _FailedError(Failure(late))
+        if late := exit_fault(process, self._script.about.exit):
+            raise _FailedError(ScriptFailure(late))
 
     def _expect_no_more(self) -> None:
         """Fails if the extension said more than the script expects. A `shutdown_ack` is allowed if the script has no
@@ -294,17 +304,17 @@ class _ScriptRun:
         expects = any(step.side is Side.EXTENSION for step in self._script.steps)
         for said in self.process.heard[self._taken :]:
             if said.frame is None:
-                raise _FailedError(Failure(f"it wrote a line that is no frame: {said.text}"))
+                raise _FailedError(ScriptFailure(f"it wrote a line that is no frame: {said.text}"))
             if expects and said.type not in spare:
-                raise _FailedError(Failure("it said more than the script expects", None, said.frame))
+                raise _FailedError(ScriptFailure("it said more than the script expects", None, said.frame))
 
 
 def _has_answer(process: RecordedProcess, since: int, answer: ExpectedAnswer) -> bool:
     return any(line.frame is not None and answer.is_in(line.frame) for line in process.heard[since:])
 
 
-def ended_badly(process: RecordedProcess, expected: int = 0) -> str:
-    """Returns the fault in the end of the process; empty if there is none."""
+def exit_fault(process: RecordedProcess, expected: int = 0) -> str:
+    """Returns the fault in the end of the process; empty without a fault."""
     status = process.exit
     if status is None:
         return "it could not be ended"

@@ -77,12 +77,12 @@ def sockets_in(folder: Path) -> list[tuple[int, Path]]:
     )
 
 
-def temporary_of(folder: Path, pid: int) -> Path:
+def temporary_path(folder: Path, pid: int) -> Path:
     """Returns the path of a socket before its host listens on it."""
     return folder / f".{pid}.new"
 
 
-def abandoned_in(folder: Path) -> list[Path]:
+def abandoned_sockets(folder: Path) -> list[Path]:
     """Returns the temporary sockets of hosts that are gone."""
     found = []
     for name in _names(folder):

@@ -123,7 +123,7 @@ def write_all(fd: int, text: bytes | memoryview) -> None:
 
 
 @contextmanager
-def replacing(
+def replacement(
     path: Path, mode: int = 0o600, *, is_durable: bool = True, sibling: Path | None = None
 ) -> Iterator[IO[bytes]]:
     """A file that takes the place of `path` when the block ends, whole, and safe if it `is_durable`; if the block
@@ -148,7 +148,7 @@ def replacing(
 def replace_file(path: Path, text: bytes, mode: int, *, durable: bool = True) -> None:
     """Replaces the content of a file, which has exactly this mode then. A file that is not `durable` does not wait for
     the disk, and may be empty after a loss of power. Raises `OSError`."""
-    with replacing(path, is_durable=durable) as file:
+    with replacement(path, is_durable=durable) as file:
         os.fchmod(file.fileno(), mode)
         file.write(text)
 

@@ -33,9 +33,9 @@ def private_folder(path: Path) -> Path:
     return path
 
 
-def open_to_others(home: Path) -> str:
-    """What to tell the user if others may put extensions into `$ZOT_HOME`, which zot would run as the user; else "".
-    zot makes it for the user only, but leaves the modes of a folder that is there: it may be shared on purpose."""
+def open_home_warning(home: Path) -> str:
+    """A warning if others may put extensions into `$ZOT_HOME`, which zot would run as the user; else "". zot makes it
+    for the user only, but leaves the modes of a folder that is there: it may be shared on purpose."""
     shared = []
     for folder in (home, home / "extensions"):
         try:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from supervisor.discovery.copilot.sdk import FOLDER, MINIMUM, PACKAGE, UnfitError, usable_version
+from supervisor.discovery.copilot.sdk import FOLDER, MINIMUM, PACKAGE, UnfitSdkError, usable_version
 from supervisor.home.zot_home import private_folder
 from supervisor.install.errors import InstallError, MisuseError
-from supervisor.install.git import started
-from supervisor.install.staging import StagingFolder, locked, place, swap, sweep
+from supervisor.install.git import start_program
+from supervisor.install.staging_folder import StagingFolder, lock_folder, place, swap, sweep
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ def install(home: Path, version: str = NEWEST, timeout_s: float = TIMEOUT_S) -> 
     try:
         private_folder(home)
         warnings = sweep(home)
-        with locked(home):
+        with lock_folder(home):
             stage = StagingFolder(home, FOLDER)
         with stage:
             found = _fetch(stage, version, timeout_s)
-            with locked(home):
-                before = _present(target)
+            with lock_folder(home):
+                before = _present_version(target)
                 if os.path.lexists(target):
                     swap(stage.tree, target)
                 else:
@@ -76,19 +76,19 @@ def _fetch(stage: StagingFolder, version: str, timeout_s: float) -> str:
         found = usable_version(stage.tree / "node_modules" / PACKAGE)
     except FileNotFoundError:
         raise InstallError(f"npm has not installed {PACKAGE}@{version}, and says nothing about it") from None
-    except UnfitError as error:
+    except UnfitSdkError as error:
         raise InstallError(str(error).replace(str(stage.tree / "node_modules" / PACKAGE), PACKAGE)) from None
     stage.flush()
     return found
 
 
-def _present(target: Path) -> str | None:
+def _present_version(target: Path) -> str | None:
     """The version that is installed: None if there is nothing, "" if it cannot be used."""
     if not os.path.lexists(target):
         return None
     try:
         return usable_version(target / "node_modules" / PACKAGE)
-    except (OSError, UnfitError):
+    except (OSError, UnfitSdkError):
         return ""
 
 
@@ -113,7 +113,7 @@ def npm_install(package: str, folder: Path, timeout_s: float) -> None:
     """Installs a package, `NAME@VERSION`, and what it depends on into `node_modules` of a folder. Runs nothing of them.
     An interrupt kills npm. Raises `InstallError`."""
     try:
-        with started(
+        with start_program(
             ["npm", "install", *ALWAYS, "--prefix", str(folder), "--", package],
             cwd=folder,
             env={**os.environ, "NO_COLOR": "1", "NO_UPDATE_NOTIFIER": "1", "LC_ALL": "C"},
@@ -131,7 +131,7 @@ def npm_install(package: str, folder: Path, timeout_s: float) -> None:
 
 
 def complaint(package: str, err: str, status: int) -> str:
-    """What npm has complained about, in one line, and what to do."""
+    """The complaint of npm, in one line, and what to do."""
     lines = [match["text"].strip() for match in COMPLAINT.finditer(err)]
     code = next((match[1] for line in lines if (match := CODE.match(line))), "")
     rest = [LABEL.sub("", line) for line in lines if line and not CODE.match(line) and not line.startswith(NOISE)]

@@ -9,31 +9,31 @@ from typing import TYPE_CHECKING
 
 from supervisor.discovery import data_dir
 from supervisor.discovery.data_dir import RECORD
-from supervisor.discovery.found import Found
+from supervisor.discovery.found_extension import FoundExtension
 from supervisor.home.zot_home import private_folder
-from supervisor.install import staging, tree
-from supervisor.install.installed import look_at
+from supervisor.install import staging_folder, tree
+from supervisor.install.installed_extension import look_at
 from wire.manifest import Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from supervisor.install.installed import Installed
+    from supervisor.install.installed_extension import InstalledExtension
 
 NAME_BYTES = 240
 """Bytes of a name that has to make room for `.kept` and a number."""
 
 
-def folder_of(extension: Installed, home: Path) -> Path:
+def folder_of(extension: InstalledExtension, home: Path) -> Path:
     """Returns the extension's data folder under `$ZOT_HOME`; it may not exist."""
-    found = extension.found or Found(
+    found = extension.found or FoundExtension(
         extension.folder, Manifest(extension.name, "?"), extension.scope, mcp_file=extension.mcp_file
     )
     return home / data_dir.FOLDER / data_dir.name_of(found)
 
 
-def left_by(extension: Installed) -> list[str]:
+def data_left_by(extension: InstalledExtension) -> list[str]:
     """Returns the data in an extension's folder: files, and whole folders, that did not come from its source. Without a
     record these are files with typical names of data. Leaves out what tools make, such as caches and `node_modules`.
     Raises `OSError`."""
@@ -43,12 +43,12 @@ def left_by(extension: Installed) -> list[str]:
         return data_dir.state_in(extension.folder)
     return [
         path
-        for path in foreign(extension)
+        for path in foreign_files(extension)
         if not path.startswith(".") and path.split("/")[0] not in data_dir.TOOL_FOLDERS
     ]
 
 
-def foreign(extension: Installed) -> list[str]:
+def foreign_files(extension: InstalledExtension) -> list[str]:
     """Returns all files, links and folders in an extension's folder that did not come from its source; none without a
     record. A folder stands for all that is in it, and is not read: it may be of any depth."""
     if extension.record is None:
@@ -74,16 +74,16 @@ def _folders_of(files: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def opened(extension: Installed) -> Installed:
+def open_extension(extension: InstalledExtension) -> InstalledExtension:
     """Gives the user all rights to the extension's own folders and its record, which it may have closed. Returns the
     extension as it is then, with what can be read now."""
     if extension.is_link:
         return extension
     for path in ("", RECORD):
-        staging.open_up(extension.folder / path)
+        staging_folder.open_up(extension.folder / path)
     extension = look_at(extension.folder, extension.scope)
     for path in sorted(_folders_of(() if extension.record is None else extension.record.files)):
-        staging.open_up(extension.folder / path)
+        staging_folder.open_up(extension.folder / path)
     return extension
 
 
@@ -115,7 +115,7 @@ def _files_at(root: Path, path: str) -> list[str]:
     folder = root / path
     if folder.is_symlink() or not folder.is_dir():
         return [path]
-    return [f"{path}/{entry.path}" for entry in tree.bounded(folder) if entry.is_file or entry.is_link]
+    return [f"{path}/{entry.path}" for entry in tree.bounded_entries(folder) if entry.is_file or entry.is_link]
 
 
 def move_away(paths: list[str], folder: Path, data: Path) -> list[Path]:
@@ -123,10 +123,10 @@ def move_away(paths: list[str], folder: Path, data: Path) -> list[Path]:
     `InstallError` for data that is too deep to be copied to another file system."""
     moved = []
     for path in paths:
-        staging.open_up(private_folder(data))
+        staging_folder.open_up(private_folder(data))
         target = _free(data, path) if _is_blocked(data, path) else data / path
         private_folder(target.parent)
-        staging.open_up(folder / path)
+        staging_folder.open_up(folder / path)
         try:
             os.rename(folder / path, target)
         except FileNotFoundError:

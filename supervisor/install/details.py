@@ -8,18 +8,18 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from supervisor.discovery.environment import policy_of, secrets_given, withheld
-from supervisor.discovery.kind import Kind
+from supervisor.discovery.environment import given_secrets, policy_of, withheld_secrets
+from supervisor.discovery.kind import ExtensionKind
 from supervisor.install import data, tree
-from supervisor.install.installed import judge_trust
+from supervisor.install.installed_extension import judge_trust
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.home.config import Config
-    from supervisor.install.installed import Installed
+    from supervisor.install.installed_extension import InstalledExtension
     from wire.manifest import Limits
 
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Details:
     """All that is known of one extension."""
 
-    extension: Installed
+    extension: InstalledExtension
     argv: tuple[str, ...]
     warnings: tuple[str, ...]
     env_policy: str
@@ -52,7 +52,7 @@ class Details:
     """Whether the installed files have changed since the last command; None if that is unknown."""
 
 
-def details(extension: Installed, home: Path, config: Config, environ: Mapping[str, str]) -> Details:
+def details(extension: InstalledExtension, home: Path, config: Config, environ: Mapping[str, str]) -> Details:
     """Reads the extension's folder and returns the details. Leaves out parts that cannot be read. `environ` is the
     environment of a host that would start it."""
     found = extension.found
@@ -63,7 +63,7 @@ def details(extension: Installed, home: Path, config: Config, environ: Mapping[s
         is_changed = None
         if extension.record is not None:
             is_changed = tree.content_hash(extension.folder, extension.record.files) != extension.record.content_hash
-        left = tuple(data.left_by(extension))
+        left = tuple(data.data_left_by(extension))
     except OSError:
         is_changed, left = None, ()
     return Details(
@@ -71,8 +71,8 @@ def details(extension: Installed, home: Path, config: Config, environ: Mapping[s
         argv=() if found is None else tuple(found.shown),
         warnings=() if found is None else tuple(start_warnings(found, home)),
         env_policy="" if found is None else policy_of(found.manifest, config),
-        secrets_given=() if found is None else tuple(secrets_given(found.manifest, config, environ)),
-        withheld=() if found is None else tuple(withheld(found.manifest, config, environ)),
+        secrets_given=() if found is None else tuple(given_secrets(found.manifest, config, environ)),
+        withheld=() if found is None else tuple(withheld_secrets(found.manifest, config, environ)),
         limits=None if found is None else found.manifest.limits.over(config.limits),
         trust="" if judged is None else judged.reason or judged.standing.value,
         is_trusted=judged is not None and judged.is_trusted,
@@ -85,24 +85,24 @@ def details(extension: Installed, home: Path, config: Config, environ: Mapping[s
     )
 
 
-def command_line(found: Found) -> str:
+def command_line(found: FoundExtension) -> str:
     """Returns the command line, quoted for a shell."""
     return shlex.join(found.shown)
 
 
-def start_warnings(found: Found, home: Path) -> list[str]:
+def start_warnings(found: FoundExtension, home: Path) -> list[str]:
     """Returns the unknown fields of the extension's manifest, and why its program cannot be started now. These are only
     warnings: the program may have to be built first."""
     remarks = [found.manifest.remark] if found.manifest.remark else []
-    if found.kind is not Kind.COPILOT:
+    if found.kind is not ExtensionKind.COPILOT:
         return [*remarks, *_program_warnings(found)]
-    from supervisor.discovery.copilot.prepared import prepared
+    from supervisor.discovery.copilot.preparation import prepare
 
-    _, lacks = prepared(found, found.folder, home)
+    _, lacks = prepare(found, found.folder, home)
     return [*remarks, *([lacks.text] if lacks is not None else ())]
 
 
-def _program_warnings(found: Found) -> list[str]:
+def _program_warnings(found: FoundExtension) -> list[str]:
     exec_, program = found.command[0] if found.command else found.manifest.exec, found.program
     if found.kind.is_expanded and not found.command:
         return []  # its variables are not set

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from supervisor.discovery.data_dir import RECORD
 from supervisor.discovery.discover import read_manifest
-from supervisor.discovery.found import Scope
+from supervisor.discovery.found_extension import Scope
 from supervisor.home.copilot_folders import PROGRAM
 from supervisor.install import git, tree
 from supervisor.install.errors import InstallError
-from supervisor.install.record import Record, write_record
+from supervisor.install.record import InstallRecord, write_record
 from supervisor.install.source import GitSource, LocalSource
-from supervisor.install.staging import StagingFolder, locked, sweep
+from supervisor.install.staging_folder import StagingFolder, lock_folder, sweep
 from wire.manifest import FILE, ManifestError
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ class Fetched:
     hash: str
     commit: str | None
 
-    def record(self, folder: Path, now: datetime) -> Record:
+    def record(self, folder: Path, now: datetime) -> InstallRecord:
         """Returns the record for the folder as it is now."""
         is_git = isinstance(self.source, GitSource)
-        return Record(
+        return InstallRecord(
             source=self.source.public_url if isinstance(self.source, GitSource) else self.source.shown,
             kind="git" if is_git else "path",
             ref=self.source.ref if isinstance(self.source, GitSource) else None,
@@ -104,12 +104,12 @@ def _check_clone(source: GitSource, folder: Path) -> None:
     (folder / RECORD).unlink(missing_ok=True)
     try:
         tree.check(folder)
-        tree.without_left_out(folder)
+        tree.remove_left_out(folder)
     except InstallError as error:
         raise InstallError(str(error).replace(str(folder), source.shown)) from None
 
 
-def finish(stage: StagingFolder, fetched: Fetched, now: Callable[[], datetime]) -> Record:
+def finish(stage: StagingFolder, fetched: Fetched, now: Callable[[], datetime]) -> InstallRecord:
     """Writes the record, and returns it when everything is on the disk: the rename that follows must not come before
     that. Raises `OSError`."""
     record = fetched.record(stage.tree, now())
@@ -129,7 +129,7 @@ def new_stage(parent: Path, scope: Scope, label: str) -> Iterator[StagingFolder]
                 folder.mkdir(mode=0o777 if scope is Scope.PROJECT else 0o700, exist_ok=True)
                 made.append(folder)
         stays = sweep(parent)
-        with locked(parent):
+        with lock_folder(parent):
             stage = StagingFolder(parent, label)
         stage.warnings += stays
         with stage:

@@ -91,7 +91,7 @@ class _Git:
         """Returns the exit status, stdout and stderr."""
         settings = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "advice.detachedHead=false")
         try:
-            with started(["git", *settings, *args], env=self._envs[0], stdout=subprocess.PIPE) as process:
+            with start_program(["git", *settings, *args], env=self._envs[0], stdout=subprocess.PIPE) as process:
                 out, err = process.communicate(timeout=self._timeout_s)
         except FileNotFoundError:
             raise GitError("git is not installed; install it, or give a folder") from None
@@ -120,7 +120,7 @@ class _Git:
 
 
 @contextmanager
-def started(argv: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+def start_program(argv: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
     """Starts a program whose stderr is a pipe, and ends it with all that it has started. It has no terminal for
     questions. A signal that comes while it is being started waits until it can be ended. Raises `OSError`."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
@@ -135,7 +135,7 @@ def started(argv: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[by
             argv,
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            umask=_umask() | 0o022,  # what it writes is for nobody else to change
+            umask=_umask() | 0o022,  # no other user may change its files
             start_new_session=True,  # its children are killed with it
             preexec_fn=in_child,  # noqa: PLW1509  (no threads here)
             **options,

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from supervisor.discovery.found import Scope
+from supervisor.discovery.found_extension import Scope
 from supervisor.home.safe_files import is_staging
-from supervisor.home.zot_home import open_to_others
-from supervisor.install import data, details, staging
+from supervisor.home.zot_home import open_home_warning
+from supervisor.install import data, details, staging_folder
 from supervisor.install.errors import ConflictError
 from supervisor.install.fetch import Fetched, fetch, finish, manifest_of, new_stage
 from supervisor.install.git import TIMEOUT_S
-from supervisor.install.installed import Installed, look_at, trust
+from supervisor.install.installed_extension import InstalledExtension, look_at, trust
 from supervisor.install.manage import write_enabled
 from supervisor.install.source import LocalSource
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from supervisor.install.installed import ExtensionFolders
+    from supervisor.install.installed_extension import ExtensionFolders
     from supervisor.install.source import Source
 
 
@@ -35,8 +35,8 @@ def utc_now() -> datetime:
 class InstallResult:
     """The installed extension, and what the user should know."""
 
-    now: Installed
-    before: Installed | None
+    now: InstalledExtension
+    before: InstalledExtension | None
     """The extension that was replaced; None if there was none."""
     warnings: tuple[str, ...]
     is_trusted: bool
@@ -66,7 +66,7 @@ def install(
         fetched = fetch(source, stage, parent, git_timeout_s)
         target = parent / fetched.manifest.name
         finish(stage, fetched, now)
-        with staging.locked(parent):
+        with staging_folder.lock_folder(parent):
             before = _need_place(fetched.manifest.name, scope, folders, force=force)
             warnings = []
             if before is None:
@@ -93,15 +93,17 @@ def link(source: LocalSource, scope: Scope, folders: ExtensionFolders, *, force:
     moved: list[Path] = []
     with new_stage(parent, scope, source.label) as stage:
         os.symlink(source.folder, stage.tree)
-        with staging.locked(parent):
+        with staging_folder.lock_folder(parent):
             before = _need_place(manifest.name, scope, folders, force=force, for_link=True)
             if before is None:
                 _place(stage.tree, target, scope)
             else:
                 if not before.is_link:
-                    before = data.opened(before)
-                    moved = data.move_away(data.left_by(before), before.folder, data.folder_of(before, folders.home))
-                staging.swap(stage.tree, target)
+                    before = data.open_extension(before)
+                    moved = data.move_away(
+                        data.data_left_by(before), before.folder, data.folder_of(before, folders.home)
+                    )
+                staging_folder.swap(stage.tree, target)
     placed = look_at(target, scope)
     is_trusted, trouble = _trust(placed, folders)
     warnings = [f"moved out of what was there: {path}" for path in moved]
@@ -112,23 +114,23 @@ def link(source: LocalSource, scope: Scope, folders: ExtensionFolders, *, force:
 
 
 def replace(
-    before: Installed, stage: staging.StagingFolder, fetched: Fetched, now: Callable[[], datetime]
+    before: InstalledExtension, stage: staging_folder.StagingFolder, fetched: Fetched, now: Callable[[], datetime]
 ) -> list[str]:
     """Replaces `before` by the staged extension, and keeps its data and `enabled`. Returns warnings for the user. The
     parent must be locked. Raises `InstallError` and `OSError`."""
-    before = data.opened(before)
+    before = data.open_extension(before)
     if before.manifest is not None and before.manifest.is_enabled is not fetched.manifest.is_enabled:
         write_enabled(stage.tree, on=before.manifest.is_enabled)
-    kept = data.foreign(before) if before.record is not None else data.left_by(before)
+    kept = data.foreign_files(before) if before.record is not None else data.data_left_by(before)
     in_the_way = data.carry_over(kept, before.folder, stage.tree, fetched.manifest.is_data)
     finish(stage, fetched, now)
-    staging.swap(stage.tree, before.folder)
+    staging_folder.swap(stage.tree, before.folder)
     return [f"{path} came with the new version; what was there is now {path}.kept" for path in in_the_way]
 
 
 def _need_place(
     name: str, scope: Scope, folders: ExtensionFolders, *, force: bool, for_link: bool = False
-) -> Installed | None:
+) -> InstalledExtension | None:
     """Returns the extension to replace, or None. Raises `ConflictError` if the name or the folder is taken, unless
     `force` allows the replacement. A link is replaced by a link only: the user may take its folder for a copy."""
     parent = folders.parent(scope)
@@ -149,17 +151,17 @@ def _need_place(
         what = f"the extension {there.name!r}" if target.is_dir() else "a file"
         raise ConflictError(f"{target} is taken by {what}; remove it first")
     if not force:
-        raise ConflictError(f"{name!r} is installed already: {_described(there)}")
+        raise ConflictError(f"{name!r} is installed already: {_describe(there)}")
     return there
 
 
-def _others(parent: Path, scope: Scope) -> list[Installed]:
+def _others(parent: Path, scope: Scope) -> list[InstalledExtension]:
     """Returns the extensions in the folder. Does not sweep: this process may have locked the parent."""
     names = sorted(os.listdir(parent)) if parent.is_dir() else []
     return [look_at(parent / name, scope) for name in names if not is_staging(name)]
 
 
-def _described(there: Installed) -> str:
+def _describe(there: InstalledExtension) -> str:
     version = there.manifest.version if there.manifest is not None and there.manifest.version else ""
     text = f"{there.where}" + (f", version {version}" if version else "")
     if there.record is None:
@@ -170,18 +172,18 @@ def _described(there: Installed) -> str:
 
 def _place(tree: Path, target: Path, scope: Scope) -> None:
     try:
-        staging.place(tree, target)
+        staging_folder.place(tree, target)
     except FileExistsError:
         there = look_at(target, scope)
         raise ConflictError(f"{there.name!r} has just been installed by another command: {there.where}") from None
 
 
 def _shared(folders: ExtensionFolders, scope: Scope) -> list[str]:
-    warning = "" if scope is Scope.PROJECT else open_to_others(folders.home)
+    warning = "" if scope is Scope.PROJECT else open_home_warning(folders.home)
     return [warning] if warning else []
 
 
-def _trust(extension: Installed, folders: ExtensionFolders) -> tuple[bool, list[str]]:
+def _trust(extension: InstalledExtension, folders: ExtensionFolders) -> tuple[bool, list[str]]:
     if not extension.needs_trust:
         return True, []
     trouble = trust(extension, folders.home)

@@ -15,9 +15,9 @@ from supervisor.discovery.discover import MANIFEST
 from supervisor.discovery.trust_store import TrustError, TrustStore
 from supervisor.home.copilot_folders import PROGRAM
 from supervisor.home.safe_files import read_file, replace_file
-from supervisor.install import data, staging
+from supervisor.install import data, staging_folder
 from supervisor.install.errors import InstallError, MisuseError
-from supervisor.install.installed import is_trusted, look_at, trust
+from supervisor.install.installed_extension import is_trusted, look_at, trust
 from supervisor.install.record import write_record
 from supervisor.install.tree import content_hash
 from wire.settings.json_edit import switch_server
@@ -25,7 +25,7 @@ from wire.settings.json_edit import switch_server
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from supervisor.install.installed import Installed
+    from supervisor.install.installed_extension import InstalledExtension
 
 
 @dataclass(frozen=True)
@@ -35,38 +35,40 @@ class Removal:
     moved: tuple[Path, ...]
     """The new paths of the data that was in the extension's folder."""
     data: Path | None
-    """The extension's data folder; None if it has none any more."""
+    """The extension's data folder; None if it has none now."""
     purged: bool
     """Whether the data folder was deleted."""
     warnings: tuple[str, ...] = ()
-    """What could not be deleted, and why."""
+    """Lines about files that could not be deleted, and why."""
 
 
-def remove(extension: Installed, home: Path, others: Iterable[Installed], *, purge: bool = False) -> Removal:
+def remove(
+    extension: InstalledExtension, home: Path, others: Iterable[InstalledExtension], *, purge: bool = False
+) -> Removal:
     """Deletes the extension's folder, or only the link if the folder is a link. The data stays, unless `purge` is set
     and none of `others` has the same data folder. Raises `InstallError`."""
     if extension.mcp_file is not None:
         raise MisuseError(f"{extension.name!r} is an MCP server of {extension.mcp_file}: zot mcp remove takes it out")
-    extension = data.opened(extension)
+    extension = data.open_extension(extension)
     folder = data.folder_of(extension, home)
     moved: list[Path] = []
     warnings: list[str] = []
     try:
-        with staging.locked(extension.folder.parent):
+        with staging_folder.lock_folder(extension.folder.parent):
             if extension.is_link:
                 extension.folder.unlink()
             elif not os.path.lexists(extension.folder):
                 raise InstallError(f"{extension.folder} was removed by another command meanwhile")
             else:
                 if not purge:
-                    moved = data.move_away(data.left_by(extension), extension.folder, folder)
-                warnings += staging.take_away(extension.folder)
+                    moved = data.move_away(data.data_left_by(extension), extension.folder, folder)
+                warnings += staging_folder.take_away(extension.folder)
         _revoke(extension, home)
         purged = purge and folder.is_dir() and not any(data.folder_of(other, home) == folder for other in others)
         if purged:
-            warnings += staging.sweep(folder.parent)
-            with staging.locked(folder.parent):
-                warnings += staging.take_away(folder)
+            warnings += staging_folder.sweep(folder.parent)
+            with staging_folder.lock_folder(folder.parent):
+                warnings += staging_folder.take_away(folder)
     except OSError as error:
         raise InstallError(
             f"{error.filename or extension.folder}: cannot be removed: {error.strerror or error}"
@@ -74,7 +76,7 @@ def remove(extension: Installed, home: Path, others: Iterable[Installed], *, pur
     return Removal(tuple(moved), folder if folder.is_dir() else None, purged, tuple(warnings))
 
 
-def _revoke(extension: Installed, home: Path) -> None:
+def _revoke(extension: InstalledExtension, home: Path) -> None:
     """Removes the trust record: an extension that is put into this folder later starts untrusted."""
     if not extension.needs_trust:
         return
@@ -84,7 +86,7 @@ def _revoke(extension: Installed, home: Path) -> None:
         pass  # the entry trusts only the hash of the removed files
 
 
-def switch(extension: Installed, home: Path, *, on: bool) -> bool:
+def switch(extension: InstalledExtension, home: Path, *, on: bool) -> bool:
     """Enables or disables an extension. Returns whether that changed anything. Its trust stays as it was, and `update`
     does not see a local change. Raises `InstallError`."""
     if extension.is_link and not extension.folder.exists():
@@ -93,7 +95,7 @@ def switch(extension: Installed, home: Path, *, on: bool) -> bool:
         return _switch_server(extension, extension.mcp_file, on=on)
     was_trusted = extension.needs_trust and is_trusted(extension, home)
     try:
-        with staging.locked(extension.folder.parent):
+        with staging_folder.lock_folder(extension.folder.parent):
             is_untouched = extension.record is not None and _hash(extension) == extension.record.content_hash
             changed = write_enabled(extension.folder, on=on)
             if changed and is_untouched and extension.record is not None:
@@ -106,7 +108,7 @@ def switch(extension: Installed, home: Path, *, on: bool) -> bool:
     return changed
 
 
-def _switch_server(extension: Installed, file: Path, *, on: bool) -> bool:
+def _switch_server(extension: InstalledExtension, file: Path, *, on: bool) -> bool:
     """Its trust does not depend on this."""
     if extension.mcp_found is None or extension.mcp_found.mcp_entry is None:
         raise InstallError(f"{extension.trouble}; correct it first")
@@ -114,7 +116,7 @@ def _switch_server(extension: Installed, file: Path, *, on: bool) -> bool:
     text = read_file(path)
     after = switch_server(text, extension.mcp_found.mcp_entry.key, on=on)
     if after is None:
-        raise InstallError(f"{file} has no server {extension.name!r} any more")
+        raise InstallError(f"{file} no longer has a server {extension.name!r}")
     if after == text:
         return False
     replace_file(path, after, stat.S_IMODE(path.stat().st_mode))
@@ -143,5 +145,5 @@ def write_enabled(folder: Path, *, on: bool) -> bool:
     return True
 
 
-def _hash(extension: Installed) -> str:
+def _hash(extension: InstalledExtension) -> str:
     return "" if extension.record is None else content_hash(extension.folder, extension.record.files)

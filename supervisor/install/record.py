@@ -18,7 +18,7 @@ from wire.field_errors import explain
 from wire.lenient_json import UNREADABLE, reason
 
 
-class Record(msgspec.Struct, frozen=True):
+class InstallRecord(msgspec.Struct, frozen=True):
     source: str
     """An absolute path, or a URL without its credentials."""
     kind: Literal["path", "git"]
@@ -40,10 +40,10 @@ class RecordError(ValueError):
     """A record cannot be read. The text names the file and the fault."""
 
 
-_decoder = msgspec.json.Decoder(Record)
+_decoder = msgspec.json.Decoder(InstallRecord)
 
 
-def read_record(folder: Path) -> Record | None:
+def read_record(folder: Path) -> InstallRecord | None:
     """Reads the record of an installation. Returns None if the folder was not installed by `zot ext install`. Raises
     `RecordError`."""
     path = folder / RECORD
@@ -54,19 +54,19 @@ def read_record(folder: Path) -> Record | None:
     except OSError as error:
         raise RecordError(f"{path}: cannot be read: {error.strerror}") from None
     except msgspec.ValidationError as error:
-        raise RecordError(f"{path}: {explain(Record, str(error))}") from None
+        raise RecordError(f"{path}: {explain(InstallRecord, str(error))}") from None
     except UNREADABLE as error:
         raise RecordError(f"{path}: {reason(error)}") from None
 
 
-def write_record(folder: Path, record: Record) -> None:
+def write_record(folder: Path, record: InstallRecord) -> None:
     """Writes the record atomically. Raises `OSError`."""
     text = msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
     replace_file(folder / RECORD, text, mode=0o644)
 
 
 def allowance_in_the_loop() -> Allowance:
-    """What a host may read, whose loop must not be held up: some milliseconds of reading."""
+    """The allowance of a host, whose loop must not be held up: some milliseconds of reading."""
     return Allowance(files=1000, bytes=4 * 2**20)
 
 
@@ -102,5 +102,5 @@ def newer_source(folder: Path, allowance: Allowance) -> Path | None:
 
 
 def advice(name: str, source: Path) -> str:
-    """What to tell the user of a newer source, as the end of a line."""
+    """Advice for the user of a newer source, as the end of a line."""
     return f"its source is newer: zot ext update {shlex.quote(name)} (it was installed from {source})"

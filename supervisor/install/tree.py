@@ -27,7 +27,7 @@ DEEPEST = 64
 LONGEST_PATH = 1024
 """Bytes of a path, from the root, that is installed."""
 KEPT_MODE = 0o755
-"""The bits of a mode that are installed: nobody but the owner may write, and no program runs as somebody else."""
+"""The bits of a mode that are installed: only the owner may write, and no program runs as another user."""
 PIECE = 1 << 20
 """Bytes of one read."""
 
@@ -90,7 +90,7 @@ def files(root: Path, manifest: Manifest | None = None) -> tuple[str, ...]:
     return tuple(sorted(entry.path for entry in entries(root) if is_of_program(entry, manifest)))
 
 
-def bounded(root: Path, without: Path | None = None) -> Iterator[TreeEntry]:
+def bounded_entries(root: Path, without: Path | None = None) -> Iterator[TreeEntry]:
     """Yields as `entries`. Raises `InstallError` for the first entry that is deeper than `DEEPEST`, or whose path is
     longer than `LONGEST_PATH`; and `OSError`."""
     for entry in entries(root, without):
@@ -106,7 +106,7 @@ def check(root: Path, without: Path | None = None) -> list[TreeEntry]:
     """Returns all entries. Raises `InstallError` for the first entry that cannot be installed, and `OSError`."""
     found = []
     real_root = os.path.realpath(root)
-    for entry in bounded(root, without):
+    for entry in bounded_entries(root, without):
         try:
             entry.path.encode()
         except UnicodeEncodeError:
@@ -193,7 +193,7 @@ def _state(path: Path) -> bytes:
         return b"missing"
 
 
-def without_left_out(root: Path) -> None:
+def remove_left_out(root: Path) -> None:
     """Deletes what is not installed (`LEFT_OUT`) from a tree that `check` has passed. Raises `OSError`."""
     pending = [root]
     while pending:

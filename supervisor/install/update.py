@@ -10,14 +10,14 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from supervisor.discovery.found import Scope
+from supervisor.discovery.found_extension import Scope
 from supervisor.discovery.trust_rules import widens
-from supervisor.install import details, staging, tree
+from supervisor.install import details, staging_folder, tree
 from supervisor.install.errors import InstallError, MisuseError, NeedsConsentError
 from supervisor.install.fetch import Fetched, fetch, finish, manifest_of, new_stage
 from supervisor.install.git import TIMEOUT_S
 from supervisor.install.install import replace, utc_now
-from supervisor.install.installed import is_trusted, look_at, trust
+from supervisor.install.installed_extension import is_trusted, look_at, trust
 from supervisor.install.source import GitSource, LocalSource
 from wire.manifest import Manifest
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervisor.home.config import Config
-    from supervisor.install.installed import ExtensionFolders, Installed
-    from supervisor.install.record import Record
+    from supervisor.install.installed_extension import ExtensionFolders, InstalledExtension
+    from supervisor.install.record import InstallRecord
     from supervisor.install.source import Source
 
 FILES_NAMED = 5
@@ -34,7 +34,7 @@ FILES_NAMED = 5
 
 
 class UpdateAction(Enum):
-    """What the update does. The values are shown to users."""
+    """The actions of an update. The values are shown to users."""
 
     NOTHING = "up to date"
     REPLACE = "updated"
@@ -45,21 +45,21 @@ class Update:
     """The result of an update."""
 
     action: UpdateAction
-    before: Installed
-    now: Installed
+    before: InstalledExtension
+    now: InstalledExtension
     has_local_changes: bool
     """Whether somebody had changed the installed files before the update, which removes such changes."""
     warnings: tuple[str, ...] = ()
 
 
-def decide(record: Record, fetched: Fetched, *, has_local_changes: bool, force: bool) -> UpdateAction:
+def decide(record: InstallRecord, fetched: Fetched, *, has_local_changes: bool, force: bool) -> UpdateAction:
     """Decides whether to replace the extension. `force` undoes local changes. Pure."""
     if fetched.hash != record.source_hash or fetched.commit != record.commit:
         return UpdateAction.REPLACE
     return UpdateAction.REPLACE if has_local_changes and force else UpdateAction.NOTHING
 
 
-def asked_for_anew(old: Manifest, new: Manifest, config: Config) -> tuple[str, ...]:
+def new_environment_parts(old: Manifest, new: Manifest, config: Config) -> tuple[str, ...]:
     """Returns the parts of the environment that the new version asks for and the old one does not. Includes those that
     the new version gets anyway, since the config may change. Pure."""
     named = [name for name in new.env if name not in old.env]
@@ -67,12 +67,12 @@ def asked_for_anew(old: Manifest, new: Manifest, config: Config) -> tuple[str, .
 
 
 def update(
-    extension: Installed,
+    extension: InstalledExtension,
     folders: ExtensionFolders,
     config: Config,
     *,
     force: bool = False,
-    consent: Callable[[Installed, tuple[str, ...]], bool] = lambda _one, _asks: False,
+    consent: Callable[[InstalledExtension, tuple[str, ...]], bool] = lambda _one, _asks: False,
     git_timeout_s: float = TIMEOUT_S,
     now: Callable[[], datetime] = utc_now,
 ) -> Update:
@@ -97,7 +97,7 @@ def update(
                 f"{extension.name!r} was changed since it was installed: {_changed_files(extension, record)};"
                 " --force throws the changes away"
             )
-        asks = asked_for_anew(extension.manifest or Manifest(extension.name, "?"), fetched.manifest, config)
+        asks = new_environment_parts(extension.manifest or Manifest(extension.name, "?"), fetched.manifest, config)
         if asks and not consent(extension, asks):
             raise NeedsConsentError(
                 f"{extension.name!r} now asks for {', '.join(asks)}, unlike the version that is installed;"
@@ -106,20 +106,20 @@ def update(
             )
         was_trusted = is_trusted(extension, folders.home)
         finish(stage, fetched, now)
-        with staging.locked(parent):
+        with staging_folder.lock_folder(parent):
             if look_at(extension.folder, extension.scope) != extension:
                 raise InstallError(f"{extension.name!r} was changed by another command meanwhile; try again")
             warnings = replace(extension, stage, fetched, now)
     warnings += stage.warnings
     placed = look_at(extension.folder, extension.scope)
     if extension.needs_trust and was_trusted and (trouble := trust(placed, folders.home)):
-        warnings.append(f"it is not trusted any more, and will not be started: {trouble}")
+        warnings.append(f"it is no longer trusted, and will not be started: {trouble}")
     if placed.found is not None:
         warnings += details.start_warnings(placed.found, folders.home)
     return Update(action, extension, placed, is_changed, tuple(warnings))
 
 
-def _record_of(extension: Installed) -> Record:
+def _record_of(extension: InstalledExtension) -> InstallRecord:
     if extension.mcp_file is not None:
         raise MisuseError(
             f"{extension.name!r} is an MCP server of {extension.mcp_file}, whose command says which version runs;"
@@ -142,20 +142,20 @@ def _record_of(extension: Installed) -> Record:
     return extension.record
 
 
-def _source_of(extension: Installed, record: Record) -> Source:
+def _source_of(extension: InstalledExtension, record: InstallRecord) -> Source:
     if record.kind == "git":
         return GitSource(record.source, record.ref)
     folder = Path(record.source)
     if not folder.is_dir():
         raise InstallError(
-            f"{extension.name!r}: its source {folder} is not there any more; install it from where it is now:"
+            f"{extension.name!r}: its source {folder} is gone; install it from where it is now:"
             f" zot ext install --force {'--project ' if extension.scope is Scope.PROJECT else ''}PATH"
         )
     manifest_of(folder, shlex.quote(str(folder)))
     return LocalSource(folder)
 
 
-def _changed_files(extension: Installed, record: Record) -> str:
+def _changed_files(extension: InstalledExtension, record: InstallRecord) -> str:
     """Names the files that are younger than the install, or gone. `enable` and `disable` make the manifest younger."""
     try:
         since = datetime.fromisoformat(record.installed_at).timestamp() + 1

@@ -9,7 +9,7 @@ from msgspec import UNSET, Raw
 
 from supervisor.calls.guard_chain import Judgement
 from supervisor.control.client import FRAME_LIMIT
-from supervisor.control.connection import Connection
+from supervisor.control.connection import ControlConnection
 from supervisor.extension.notices import level_of_note, level_of_notice
 from supervisor.mcp_server.source import StartingSource
 from wire import control, events, frames
@@ -49,7 +49,7 @@ class HostSource(StartingSource):
         self._reports: dict[str, Callable[[str], None]] = {}
         """Of the calls that are under way."""
         self._is_asking = self._must_ask_again = False
-        self._connection = Connection(
+        self._connection = ControlConnection(
             loop, sock, on_line=self._on_line, on_gone=self._lost, is_idle=lambda: False, line_limit=FRAME_LIMIT
         )
 
@@ -137,7 +137,7 @@ class HostSource(StartingSource):
         return self._ask(lambda id_: frames.CommandInvoked(id_, name, args), ran)
 
     def _close_panel(self, command: str, panel_id: str) -> None:
-        """Nobody can use a panel here: its text is in the answer."""
+        """Closes the panel: it cannot be used here, and its text is in the answer."""
         owners = {info.name: info.extension for info in self._offer.commands}
         if command in owners:
             self._ask(lambda id_: control.PanelClose(id_, owners[command], panel_id), lambda _reply: None)
@@ -154,7 +154,7 @@ class HostSource(StartingSource):
         return _Request(self, id_)
 
     def cancel(self, id_: str, reason: str) -> None:
-        """Cancels a request; the host answers it with an error, which nobody waits for."""
+        """Cancels a request; the host answers it with an error, which is ignored."""
         if id_ in self._waiting and self._connection.is_open:
             self._connection.send(control.encode(frames.Cancel(id_, reason)))
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from supervisor.calls.guarded_call import GuardedCall, Step
-from supervisor.registry.plain_schema import unfit
+from supervisor.calls.guarded_call import CallStep, GuardedCall
+from supervisor.registry.plain_schema import unfit_reason
 from wire import frames
 from wire.mcp_server.answers import add_texts, error_result
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervisor.calls.guard_chain import Judgement
-    from supervisor.mcp_server.source import Cancellable, Source
+    from supervisor.mcp_server.source import Cancellable, ExtensionSource
 
 
 class ServedCall:
@@ -23,7 +23,7 @@ class ServedCall:
 
     def __init__(
         self,
-        source: Source,
+        source: ExtensionSource,
         name: str,
         args: bytes,
         id_: str,
@@ -39,7 +39,7 @@ class ServedCall:
 
     def begin(self) -> None:
         """Tells the observers, and asks the guards."""
-        if fault := unfit(self._call.args):
+        if fault := unfit_reason(self._call.args):
             self._call.refuse(fault)
         else:
             self._source.tell(self._call.question)
@@ -47,7 +47,7 @@ class ServedCall:
 
     def cancel(self, reason: str) -> None:
         """Ends the call: the extension is told, and `done` gets nothing. Observers learn that there is no result."""
-        if self._call.step is Step.ENDED:
+        if self._call.step is CallStep.ENDED:
             return
         self._call.abort(reason)
         if self._under_way is not None:
@@ -56,24 +56,24 @@ class ServedCall:
 
     def _go_on(self) -> None:
         call = self._call
-        if call.step is Step.RUNNING:
+        if call.step is CallStep.RUNNING:
             self._under_way = self._source.call(call.tool, call.args, self._ran, self._progressed)
-        elif call.step is Step.ENDED:
+        elif call.step is CallStep.ENDED:
             self._done(self._end())
         else:
             self._under_way = self._source.judge(call.question, self._judged)
 
     def _judged(self, judgement: Judgement) -> None:
-        if self._call.step is not Step.ENDED:
+        if self._call.step is not CallStep.ENDED:
             self._call.judged(judgement)
             self._go_on()
 
     def _progressed(self, text: str) -> None:
-        if self._call.step is Step.RUNNING:
+        if self._call.step is CallStep.RUNNING:
             self._on_progress(text)
 
     def _ran(self, result: frames.ToolResult) -> None:
-        if self._call.step is Step.RUNNING:
+        if self._call.step is CallStep.RUNNING:
             self._result = result
             self._call.ran(list(result.content or ()), is_error=bool(result.is_error))
             self._go_on()

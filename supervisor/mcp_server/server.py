@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from supervisor.loop.loop import Loop, Timer
-    from supervisor.mcp_server.source import Cancellable, Source
+    from supervisor.mcp_server.source import Cancellable, ExtensionSource
     from wire import frames
     from wire.framing import Line
     from wire.mcp_server.offer import Action
@@ -49,15 +49,15 @@ class ServingPhase(Enum):
     ENDED = "ended"
 
 
-class Input(Protocol):
-    """What reads the lines of the client, and passes them to the server."""
+class ClientInput(Protocol):
+    """The reader of the client's lines, which passes them to the server."""
 
     def pause(self) -> None: ...
     def resume(self) -> None: ...
 
 
-class Output(Protocol):
-    """What carries lines to the client, without waiting."""
+class ClientOutput(Protocol):
+    """The writer of lines to the client, which does not wait."""
 
     stuck_since: float | None
     """While bytes wait: when the client last took some, on the loop's clock."""
@@ -68,7 +68,7 @@ class Output(Protocol):
 
     @property
     def is_full(self) -> bool:
-        """So much waits that no more should be asked of the client."""
+        """Whether enough lines wait that the client's input should pause."""
 
     def write(self, data: bytes) -> None: ...
 
@@ -81,7 +81,7 @@ class McpServer:
         self,
         loop: Loop,
         session: ServedSession,
-        source: Source,
+        source: ExtensionSource,
         on_end: Callable[[str, bool], None],
     ) -> None:
         self.phase = ServingPhase.SERVING
@@ -102,7 +102,7 @@ class McpServer:
         source.on_change = self._source_changed
         source.on_log = self._logged
 
-    def attach(self, input_: Input, output: Output) -> None:
+    def attach(self, input_: ClientInput, output: ClientOutput) -> None:
         """Sets the client's pipes, before the first line and the first pass of the loop."""
         self._input = input_
         self._output = output

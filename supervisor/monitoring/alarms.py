@@ -36,12 +36,12 @@ def alarms_of(extension: Extension, now: float, wall: float) -> Iterator[Alarm]:
     since the epoch. One of the embedding program has none: its process is not the host's."""
     if extension.found.link is not None:
         return
-    for kind, text, since in sorted(_found(extension, now), key=lambda each: _ORDER.index(each[0])):
+    for kind, text, since in sorted(_alarms_with_time(extension, now), key=lambda each: _ORDER.index(each[0])):
         at = None if since is None else float(round(wall - (now - since)))
         yield Alarm(kind, valid_text(one_line(text, TEXT_LENGTH)), at)
 
 
-def _found(extension: Extension, now: float) -> Iterator[tuple[Kind, str, float | None]]:
+def _alarms_with_time(extension: Extension, now: float) -> Iterator[tuple[Kind, str, float | None]]:
     """Kind and text of each alarm, and since when on the loop's clock."""
     for slot in extension.slots:
         which = "" if len(extension.slots) == 1 else f"worker {slot.worker.index + 1}: "

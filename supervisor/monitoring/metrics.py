@@ -17,7 +17,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.openmetrics.exposition import generate_latest as openmetrics_text
 from prometheus_client.registry import Collector
 
-from supervisor.home.safe_files import replacing
+from supervisor.home.safe_files import replacement
 from supervisor.monitoring.rotated_file import StatsFileError
 from wire.text import valid_text
 
@@ -107,7 +107,11 @@ EXTENSION = (
     _extension("blocks", "counter", "", "Verdicts by which it blocked something.", lambda ext: ext.blocks),
     _extension("exits", "counter", "", "Processes of it that have ended.", lambda ext: ext.exits),
     _extension(
-        "unexpected_exits", "counter", "", "Of them, those that nobody had asked for.", lambda ext: ext.unexpected_exits
+        "unexpected_exits",
+        "counter",
+        "",
+        "Of these, exits that the host had not asked for.",
+        lambda ext: ext.unexpected_exits,
     ),
     _extension("restarts", "counter", "", "Times that it was started again.", lambda ext: ext.restarts),
     _extension("limit_breaches", "counter", "", "Times that a limit was enforced.", lambda ext: ext.limit_breaches),
@@ -279,6 +283,6 @@ class MetricsFile:
         if path.exists() and not path.is_file():
             raise OSError(0, "not a regular file, and metrics are written by replacing the file")
         unfinished = path.with_name(f".{path.name}.{os.getpid()}.new")
-        with replacing(path, is_durable=False, sibling=unfinished) as file:
+        with replacement(path, is_durable=False, sibling=unfinished) as file:
             os.fchmod(file.fileno(), MODE)
             file.write(text)

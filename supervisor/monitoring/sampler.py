@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from supervisor.accounting.limits import TreeUse, judge, with_rates
+from supervisor.accounting.limits import TreeUse, add_rates, judge
 from supervisor.process.fd_limit import first_spare
 from supervisor.process.table import (
     ON_LINUX,
@@ -242,7 +242,7 @@ class Sampler:
             if worker.is_running
         ]
         for generation, worker in running:
-            seen = with_rates(worker.usage, _usage(worker, table, now, orphans))
+            seen = add_rates(worker.usage, _usage(worker, table, now, orphans))
             counts = seen.is_rated or worker.usage.at is None
             row, figures = judge(generation.limits, seen.reading, worker.usage.row, counts=counts)
             worker.sampled(replace(seen, row=row))

@@ -18,7 +18,7 @@ WANTED = ("memory", "pids", "cpu")
 DELEGATE = "systemd can hand one over: systemd-run --user --scope -p Delegate=yes zot …"
 
 
-class Tree:
+class CgroupTree:
     """Reads and writes the cgroup files below a root folder; tests replace the root. Every method may raise
     `OSError`."""
 
@@ -92,11 +92,11 @@ class CgroupDir(msgspec.Struct, frozen=True):
 
 
 def survey(
-    pid: int | None = None, environ: Mapping[str, str] | None = None, tree: Tree | None = None
+    pid: int | None = None, environ: Mapping[str, str] | None = None, tree: CgroupTree | None = None
 ) -> CgroupDir | Unavailable:
     """Returns the cgroup in which this process (or `pid`) can make leaves, or the reason why it can make none. Only
     reads."""
-    tree, pid = tree or Tree(), pid or os.getpid()
+    tree, pid = tree or CgroupTree(), pid or os.getpid()
     environ = os.environ if environ is None else environ
     if environ.get(OPT_OUT, "") not in ("", "0"):
         return Unavailable(f"switched off by {OPT_OUT}")
@@ -108,7 +108,7 @@ def survey(
         return Unavailable(f"cannot be examined: {error}")
 
 
-def _survey(tree: Tree, pid: int) -> CgroupDir | Unavailable:
+def _survey(tree: CgroupTree, pid: int) -> CgroupDir | Unavailable:
     inside = own_cgroup(tree.read("/proc/self/cgroup"))
     mount = unified_mount(tree.read("/proc/self/mountinfo"))
     if inside is None or mount is None:

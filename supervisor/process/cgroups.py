@@ -13,7 +13,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from supervisor.process.cgroup_files import HOST_LEAF
-from supervisor.process.cgroup_survey import WANTED, CgroupDir, Tree, Unavailable, survey
+from supervisor.process.cgroup_survey import WANTED, CgroupDir, CgroupTree, Unavailable, survey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ class Cgroups:
     """The host's own cgroup, `zot-<pid>`, and the leaves in it. `detect` makes this cgroup before the host starts
     children."""
 
-    def __init__(self, tree: Tree, place: CgroupDir, path: str, pid: int) -> None:
+    def __init__(self, tree: CgroupTree, place: CgroupDir, path: str, pid: int) -> None:
         self.path = path
         self.controllers: frozenset[str] = frozenset()
         """Controllers that leaves have; sampling watches the other limits."""
@@ -44,12 +44,12 @@ class Cgroups:
 
     @classmethod
     def detect(
-        cls, pid: int | None = None, environ: Mapping[str, str] | None = None, tree: Tree | None = None
+        cls, pid: int | None = None, environ: Mapping[str, str] | None = None, tree: CgroupTree | None = None
     ) -> Cgroups | Unavailable:
         """Makes the host's cgroup and passes the controllers on to it; returns the reason if that fails. Call it before
         the host has children: only an empty cgroup can pass limits on, so a host that is alone in its cgroup moves into
         a leaf of its own."""
-        tree, pid = tree or Tree(), pid or os.getpid()
+        tree, pid = tree or CgroupTree(), pid or os.getpid()
         place = survey(pid, environ, tree)
         if isinstance(place, Unavailable):
             return place
@@ -154,7 +154,7 @@ class Cgroups:
 class Leaf:
     """The cgroup of one process tree."""
 
-    def __init__(self, tree: Tree, path: str, controllers: frozenset[str]) -> None:
+    def __init__(self, tree: CgroupTree, path: str, controllers: frozenset[str]) -> None:
         self.path = path
         self.controllers = controllers
         """Controllers by which the kernel enforces the manifest's limits here; sampling watches the other limits."""
@@ -236,7 +236,7 @@ class Leaf:
             return ""
 
 
-def _walk(tree: Tree, path: str) -> list[str]:
+def _walk(tree: CgroupTree, path: str) -> list[str]:
     """The folder and all folders below it, parents first."""
     found = [path]
     for folder in found:
@@ -247,7 +247,7 @@ def _walk(tree: Tree, path: str) -> list[str]:
     return found
 
 
-def _remove(tree: Tree, path: str) -> None:
+def _remove(tree: CgroupTree, path: str) -> None:
     for folder in reversed(_walk(tree, path)):
         try:
             tree.remove(folder)

@@ -74,7 +74,7 @@ LIBRARY_FOLDERS = frozenset({"node_modules", "site-packages", "dist-packages", "
 """Folders inside an extension whose files are not its own code."""
 
 
-class Report(NamedTuple):
+class ErrorReport(NamedTuple):
     """How a language reports the error that ends a program. `pattern` matches all of it, and in the group `error` the
     line that names the error; `frame` matches the file and the line of a frame. Both are compiled at their first use.
     """
@@ -87,25 +87,25 @@ class Report(NamedTuple):
 _NODE_FRAME = r"(?m)(?:^|\bat (?:async )?|\()(?:file://)?(/[^:()\n]+):(\d+)"
 REPORTS = (
     # Python: the frames, then the error. A syntax error of the main file has no other head than its frame.
-    Report(
+    ErrorReport(
         r'(?m)^  File ".*\n(?:  .*\n){0,200}(?P<error>(?:\w+\.)*[A-Z]\w*(?:: .*)?)$',
         r'  File "([^"<][^"]*)", line (\d+)',
         is_innermost_last=True,
     ),
     # Node, thrown: the place, the source, a caret, the error, its stack, and in newer versions the version at the end.
-    Report(
+    ErrorReport(
         r"(?m)^(?:file://)?(?:/|node:).*:\d+\n(?:.*\n){1,2}[ \t]*\^+\n+(?P<error>\S.*)"
         r"(?:(?:\n.*){0,200}?\nNode\.js v.*|(?:\n.+)*)",
         _NODE_FRAME,
     ),
     # Node, printed by the program: the error, the rest of its message, the stack.
-    Report(
+    ErrorReport(
         r"(?m)^(?P<error>(?!\(node:)(?=.*(?:Error|Exception)\b)\S.*)"
         r"(?:\n(?![ \t]+at ).*){0,10}?(?:\n[ \t]+at .*)+",
         _NODE_FRAME,
     ),
     # Go: the panic, and the stack of each goroutine.
-    Report(
+    ErrorReport(
         r"(?m)^(?P<error>(?:panic|fatal error): .*)"
         r"(?:\n(?:[\t\[].*|(?:goroutine|created by|panic:|exit status|runtime|\.\.\.).*|\S.*\)|)$)*",
         r"(?m)^\t(\S.*\.go):(\d+)",
@@ -140,7 +140,7 @@ class LastWords:
 
 def find_error(lines: Iterable[str], *folders: str) -> str:
     """Returns the last error that a language reports in `lines`, as `"ERROR" at FILE:LINE`, with the last line after
-    it; empty if there is none. `folders` are the names of the extension's folder, with and without symbolic links."""
+    it; empty without one. `folders` are the names of the extension's folder, with and without symbolic links."""
     text = "\n".join(printable(line[:LINE_READ]).rstrip() for line in lines)
     if _GROUP in text:
         text = _GROUP_BORDER.sub("", text)

@@ -81,10 +81,10 @@ def launch(argv: Sequence[str], confinement: Confinement, *, cwd: str, env: Mapp
     if confinement.is_empty:
         return list(argv)
     program = find_program(argv[0], cwd=cwd, env=env)
-    return prefixed([program, *argv[1:]], confinement.within_hard_limits(), env)
+    return limit_command([program, *argv[1:]], confinement.within_hard_limits(), env)
 
 
-def prefixed(argv: Sequence[str], confinement: Confinement, env: Mapping[str, str]) -> list[str]:
+def limit_command(argv: Sequence[str], confinement: Confinement, env: Mapping[str, str]) -> list[str]:
     """Returns `argv` after a shell, or Python, that sets the limits. Pure. The program must be an absolute path. The
     shell gets names and arguments as its own arguments, so it never reads them as commands. If a limit cannot be set,
     a line is written to standard error and the program still starts. No value of `env` is among the arguments, which

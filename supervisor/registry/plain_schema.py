@@ -172,12 +172,12 @@ def _at_most(kind: type[Sized]) -> Callable[[Any, Any], bool]:
 def _say_type(rule: Any, value: Any) -> str:
     several = type(rule) is list and len(rule) > 1
     names = ", ".join(f'"{name}"' for name in ([rule] if type(rule) is str else sorted(rule)))
-    return f"{quoted(value)} is not of type{'s' * several} {names}"
+    return f"{quote(value)} is not of type{'s' * several} {names}"
 
 
 def _say_enum(rule: list[Any], value: Any) -> str:
-    *most, last = map(quoted, rule) if rule else [""]
-    return f"{quoted(value)} is not one of {', '.join(most)}{' or ' if most else ''}{last}"
+    *most, last = map(quote, rule) if rule else [""]
+    return f"{quote(value)} is not one of {', '.join(most)}{' or ' if most else ''}{last}"
 
 
 def _say_additional(names: list[str], _value: Any) -> str:
@@ -186,21 +186,21 @@ def _say_additional(names: list[str], _value: Any) -> str:
 
 
 def _say_required(rule: list[str], value: dict[str, Any]) -> str:
-    missing = [quoted(name) for name in rule if name not in value]
+    missing = [quote(name) for name in rule if name not in value]
     return ", ".join(missing) + (" is a required property" if len(missing) == 1 else " are required properties")
 
 
 def _say_nothing_fits(_rule: bool, value: Any) -> str:
-    return f"False schema does not allow {quoted(value)}"
+    return f"False schema does not allow {quote(value)}"
 
 
 def _say_none_of(word: str) -> Callable[[Any, Any], str]:
-    return lambda _, value: f"{quoted(value)} is not valid under any of the schemas listed in the '{word}' keyword"
+    return lambda _, value: f"{quote(value)} is not valid under any of the schemas listed in the '{word}' keyword"
 
 
 def _say_one_of(rule: list[Any], value: Any) -> str:
     if any(_fits(inner, value) for inner in rule):
-        return f"{quoted(value)} is valid under more than one of the schemas listed in the 'oneOf' keyword"
+        return f"{quote(value)} is valid under more than one of the schemas listed in the 'oneOf' keyword"
     return _say_none_of("oneOf")(rule, value)
 
 
@@ -209,7 +209,7 @@ def _says(words: str, noun: str = "", nouns: str = "") -> Callable[[Any, Any], s
 
     def say(limit: Any, value: Any) -> str:
         counted = f" {noun if limit == 1 else nouns}" if noun else ""
-        return f"{quoted(value)} {words} {quoted(int(limit) if noun else limit)}{counted}"
+        return f"{quote(value)} {words} {quote(int(limit) if noun else limit)}{counted}"
 
     return say
 
@@ -217,7 +217,7 @@ def _says(words: str, noun: str = "", nouns: str = "") -> Callable[[Any, Any], s
 SIMPLE: dict[str, tuple[Callable[[Any, Any], bool], Callable[[Any, Any], str]]] = {
     "type": (_has_type, _say_type),
     "enum": (lambda rule, value: any(_is_equal(value, entry) for entry in rule), _say_enum),
-    "const": (lambda rule, value: _is_equal(value, rule), lambda rule, _: f"{quoted(rule)} was expected"),
+    "const": (lambda rule, value: _is_equal(value, rule), lambda rule, _: f"{quote(rule)} was expected"),
     "anyOf": (lambda rule, value: any(_fits(inner, value) for inner in rule), _say_none_of("anyOf")),
     "oneOf": (lambda rule, value: sum(_fits(inner, value) for inner in rule) == 1, _say_one_of),
     "required": (lambda rule, value: type(value) is not dict or all(name in value for name in rule), _say_required),
@@ -285,20 +285,20 @@ def path_to(location: Location) -> list[str]:
     return found[::-1]
 
 
-def quoted(value: Any) -> str:
+def quote(value: Any) -> str:
     """The value as JSON."""
     return msgspec.json.encode(value).decode()
 
 
-def short(message: str) -> str:
+def shorten(message: str) -> str:
     if len(message) > FAULT_LENGTH:
         message = f"{message[: FAULT_LENGTH // 2]} … {message[-FAULT_LENGTH // 2 :]}"
     return one_line(message, FAULT_LENGTH + 3)
 
 
 def invalid_args(faults: Iterable[tuple[Iterable[str | int], str]]) -> str:
-    """The faults of some arguments, each with its path, in one line; "" if there are none."""
-    told = [f"{short(''.join(f'/{step}' for step in path)) or '/'}: {short(message)}" for path, message in faults]
+    """The faults of some arguments, each with its path, in one line; "" without faults."""
+    told = [f"{shorten(''.join(f'/{step}' for step in path)) or '/'}: {shorten(message)}" for path, message in faults]
     return "invalid args: " + "; ".join(told) if told else ""
 
 
@@ -312,7 +312,7 @@ QUOTED = 80
 """Bytes or characters that a reason quotes."""
 
 
-def unfit(args: bytes) -> str | None:
+def unfit_reason(args: bytes) -> str | None:
     """Why no tool can take these arguments; None if they are one JSON object that all readers understand alike.
 
     A repeated name is refused, because some readers take the first value and others the last: a guard would judge
@@ -353,10 +353,10 @@ def _unique(pairs: list[tuple[str, object]]) -> None:
 
 
 def fault_at_once(schema: dict[str, Any], parts: int, args: bytes) -> str | None:
-    """Returns the faults of the arguments, each with its path; "" if there are none. `parts` are the `plain_parts` of
-    the schema. None if this is not plainly cheap: then a checker process (`checkers`) must check them. Extensions write
-    the schemas, all others wait while the loop runs a check, and a schema of a few hundred bytes can ask for millions
-    of steps."""
+    """Returns the faults of the arguments, each with its path; "" without faults. `parts` are the `plain_parts` of the
+    schema. None if this is not plainly cheap: then a checker process (`checkers`) must check them. Extensions write the
+    schemas, all others wait while the loop runs a check, and a schema of a few hundred bytes can ask for millions of
+    steps."""
     if not parts or len(args) > BYTES_LIMIT:
         return None
     try:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from supervisor.registry.definition_size import definition_bytes, tokens_of
-from supervisor.registry.old_schema_forms import in_new_form
+from supervisor.registry.old_schema_forms import renew_schema
 from supervisor.registry.plain_schema import count_values, plain_parts
 from supervisor.registry.schema_rules import schema_fault
 from wire.lenient_json import UNREADABLE, is_deeper, read, reason
@@ -54,7 +54,7 @@ class Tool(msgspec.Struct, frozen=True):
     plain_parts: int = 0
     """Parts of the schema, if arguments are checked against it in the loop; 0 if a checker process does it."""
     tokens: int = 0
-    """About so many tokens the model is sent for it."""
+    """Estimated tokens of its definition in each request to the model."""
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -73,37 +73,37 @@ def command_name_fault(name: str) -> str | None:
     return None
 
 
-class RefusedError(ValueError):
+class RegistrationError(ValueError):
     """A registration cannot be used; the text has the reason and the rule."""
 
 
 def judge_tool(frame: RegisterTool) -> Tool:
     """Checks a tool and returns it. Checks everything for which the provider would refuse every request of the run.
-    Raises `RefusedError`."""
+    Raises `RegistrationError`."""
     if not TOOL_NAME.fullmatch(frame.name):
-        raise RefusedError(
+        raise RegistrationError(
             f"tool name {frame.name[:80]!r} is not usable: 1 to 128 letters, digits, '_' or '-' are needed"
         )
     if frame.description is not None and len(frame.description) > DESCRIPTION_LIMIT:
-        raise RefusedError(f"tool {frame.name!r}: description is longer than {DESCRIPTION_LIMIT} characters")
+        raise RegistrationError(f"tool {frame.name!r}: description is longer than {DESCRIPTION_LIMIT} characters")
     if frame.schema is UNSET:
         return _tool(frame, EMPTY_SCHEMA)
     text = bytes(frame.schema)
     if len(text) > SCHEMA_LIMIT:
-        raise RefusedError(f"tool {frame.name!r}: schema is larger than {SCHEMA_LIMIT} bytes")
+        raise RegistrationError(f"tool {frame.name!r}: schema is larger than {SCHEMA_LIMIT} bytes")
     try:
         schema, _ = read(text)
     except UNREADABLE as error:
-        raise RefusedError(f"tool {frame.name!r}: schema is not JSON: {reason(error)}") from None
+        raise RegistrationError(f"tool {frame.name!r}: schema is not JSON: {reason(error)}") from None
     if count_values(schema, SCHEMA_VALUES) > SCHEMA_VALUES:
-        raise RefusedError(f"tool {frame.name!r}: schema has more than {SCHEMA_VALUES} values")
+        raise RegistrationError(f"tool {frame.name!r}: schema has more than {SCHEMA_VALUES} values")
     if is_deeper(schema, SCHEMA_DEPTH):
-        raise RefusedError(f"tool {frame.name!r}: schema is nested deeper than {SCHEMA_DEPTH} levels")
+        raise RegistrationError(f"tool {frame.name!r}: schema is nested deeper than {SCHEMA_DEPTH} levels")
     if unfit := _unfit_for_providers(schema):
-        raise RefusedError(f"tool {frame.name!r}: {unfit}")
-    schema = in_new_form(schema)
+        raise RegistrationError(f"tool {frame.name!r}: {unfit}")
+    schema = renew_schema(schema)
     if fault := schema_fault(schema):
-        raise RefusedError(f"tool {frame.name!r}: schema is not valid JSON Schema: {fault}")
+        raise RegistrationError(f"tool {frame.name!r}: schema is not valid JSON Schema: {fault}")
     return _tool(frame, schema)
 
 

@@ -1,4 +1,4 @@
-"""What a JSON Schema of draft 2020-12 must look like: the rules of its meta-schema, kept in one walk. Pure.
+"""The rules of the meta-schema of JSON Schema draft 2020-12, checked in one walk. Pure.
 
 The walk takes time in proportion to the size of the schema, and needs no library in the host.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from supervisor.registry.plain_schema import NAMED_SCHEMAS, ONE_SCHEMA, SCHEMA_LISTS, TYPES, path_to, quoted, short
+from supervisor.registry.plain_schema import NAMED_SCHEMAS, ONE_SCHEMA, SCHEMA_LISTS, TYPES, path_to, quote, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,10 +23,10 @@ def schema_fault(schema: dict[str, Any]) -> str | None:
         if type(part) is bool:
             continue
         if type(part) is not dict:
-            return _told(_wrong(part, "boolean", "object"), location)
+            return _fault_at(_type_fault(part, "boolean", "object"), location)
         for word, rule in part.items():
             if word in RULES and (fault := RULES[word](rule)):
-                return _told(fault, (location, word))
+                return _fault_at(fault, (location, word))
             if word in ONE_SCHEMA:
                 waiting.append((rule, (location, word)))
             elif word in SCHEMA_LISTS:
@@ -41,20 +41,20 @@ def schema_fault(schema: dict[str, Any]) -> str | None:
     return None
 
 
-def _told(fault: str, location: Location) -> str:
-    return f"{short(fault)} (at {short('/'.join(path_to(location))) or 'top level'})"
+def _fault_at(fault: str, location: Location) -> str:
+    return f"{shorten(fault)} (at {shorten('/'.join(path_to(location))) or 'top level'})"
 
 
 # --- the rule of each keyword: what is wrong with its value; "" if nothing is -------------------------------------
 
 
-def _wrong(value: Any, *types: str) -> str:
-    return f"{quoted(value)} is not of type{'s' * (len(types) > 1)} " + ", ".join(f'"{name}"' for name in types)
+def _type_fault(value: Any, *types: str) -> str:
+    return f"{quote(value)} is not of type{'s' * (len(types) > 1)} " + ", ".join(f'"{name}"' for name in types)
 
 
 def _of_type(name: str) -> Callable[[Any], str]:
     fits = TYPES[name]
-    return lambda value: "" if fits(value) else _wrong(value, name)
+    return lambda value: "" if fits(value) else _type_fault(value, name)
 
 
 _is_text, _is_flag, _is_number, _is_list, _is_object = map(_of_type, ("string", "boolean", "number", "array", "object"))
@@ -64,14 +64,14 @@ def _matching(pattern: str) -> Callable[[Any], str]:
     compiled = re.compile(pattern)
 
     def rule(value: Any) -> str:
-        return _is_text(value) or ("" if compiled.fullmatch(value) else f'{quoted(value)} does not match "^{pattern}$"')
+        return _is_text(value) or ("" if compiled.fullmatch(value) else f'{quote(value)} does not match "^{pattern}$"')
 
     return rule
 
 
 def _is_count(value: Any) -> str:
     if not TYPES["integer"](value):
-        return _wrong(value, "integer")
+        return _type_fault(value, "integer")
     return "" if value >= 0 else f"{value} is less than the minimum of 0"
 
 
@@ -83,7 +83,7 @@ def _are_names(value: Any) -> str:
     """A list of different texts."""
     if fault := _is_list(value) or next(filter(None, map(_is_text, value)), ""):
         return fault
-    return "" if len(set(value)) == len(value) else f"{quoted(value)} has non-unique elements"
+    return "" if len(set(value)) == len(value) else f"{quote(value)} has non-unique elements"
 
 
 def _are_types(value: Any) -> str:
@@ -91,7 +91,7 @@ def _are_types(value: Any) -> str:
     known = type(names) is list and all(type(name) is str and name in TYPES for name in names)
     if known and names and len(set(names)) == len(names):
         return ""
-    return f"{quoted(value)} is not one of {', '.join(map(quoted, TYPES))}, or a list of them"
+    return f"{quote(value)} is not one of {', '.join(map(quote, TYPES))}, or a list of them"
 
 
 def _are_schemas(value: Any) -> str:

@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from supervisor.discovery.discover import Discovery
-from supervisor.discovery.found import Scope
+from supervisor.discovery.found_extension import Scope
 from supervisor.extension.program_worker import ONLY_ITS_PROGRAM
 from wire.manifest import Manifest, ManifestError
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from supervisor.discovery.found import Found
-    from supervisor.discovery.skipped import Skipped
+    from supervisor.discovery.found_extension import FoundExtension
+    from supervisor.discovery.skipped_extension import SkippedExtension
     from supervisor.extension.extension import Extension
 
 
 class Start(msgspec.Struct, frozen=True):
     """The extension is new and is started."""
 
-    found: Found
+    found: FoundExtension
 
 
 class Replace(msgspec.Struct, frozen=True):
     """The extension gets a new generation."""
 
-    found: Found
+    found: FoundExtension
 
 
 class Stop(msgspec.Struct, frozen=True):
@@ -70,12 +70,12 @@ Plan = Start | Replace | Stop | Keep | Skip
 class KnownExtension(msgspec.Struct, frozen=True):
     """An extension that the host has."""
 
-    found: Found
+    found: FoundExtension
     is_stopped: bool = False
     """A reload has stopped it: it was disabled, or its folder was missing."""
 
 
-def plan_one(known: KnownExtension, read: Manifest | Found | ManifestError) -> Plan:
+def plan_one(known: KnownExtension, read: Manifest | FoundExtension | ManifestError) -> Plan:
     """The plan for one extension whose manifest has been read again from its folder; or of an MCP server the whole of
     it, from its file."""
     name = known.found.manifest.name
@@ -86,7 +86,7 @@ def plan_one(known: KnownExtension, read: Manifest | Found | ManifestError) -> P
     if not isinstance(read, Manifest):
         return Replace(read) if read.manifest.is_enabled else Stop(f"it is disabled in {read.mcp_file}")
     if read.name != name:
-        return Keep(_renamed(name, read.name))
+        return Keep(_name_fault(name, read.name))
     if not read.is_enabled and known.found.scope is not Scope.EXPLICIT:
         return Stop("it is disabled in its manifest")
     new = replace(known.found, manifest=read, seal=None)
@@ -97,7 +97,8 @@ def plan_one(known: KnownExtension, read: Manifest | Found | ManifestError) -> P
 
 def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tuple[str, Plan]]:
     """The plans by name: first for the extensions that the host has, then for new ones. An extension that cannot be
-    read is kept. An extension that is disabled or missing is stopped. Those of the embedding program are left alone."""
+    read is kept. An extension that is disabled or missing is stopped. Extensions of the embedding program are left
+    alone."""
     known = list(known)
     taken = {extension.found.manifest.name for extension in known if extension.found.link is not None}
     known = [extension for extension in known if extension.found.link is None]
@@ -110,7 +111,7 @@ def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tupl
         if name in by_name:
             plans.append((name, Replace(by_name[name])))
         elif place in by_place:
-            plans.append((name, Keep(_renamed(name, by_place[place].manifest.name))))
+            plans.append((name, Keep(_name_fault(name, by_place[place].manifest.name))))
         elif (skipped := _skipped(extension.found, skipped_by_folder)) is not None and skipped.is_error:
             plans.append((name, Keep(skipped.reason, skipped.why.is_waiting)))
         elif not extension.is_stopped:
@@ -129,18 +130,18 @@ def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tupl
     return plans
 
 
-def _skipped(found: Found, by_folder: Mapping[Path, Skipped]) -> Skipped | None:
+def _skipped(found: FoundExtension, by_folder: Mapping[Path, SkippedExtension]) -> SkippedExtension | None:
     """Why an extension is not among those that were found; None if nothing says so. A file that cannot be read is about
     all its servers."""
     whole = None if found.mcp_file is None else by_folder.get(found.mcp_file)
     return by_folder.get(found.place) or whole
 
 
-def _errors(discovery: Discovery, known: Collection[Path]) -> Sequence[Skipped]:
+def _errors(discovery: Discovery, known: Collection[Path]) -> Sequence[SkippedExtension]:
     return [skipped for skipped in discovery.skipped if skipped.is_error and skipped.folder not in known]
 
 
-def _renamed(old: str, new: str) -> str:
+def _name_fault(old: str, new: str) -> str:
     return f"its manifest calls it {new!r} now, and it runs as {old!r}: a new name needs a new start"
 
 
@@ -173,14 +174,14 @@ def plan_dialect(
     return [*plans, *((name, Skip("an extension of another kind has its name")) for name in taken)]
 
 
-def is_of(skipped: Skipped, dialect: str, parents: Collection[Path]) -> bool:
+def is_of(skipped: SkippedExtension, dialect: str, parents: Collection[Path]) -> bool:
     """Whether what was skipped is an extension of this dialect, or may be one whose manifest cannot be read."""
     if skipped.untrusted is not None:
         return skipped.untrusted.manifest.dialect == dialect
     return skipped.kind.dialect == dialect or skipped.folder in parents or skipped.folder.parent in parents
 
 
-def why_held(extension: Extension) -> str:
+def hold_reason(extension: Extension) -> str:
     """Why only a person may stop an extension; "" if the agent may: it guards nothing."""
     manifest = extension.manifest
     if manifest.required:

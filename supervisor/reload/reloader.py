@@ -23,10 +23,10 @@ from supervisor.reload.plan import (
     Skip,
     Start,
     Stop,
+    hold_reason,
     plan_all,
     plan_dialect,
     plan_one,
-    why_held,
 )
 from wire.control import ReloadOutcome
 from wire.dialects.table import find_dialect
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.discovery.discover import Discovery
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.discovery.steps import Steps, T
     from supervisor.extension.extension import Extension
     from supervisor.supervisor import Supervisor
@@ -54,7 +54,7 @@ from many signals in a row, would only start workers that are replaced before th
 
 class Rounds:
     """Runs at most `limit` reloads of one kind at the same time. Calls beyond that share one more reload, which begins
-    when one of the running reloads has ended. `begin_one` begins a reload; once `is_over` none begins any more."""
+    when one of the running reloads has ended. `begin_one` begins a reload; once `is_over` no reload begins."""
 
     def __init__(self, begin_one: Callable[[AllDone], None], limit: int, *, is_over: Callable[[], bool]) -> None:
         self._begin_one = begin_one
@@ -100,7 +100,7 @@ class Reloader:
         self,
         supervisor: Supervisor,
         *,
-        may_run: Callable[[Found, Manifest], Steps[Found | str]] | None = None,
+        may_run: Callable[[FoundExtension, Manifest], Steps[FoundExtension | str]] | None = None,
         rediscover: Callable[[], Steps[Discovery]] | None = None,
     ) -> None:
         self._may_run = may_run or (lambda found, _old: no_steps(found))
@@ -157,7 +157,7 @@ class Reloader:
 
         def discovered(discovery: Discovery | None) -> None:
             extensions = self._supervisor.extensions
-            held = {each.name: why for each in extensions if (why := why_held(each))}
+            held = {each.name: why for each in extensions if (why := hold_reason(each))}
             known = [_known(each) for each in extensions]
             plans = [] if discovery is None else plan_dialect(dialect, known, discovery, parents=parents, held=held)
             self._carry_out_all(plans, lambda outcomes: done(outcomes, _waiting(plans, outcomes)))
@@ -252,8 +252,8 @@ class Reloader:
             case _:
                 assert_never(plan)
 
-    def _replace(self, extension: Extension, found: Found, done: Done) -> None:
-        def judged(found: Found | str | None) -> None:
+    def _replace(self, extension: Extension, found: FoundExtension, done: Done) -> None:
+        def judged(found: FoundExtension | str | None) -> None:
             if found is None:
                 done(ReloadOutcome(extension.name, "kept", "the host is stopping"))
                 return
@@ -274,7 +274,7 @@ class Reloader:
         else:
             extension.handover.stop(reason, done)
 
-    def _start(self, found: Found, done: Done) -> None:
+    def _start(self, found: FoundExtension, done: Done) -> None:
         try:
             extension = self._supervisor.add(found)
         except (OSError, ImportError) as error:  # an import, before the first extension of a run
@@ -307,7 +307,7 @@ def _known(extension: Extension) -> KnownExtension:
     return KnownExtension(extension.found, extension.handover.is_stopped and not extension.is_reloading)
 
 
-def _read(found: Found) -> Manifest | Found | ManifestError:
+def _read(found: FoundExtension) -> Manifest | FoundExtension | ManifestError:
     if found.link is not None:
         return found.manifest
     try:

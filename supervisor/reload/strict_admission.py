@@ -1,8 +1,8 @@
 """Admits extensions of one dialect by their content alone, in a host whose agent may write such extensions itself.
 
 A user's consent to a run (`--trust-project`, `--ext`, a yes on the terminal) is about the content that was there when
-the host started. What the agent writes afterwards has been seen by nobody: it runs only once it is on record as
-trusted. So nobody but the user decides about new content, whatever the flags of the run are.
+the host started. No person has seen content that the agent writes afterwards: it runs only once it is on record as
+trusted. So only the user decides about new content, whatever the flags of the run are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from supervisor.discovery.content.seal import Seal
 from supervisor.discovery.discover import Discovery
-from supervisor.discovery.skipped import Cause, Skipped, Why
+from supervisor.discovery.skipped_extension import SkipCause, SkippedExtension, SkipReason
 from supervisor.discovery.steps import Allowance
 from supervisor.discovery.trust_rules import TrustState
 from supervisor.discovery.trust_store import TrustStore, key_of
@@ -22,7 +22,7 @@ from supervisor.discovery.trust_store import TrustStore, key_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.discovery.found import Copy, Found
+    from supervisor.discovery.found_extension import FoundExtension, ProjectCopy
     from supervisor.discovery.steps import Steps
 
 
@@ -30,7 +30,7 @@ class StrictAdmission:
     """Judges the extensions of `dialect`; all others are left as they are. Their seals last: a process that ended is
     not started again from files that have changed meanwhile."""
 
-    def __init__(self, home: Path, dialect: str, copy: Copy | None = None) -> None:
+    def __init__(self, home: Path, dialect: str, copy: ProjectCopy | None = None) -> None:
         self.dialect = dialect
         self._store = TrustStore(home, copy=copy)
         self._consented: dict[tuple[str, str], str] = {}
@@ -46,7 +46,7 @@ class StrictAdmission:
             found.append(kept)
         return Discovery(tuple(found), discovery.skipped)
 
-    def _remembered(self, found: Found) -> Steps[Found]:
+    def _remembered(self, found: FoundExtension) -> Steps[FoundExtension]:
         seal = found.seal
         if not found.is_hashed or seal is None:
             judged = yield from self._store.judging(found.place, found.manifest, is_shown=True, found=found)
@@ -54,44 +54,44 @@ class StrictAdmission:
                 return replace(found, seal=Seal(found.manifest, ()).for_good(judged.reason))
             self._consented[_key(found)] = judged.content.hash
             seal = judged.seal
-        return replace(found, seal=seal.for_good(_unseen(found, seal)))
+        return replace(found, seal=seal.for_good(_absolute_link(found, seal)))
 
     def again(self, discovery: Discovery) -> Steps[Discovery]:
-        """The extensions that a later discovery has found and admitted. Those that are neither on record nor as they
-        were at the start of the host are among the skipped ones."""
+        """The extensions that a later discovery has found and admitted. An extension that is neither on record nor as
+        it was at the start of the host is among the skipped ones."""
         allowance = Allowance()
         found, skipped = [], [self._in_short(each) for each in discovery.skipped]
         for each in discovery.found:
             admitted = (yield from self._judge(each, allowance)) if self._is_judged(each) else each
-            if isinstance(admitted, Why):
-                skipped.append(Skipped(each.place, admitted, each.kind, untrusted=each))
+            if isinstance(admitted, SkipReason):
+                skipped.append(SkippedExtension(each.place, admitted, each.kind, untrusted=each))
             else:
                 found.append(admitted)
         return Discovery(tuple(found), tuple(skipped))
 
-    def may_run(self, found: Found) -> Steps[Found | str]:
+    def may_run(self, found: FoundExtension) -> Steps[FoundExtension | str]:
         """A new version as it may run, or why it may not."""
         judged = yield from self._judge(found, Allowance())
-        return judged.text if isinstance(judged, Why) else judged
+        return judged.text if isinstance(judged, SkipReason) else judged
 
-    def _is_judged(self, found: Found) -> bool:
+    def _is_judged(self, found: FoundExtension) -> bool:
         return found.manifest.dialect == self.dialect and found.link is None
 
-    def _judge(self, found: Found, allowance: Allowance) -> Steps[Found | Why]:
+    def _judge(self, found: FoundExtension, allowance: Allowance) -> Steps[FoundExtension | SkipReason]:
         if found.is_hashed and found.seal is not None:
-            return _sealed(found, found.seal)
+            return _seal_extension(found, found.seal)
         known = self._consented.get(_key(found))
         judged = yield from self._store.judging(
             found.place, found.manifest, allowance, is_shown=known is not None, found=found
         )
         is_known = judged.content is not None and judged.content.hash == known
         if judged.seal is not None and (judged.is_trusted or is_known):
-            return _sealed(found, judged.seal)
+            return _seal_extension(found, judged.seal)
         if known is not None and judged.standing is TrustState.NEVER_SEEN:
-            return Why("its files have changed since it was started", Cause.UNTRUSTED)
+            return SkipReason("its files have changed since it was started", SkipCause.UNTRUSTED)
         return judged.why_not
 
-    def _in_short(self, skipped: Skipped) -> Skipped:
+    def _in_short(self, skipped: SkippedExtension) -> SkippedExtension:
         """Without advice that has no effect here."""
         found = skipped.untrusted
         if found is None or not self._is_judged(found):
@@ -99,20 +99,20 @@ class StrictAdmission:
         return replace(skipped, why=replace(skipped.why, advice=""))
 
 
-def _key(found: Found) -> tuple[str, str]:
+def _key(found: FoundExtension) -> tuple[str, str]:
     """The name counts, too: a link could give an extension that of another one, whose place it would take."""
     return key_of(found.place), found.manifest.name
 
 
-def _sealed(found: Found, seal: Seal) -> Found | Why:
+def _seal_extension(found: FoundExtension, seal: Seal) -> FoundExtension | SkipReason:
     """The extension, whose files are trusted; or why it does not run."""
-    unseen = _unseen(found, seal)
-    return Why(unseen) if unseen else replace(found, seal=seal.for_good())
+    unseen = _absolute_link(found, seal)
+    return SkipReason(unseen) if unseen else replace(found, seal=seal.for_good())
 
 
-def _unseen(found: Found, seal: Seal) -> str:
-    """Names an absolute link among the files of an extension, "" if there is none. What it leads to is no file of the
-    extension: it may be anything by now."""
+def _absolute_link(found: FoundExtension, seal: Seal) -> str:
+    """Names an absolute link among the files of an extension; "" without one. Its target is no file of the extension:
+    it may be anything by now."""
     link = seal.absolute_link(os.path.realpath(found.folder))
-    why = "is an absolute link, and nobody has seen what it leads to; put the file itself in its place"
+    why = "is an absolute link, and its target was not checked; put the file itself in its place"
     return f"{link} {why}" if link else ""

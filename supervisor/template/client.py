@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.process.child import PASSING, SpawnError
-from supervisor.template.connection import Connection
+from supervisor.template.connection import TemplateConnection
 from supervisor.template.forked_child import ForkedChild, ForkState
 from supervisor.template.protocol import DESCRIPTORS, Fork, environment_block
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from supervisor.process.child import Child, ExitStatus
 
 DEATHS = 3
-"""After so many deaths in a row, without a fork in between, no further template is started."""
+"""Deaths in a row, without a fork in between, after which no further template is started."""
 
 
 class Template:
@@ -36,12 +36,12 @@ class Template:
         self._argv = list(argv)
         self._env = dict(env)
         self._cwd = cwd
-        self._connection: Connection | None = None
+        self._connection: TemplateConnection | None = None
         self._outbox: deque[tuple[Fork, ForkedChild]] = deque()
         self._last_id = 0
         self._deaths = 0
         self._refusal = ""
-        """Why no template is started any more."""
+        """Why no further template is started; "" if one may be."""
 
     @property
     def child(self) -> Child | None:
@@ -53,7 +53,7 @@ class Template:
         why."""
         if self._connection is None and not self._refusal:
             try:
-                self._connection = Connection(
+                self._connection = TemplateConnection(
                     self._loop, self._argv, cwd=self._cwd, env=self._env, on_room=self._pump, on_lost=self._on_lost
                 )
             except SpawnError as error:
@@ -85,8 +85,8 @@ class Template:
         the descriptors 3, 4, … of the fork. Descriptors stay the caller's, who may close them at once. `on_mute` is
         called if standard output ends before the fork.
 
-        Raises `SpawnError` if no descriptors are left, if the request is not possible, or if the template cannot be
-        started any more. What fails later goes to `on_failed`.
+        Raises `SpawnError` if no descriptors are left, if the request is not possible, or if no further template is
+        started. Later failures go to `on_failed`.
         """
         if self._refusal:
             raise SpawnError(self._refusal)
@@ -100,7 +100,7 @@ class Template:
                 stdin=stdin, stderr=stderr, links=links,
             )  # fmt: skip
         except (OSError, ValueError) as error:
-            raise _refused(error) from error
+            raise _refusal(error) from error
         self._last_id += 1
         request = Fork(self._last_id, entry, argument, os.fsencode(cwd), block, umask)
         self._outbox.append((request, fork))
@@ -119,7 +119,7 @@ class Template:
                     if not connection.ask(request, fork):
                         return
                 except OSError as error:
-                    self._loop.call_later(0, partial(fork.refused, _refused(error)))
+                    self._loop.call_later(0, partial(fork.refused, _refusal(error)))
             self._outbox.popleft()
 
     def _on_lost(self, reason: str) -> None:
@@ -153,7 +153,7 @@ class Template:
         """The template has no input."""
 
 
-def _refused(error: Exception) -> SpawnError:
+def _refusal(error: Exception) -> SpawnError:
     failed = SpawnError(f"cannot start the fork: {error.strerror if isinstance(error, OSError) else error}")
     failed.may_pass = isinstance(error, OSError) and error.errno in PASSING
     return failed

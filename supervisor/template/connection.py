@@ -44,7 +44,7 @@ class ConnectionState(Enum):
     """The process has ended. Forks that have just begun may still say so."""
 
 
-class Connection:
+class TemplateConnection:
     """Raises `SpawnError` if the program cannot be started. `on_room` is called when a request can be sent; `on_lost`,
     once, when the process has ended, with the reason."""
 
@@ -258,7 +258,7 @@ class Connection:
             self._look = self._loop.call_later(LOOK_S, self._look_at_forks)
 
     def _look_at_forks(self) -> None:
-        """A stuck template would hide the ends of its forks for ever: nobody else can collect them."""
+        """Ends a stuck template, which would hide the ends of its forks for ever: only it can collect them."""
         self._look = None
         ended = {number for number, fork in self._running.items() if fork.has_ended()}
         if ended & self._unreported:

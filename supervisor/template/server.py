@@ -62,7 +62,7 @@ def serve(
 
     Call it at the end of a program that has imported and tried out everything. A fork calls one of `entries`, by its
     name, with the argument bytes of the request; what it returns is the exit status, as of `sys.exit`. A fork leaves
-    without `atexit` callbacks and does not wait for threads. Raises `UnfitError` if this process has several threads or
+    without `atexit` callbacks and waits for no thread. Raises `UnfitError` if the process has several threads or
     holds descriptors besides 0, 1, 2 and the socket.
 
     With `detached`, a fork is like a process that the parent has started itself: the nearest subreaper above the
@@ -226,7 +226,7 @@ class _Server:
         except Exception as error:
             self._reply(_failed(request.id, error))
             os._exit(NOT_ENTERED)
-        self._sock.detach()  # its number belongs to nobody from now on
+        self._sock.detach()  # its number is free from now on
         highest = max(sock, *fds, *self._forks) + len(fds) + 2  # the copies took the lowest numbers that were free
         os.closerange(len(fds), highest)
 
@@ -266,7 +266,7 @@ class _Server:
         os._exit(0)
 
     def _await_forks(self, seconds: float) -> None:
-        """Returns when all forks have ended, or after so many seconds."""
+        """Returns when all forks have ended, or after `seconds`."""
         deadline = time.monotonic() + seconds
         while self._forks and (left_s := deadline - time.monotonic()) > 0:
             for pidfd, _ in self._poll.poll(left_s * 1000):

@@ -244,9 +244,9 @@ def closes_stdout(voice):
 
 @fault
 def closes_stdin(voice):
-    """Registers tool `echo`, says ready, closes its stdin and lives on until it is signalled."""
-    voice.greet("echo")
-    os.close(0)
+    """Registers tool `echo`, closes its stdin, says ready and lives on until it is signalled."""
+    voice.hello("echo")
+    voice.ready(before=lambda: os.close(0))
     pause()
 
 

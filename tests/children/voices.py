@@ -18,7 +18,8 @@ def write(data):
 
 
 class Voice:
-    """`hello` and `ready` are a start. `requests` yields until the end, and acknowledges it if the wire can do so."""
+    """`hello` and `ready` are a start; `before` runs just before the last message of it. `requests` yields until the
+    end, and acknowledges it if the wire can do so."""
 
     obeys = True
     """Whether it ends when it is told to."""
@@ -46,7 +47,8 @@ class Zot(Voice):
         for tool in tools:
             self.send(type="register_tool", name=tool, schema=SCHEMA)
 
-    def ready(self):
+    def ready(self, before=lambda: None):
+        before()
         self.send(type="ready")
 
     def frames(self):
@@ -108,8 +110,10 @@ class Mcp(JsonRpc):
         about = {"capabilities": {"tools": {}}, "serverInfo": {"name": self.name, "version": "1"}}
         self.send(id=asked["id"], result={"protocolVersion": asked["params"]["protocolVersion"], **about})
 
-    def ready(self):
-        self.take(self.heard("method", "tools/list"))
+    def ready(self, before=lambda: None):
+        asked = self.heard("method", "tools/list")
+        before()
+        self.take(asked)
 
     def take(self, message):
         if message.get("method") == "tools/list":
@@ -162,7 +166,8 @@ class Copilot(JsonRpc):
         if "error" in joined:
             sys.exit(joined["error"]["message"])
 
-    def ready(self):
+    def ready(self, before=lambda: None):
+        before()
         self.send(method="zot.started", params={})
 
     def requests(self):

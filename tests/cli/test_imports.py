@@ -90,21 +90,12 @@ def test_no_class_of_a_replayed_run_is_made_by_dataclasses(zot):
     assert outcome.stderr == ""
 
 
-@pytest.mark.parametrize("mode", ["--json", "-p"])
-def test_a_replayed_run_with_a_tool_imports_nothing_slow(zot, mode):
+def test_a_replayed_run_with_a_tool_imports_nothing_slow(zot):
     script = Script(zot.cwd).call(("write", {"path": "made", "content": "x\n"}), results=[ok("x\n")]).answer("Done.")
     cassette = script.write(zot.folder / "cassette.jsonl")
-    outcome = zot.run(mode, "--replay", cassette, "go", command=TRACED)
+    outcome = zot.run("--json", "--stats", zot.folder / "stats", "--replay", cassette, "go", command=TRACED)
     assert outcome.status == 0, outcome.stderr
     assert not imported(outcome.stderr) & SLOW
-
-
-def test_only_metrics_need_the_library_for_metrics(zot):
-    cassette = Script(zot.cwd).answer("Done.").write(zot.folder / "cassette.jsonl")
-    files = ["--stats", zot.folder / "stats", "--replay", cassette]
-    assert "prometheus_client" not in imported(zot.run("-p", *files, "go", command=TRACED).stderr)
-    with_metrics = zot.run("-p", *files, "--metrics", zot.folder / "zot.prom", "go", command=TRACED)
-    assert "prometheus_client" in imported(with_metrics.stderr)
 
 
 def test_the_host_leaves_the_sdk_to_the_model_worker(zot, server):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
 
 FLIPPER = """
 import os, sys
@@ -59,7 +59,7 @@ def trusted(tmp_path: Path) -> Path:
     return folder
 
 
-def found(tmp_path: Path) -> tuple[Found, ...]:
+def found(tmp_path: Path) -> tuple[FoundExtension, ...]:
     """What a run of the project starts."""
     home = tmp_path / "home"
     return discover((), tmp_path / "project", home, Admission(home, Consent()).for_one_start()).found

@@ -98,7 +98,7 @@ def test_status_of_extensions_that_work_wait_and_have_failed(host):
 
 
 def test_status_shows_what_an_extension_is_asked_now(host):
-    from supervisor.control.client import HostError
+    from supervisor.control.client import ControlError
     from wire import frames
 
     host.client.send(frames.ToolCall("x", "hang", frames.Raw(b"{}")))
@@ -106,7 +106,7 @@ def test_status_shows_what_an_extension_is_asked_now(host):
     shown = host.zot.run("ext", "status", "never_answers").text
     assert "\nwaits       hang, asked " in shown
     host.client.send(frames.Cancel("x", "enough"))
-    with pytest.raises(HostError, match="enough"):
+    with pytest.raises(ControlError, match="enough"):
         host.client.answer_to("x", frames.ToolResult, 30.0)
 
 

@@ -14,7 +14,6 @@ from contextlib import suppress
 import pytest
 
 from tests.support.extension_folder import extension, folder
-from tests.support.marked_processes import marked_pids
 from tests.support.messages_server import (
     drop_midway,
     hold_first_byte,
@@ -24,9 +23,7 @@ from tests.support.messages_server import (
     tool_reply,
 )
 from tests.support.replay_script import Script
-from tests.support.rpc_client import RpcClient, end
-from tests.support.warm_start import MARK
-from tests.support.zot_process import wait_until
+from tests.support.rpc_client import end
 
 HELLO = text_reply("Hello there")
 STALLED = stall_midway(HELLO, after=4)
@@ -191,22 +188,6 @@ def test_a_full_disk_behind_stdout_ends_the_server(rpc, zot, server):
 
 # --- a client that dies ---------------------------------------------------------------------------------------
 
-CLIENT = """
-import os, subprocess, sys
-first, then, *command = sys.argv[1:]
-server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-def send(lines):
-    server.stdin.write(lines.encode())
-    server.stdin.flush()
-send(first)
-while data := os.read(server.stdout.fileno(), 65536):
-    os.write(1, data)
-    if b'"event":"started"' in data:
-        send(then.removesuffix("closing"))
-        if then.endswith("closing"):
-            server.stdin.close()
-"""
-"""Starts a server, sends it lines at once and others once its extension has started, and passes on what comes."""
 EXTENSION = """
 import json, sys
 def say(**frame): print(json.dumps(frame), flush=True)
@@ -221,42 +202,34 @@ for line in sys.stdin:
 """
 SLEEP = tool_reply([("bash", {"command": "echo up; exec sleep 300"})])
 PROMPT = '{"type":"prompt","message":"go"}\n'
-HANG = '{"type":"run_command","name":"hang"}\n'
 
 
 @pytest.mark.parametrize("state", ["starting", "idle", "silent", "streaming", "tools", "queued", "closing", "command"])
-def test_a_client_that_is_killed_takes_all_with_it(zot, server, state):
+def test_a_client_that_dies_takes_all_with_it(rpc, zot, server, state):
     """In each state: both pipes go at the same time, and no signal comes."""
     server.add(*{"silent": [hold_first_byte(HELLO)], "tools": [SLEEP]}.get(state, [STALLED]))
     hangs = folder(zot.folder, "hangs", [sys.executable, "-I", "-S", "-c", EXTENSION])
-    made = extension(zot.folder, "silent") if state == "starting" else hangs
-    then = {"idle": "", "queued": PROMPT * 3, "closing": PROMPT + "closing", "command": HANG}.get(state, PROMPT)
-    server_command = [*zot.command, "rpc", "--base-url", server.base_url, "--api-key", "k", "-e", str(made)]
-    client_command = [
-        sys.executable,
-        "-I",
-        "-S",
-        "-c",
-        CLIENT,
-        '{"type":"ping"}\n' + PROMPT * (state == "starting"),
-        then,
-    ]
-    with zot.start(command=[*client_command, *server_command], cold=True) as client:
-        reader = RpcClient(client.process.stdout.fileno(), -1)
-        match state:
-            case "starting":
-                reader.until("response", command="prompt")
-            case "idle":
-                reader.until("extension", event="started")
-            case "silent":
-                server.wait_until_held()
-            case "command":
-                reader.until("ext_notify", message="it hangs")
-            case _:
-                reader.until("tool_progress" if state == "tools" else "text_delta")
-        client.process.kill()
-        client.process.wait()
-        assert wait_until(lambda: not marked_pids(MARK, client._mark))
+    with rpc("-e", extension(zot.folder, "silent") if state == "starting" else hangs) as running:
+        client = running.client
+        client.ask("ping")
+        if state != "starting":
+            client.until("extension", event="started")
+        if state == "command":
+            client.send("run_command", name="hang")
+            client.until("ext_notify", message="it hangs")
+        elif state != "idle":
+            for _ in range(3 if state == "queued" else 1):
+                client.ask("prompt", message="go")
+        if state == "closing":
+            running.process.stdin.close()
+        if state == "silent":
+            server.wait_until_held()
+        elif state in {"streaming", "queued", "closing", "tools"}:
+            client.until("tool_progress" if state == "tools" else "text_delta")
+        running.process.stdin.close()
+        running.process.stdout.close()
+        outcome = running.finish()
+    assert (outcome.status, outcome.leftovers) == (0 if state == "idle" else 130, [])
 
 
 def test_a_client_that_dies_is_noticed_behind_sockets_too(zot, server):

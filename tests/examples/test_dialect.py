@@ -10,7 +10,7 @@ import re
 import pytest
 
 from supervisor.discovery.discover import read_manifest
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.future import Failure
 from tests.examples.vendored import ROOT
@@ -34,7 +34,7 @@ def host(tmp_path):
 
 
 def test_an_extension_in_sh_offers_answers_guards_and_stops(host):
-    host.found.append(Found(FOLDER / "disk", read_manifest(FOLDER / "disk"), Scope.EXPLICIT))
+    host.found.append(FoundExtension(FOLDER / "disk", read_manifest(FOLDER / "disk"), Scope.EXPLICIT))
     host.start()
     assert host.said_of("disk") == []
     assert host.state("disk") is WorkerState.READY
@@ -66,7 +66,7 @@ def test_a_result_of_many_short_lines_that_come_at_once_is_whole(host, tmp_path)
     )
     manifest = {"name": "braces", "exec": "/bin/sh", "args": ["braces.sh"], "dialect": "tab"}
     (tmp_path / "extension.json").write_text(json.dumps(manifest))
-    host.found.append(Found(tmp_path, read_manifest(tmp_path), Scope.EXPLICIT))
+    host.found.append(FoundExtension(tmp_path, read_manifest(tmp_path), Scope.EXPLICIT))
     host.start()
     assert host.text("braces") == "\n".join("}" * lines)
 

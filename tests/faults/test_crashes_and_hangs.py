@@ -4,13 +4,12 @@ comes back, and the model gets its tools again.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.support.extension_folder import extension, folder
-from tests.support.faulty_run import ECHO, HEALTHY, SOON, Call, is_back, is_given_up, observe, program
+from tests.support.faulty_run import ECHO, HEALTHY, SOON, Call, is_back, observe, program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,17 +61,6 @@ def test_an_extension_that_kills_its_process_group_kills_only_itself(tmp_path: P
     check(seen)
     assert seen.answer_of("t1.0") == ("extension kills/die failed: it ended (signal SIGKILL)", True)
     assert seen.answer_of("t2.0") == ("still here", False)
-
-
-def test_an_extension_that_crashes_at_every_start_is_given_up_and_shown_so(tmp_path: Path) -> None:
-    crashes = extension(tmp_path, "exits_before_hello", restart={**SOON, "max": 3})
-    seen = observe(tmp_path, crashes, batches=[[ECHO]], hold={1: is_given_up("exits_before_hello")})
-    check(seen)
-    *_, last = seen.lines_about("exits_before_hello")
-    assert re.search(r'3 exits in \d+ s, last exit 3: "exits_before_hello: cannot find', last)
-    assert "given up: zot ext restart exits_before_hello tries again" in last
-    assert seen.events_of("exits_before_hello") == ["exited", "exited", "failed"]
-    assert seen.result.extensions["exits_before_hello"].state == "failed"
 
 
 def test_a_run_without_an_extension_that_it_requires_fails_before_the_model_is_asked(tmp_path: Path) -> None:
@@ -142,8 +130,6 @@ def test_a_daemon_is_ended_with_the_process_that_left_it(tmp_path: Path) -> None
 # --- hangs -----------------------------------------------------------------------------------------------------
 
 HANGS = {
-    "stopped by SIGSTOP": ("os.kill(os.getpid(), signal.SIGSTOP)", "stopped by a signal"),
-    "waiting for ever": ("time.sleep(600)", "sleeping"),
     "computing for ever": ("\n        while True: pass", "running"),
 }
 
@@ -180,33 +166,6 @@ def test_a_hanging_extension_is_restarted_after_its_deadlines(hang: str, tmp_pat
     for evidence in ("hangs: 2 requests", "its stderr before that: up and well", "rss ", state):
         assert evidence in log
     assert seen.result.extensions["hangs"].timeouts == 2
-
-
-def test_an_extension_that_closes_its_stdout_is_restarted(tmp_path: Path) -> None:
-    mute = program(
-        tmp_path,
-        "mute",
-        'hello("close", "speak")\nsend(type="ready")\n'
-        "for frame in frames():\n"
-        '    if frame["name"] == "speak": result(frame, "again")\n'
-        "    else: os.close(1); time.sleep(600)",
-        restart=SOON,
-    )
-    seen = observe(tmp_path, mute, batches=[[("close", {})], [ECHO], [("speak", {})]], hold={2: is_back("mute")})
-    check(seen)
-    said = "closed its stdout and can say nothing any more"
-    assert seen.answer_of("t1.0") == (f"extension mute/close failed: {said}", True)
-    assert any(said in line and "starting it again" in line for line in seen.lines_about("mute"))
-    assert seen.answer_of("t3.0") == ("again", False)
-    assert seen.result.extensions["mute"].timeouts == 0, "its call has failed at once"
-
-
-def test_an_extension_that_stops_answering_pings_is_restarted(tmp_path: Path) -> None:
-    pinged = extension(tmp_path, "pinged", watchdog_s=0.2, restart=SOON)
-    hush: list[list[Call]] = [[("hush", {"text": "bye"})], [ECHO]]
-    seen = observe(tmp_path, pinged, batches=hush, hold={2: is_back("pinged")})
-    check(seen)
-    assert any("it hangs: no pong within 0.2 s of a ping" in line for line in seen.lines_about("pinged"))
 
 
 # --- workers ---------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from supervisor.calls.merged_registrations import OwnedTool
 from supervisor.extension.lifecycle import WorkerState
 from tests.support.extension_folder import child_argv
 from tests.support.host import LATER, Host
+from tests.support.lives import is_gone
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,11 +41,13 @@ class Row(NamedTuple):
     """The exit status of its process."""
     junk: int = 0
     """The number of lines that were skipped, at least."""
+    leaves: bool = False
+    """Whether its argument is a file, into which it writes the pid of a process that it leaves behind."""
 
 
 DOWN = WorkerState.BACKOFF
 JUNK = "writes lines that are not messages to its stdout; they are skipped and counted"
-MUTE = "closed its stdout and can say nothing any more"
+MUTE = "closed its stdout and can say nothing more"
 NO_ANSWER = "no answer within 0.3 s"
 TERRIBLE = 'it ended (exit 7): "dies_in_call: something terrible happened"'
 OVER = (
@@ -103,6 +106,8 @@ ROWS = {
     "deaf": Row(f"failed: {NO_ANSWER}", (NO_ANSWER,), (True,), late=("tool_call",), status="signal SIGTERM"),
     "closes_stdin": Row("stdin", ("it closed its stdin",), (True,), status="signal SIGTERM"),
     "closes_stdout": Row(f"{MUTE}; starting it again", (MUTE,), (True,), state=DOWN, status="signal SIGTERM"),
+    "grandchild": Row("", ("here",), (False,), leaves=True),
+    "daemon_grandchild": Row("", ("here",), (False,), leaves=True),
     "ignores_shutdown": Row("", ("here",), (False,), status="signal SIGKILL"),
 }
 
@@ -136,7 +141,8 @@ def test_the_host_reports_it_and_another_extension_works(fault: str, tmp_path: P
         for dialect in DIALECTS:
             manifest = {"dialect": dialect, "timeouts": {name: SHORT[name] for name in row.late}}
             restart = {**LATER, "policy": "permanent"}
-            host._add(dialect, child_argv(fault, wire=dialect), {**manifest, "restart": restart})
+            args = [tmp_path / f"{dialect}.pid"] if row.leaves else []
+            host._add(dialect, child_argv(fault, *args, wire=dialect), {**manifest, "restart": restart})
         host.start()
         for words, fails in zip(row.answers, row.fails, strict=True):
             answers, wanted = calls(host), for_each(words)
@@ -148,6 +154,7 @@ def test_the_host_reports_it_and_another_extension_works(fault: str, tmp_path: P
         said = {dialect: [message for _, message in host.said_of(dialect)] for dialect in DIALECTS}
         host.stop()
         costs = {dialect: host.cost(dialect) for dialect in DIALECTS}
+    assert all(is_gone(int(file.read_text())) for file in tmp_path.glob("*.pid"))
     for dialect, words in for_each(row.says).items():
         assert all(words in message for message in said[dialect]) if words else said[dialect] == [], said
         assert len(set(said[dialect])) == len(said[dialect]), "each once"

@@ -12,7 +12,7 @@ import pytest
 from agent.tools.catalogue import OF_EXTENSIONS
 from agent.tools.extension_tools.report import advice
 from agent.tools.extension_tools.report import made as made_text
-from supervisor.control.client import HostError
+from supervisor.control.client import ControlError
 from tests.support.everything_served import Lines, everything, use_everything
 from tests.support.extension_folder import extension
 from tests.support.hosting import Hosted, hosting
@@ -48,7 +48,7 @@ def test_a_host_imports_nothing_while_it_serves(zot: Zot, report: Path) -> None:
         answers = use_everything(host, lines)
         assert [answer["type"] for answer in answers].count("error") >= 8, answers
         assert is_well(host)
-        with suppress(HostError):  # the limit that it breaks may end it before it has answered
+        with suppress(ControlError):  # the limit that it breaks may end it before it has answered
             assert host.call("all_say", "crowd") == "crowd"
         wait_until(lambda: host.stats()["all"].limit_breaches)
         host.running.signal(signal.SIGHUP)
@@ -65,7 +65,7 @@ def test_a_host_without_extensions_has_imported_what_the_first_one_needs(zot: Zo
         (zot.home / "extensions").mkdir()
         (zot.home / "ext-all").rename(zot.home / "extensions" / "all")
         assert host.client.ask(control.Reload("r"), control.Reloaded).outcomes[0].outcome == "started"
-        with pytest.raises(HostError, match="invalid args"):
+        with pytest.raises(ControlError, match="invalid args"):
             host.call("all_say", "HELLO")
         host.client.ask(control.StopHost("s"), control.Ok)
         assert host.running.finish().status == 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 from zlib import crc32
 
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.loop.loop import Loop
 from supervisor.loop.wait_habit import WaitHabit
 from supervisor.process.child import ExitStatus
@@ -119,7 +119,7 @@ class Stage:
             on_note=lambda extension, level, text: self.supervisor.panels.note(extension.name, level, text),
         )
         self.supervisor.sampler.start = lambda: None  # type: ignore[method-assign]
-        self.extension = self.supervisor.add(Found(folder, Manifest("fuzz", "./none"), Scope.EXPLICIT))
+        self.extension = self.supervisor.add(FoundExtension(folder, Manifest("fuzz", "./none"), Scope.EXPLICIT))
         self.child: Any = self.extension.lead.child
         assert isinstance(self.child, PretendedChild)
 

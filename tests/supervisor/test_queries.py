@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor import queries
-from supervisor.accounting.limits import MIB, Reading, limits_used
+from supervisor.accounting.limits import MIB, LimitReading, limits_used
 from supervisor.extension.lifecycle import WorkerState
 from tests.support.host import LATER, Host
 from wire.manifest import Limits
@@ -80,7 +80,7 @@ def test_an_extension_that_is_down_says_why_and_since_when(host: Host):
 
 
 def test_the_use_is_that_of_the_worker_nearest_to_the_limit():
-    readings = [Reading(3 * MIB, 1.0, None, 2, None, 5.0), Reading(9 * MIB, 0.5, 20.0, 1, None, None)]
+    readings = [LimitReading(3 * MIB, 1.0, None, 2, None, 5.0), LimitReading(9 * MIB, 0.5, 20.0, 1, None, None)]
     limits = Limits(rss_mb=10, cpu_percent=50, cpu_seconds=3, open_files=64, frames_per_s=100, log_mb=1)
     assert list(limits_used(limits, readings)) == [
         ("rss_mb", 10, 9),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from supervisor.discovery.skipped import Skipped
+    from supervisor.discovery.skipped_extension import SkippedExtension
     from supervisor.loop.future import Failure
 
 
@@ -81,7 +81,7 @@ class FakeServed:
         self.loop = loop
         self.panels = None
         self.extensions = [FakeExtension(name) for name in names]
-        self.skipped: list[Skipped] = []
+        self.skipped: list[SkippedExtension] = []
         self.sampled_at = -1000.0
         self.samples = 0
         self.restarted: list[str] = []

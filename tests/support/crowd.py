@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from tests.support.extension_folder import extension, folder
+from tests.support.extension_folder import child_argv, extension, folder
 from tests.support.mcp_servers import server_argv
 
 SOUND = [f"sound{number}" for number in range(8)]
@@ -44,7 +44,7 @@ def servers_file(place, **more):
         "reference": entry("reference.py --early --pings 5000 --changes 4"),
         "modern": entry("reference.py --era modern --pages 3"),
         "leaves": entry("faulty.py exits-in-call", restart=STAYS_DOWN),
-        "mute": entry("faulty.py never-answers", timeouts=NEVER, required=False),
+        "mute": entry(child_argv("silent", wire="mcp"), timeouts=NEVER, required=False),
         **more,
     }
     file = place / "servers.json"
@@ -53,5 +53,5 @@ def servers_file(place, **more):
 
 
 def entry(server, **fields):
-    command, *args = server_argv(server)
+    command, *args = server_argv(server) if isinstance(server, str) else server
     return {"command": command, "args": args, **AWAITED, **fields}

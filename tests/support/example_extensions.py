@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from supervisor.discovery.discover import read_manifest
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from tests.support.conversation import Conversation
 from tests.support.host import Host
 from tests.support.patience import PATIENCE_S
@@ -54,7 +54,7 @@ class Supervised(Host):
 
     def __init__(self, folder: Path, example: Path) -> None:
         super().__init__(folder)
-        self.found = [Found(example, read_manifest(example), Scope.EXPLICIT)]
+        self.found = [FoundExtension(example, read_manifest(example), Scope.EXPLICIT)]
         self.name = self.found[0].manifest.name
 
     @property

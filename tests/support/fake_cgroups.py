@@ -7,7 +7,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from supervisor.process.cgroup_survey import Tree
+from supervisor.process.cgroup_survey import CgroupTree
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ def refuse(number: int) -> None:
     raise OSError(number, os.strerror(number))
 
 
-class FakeCgroups(Tree):
+class FakeCgroups(CgroupTree):
     """`own` is the cgroup that the host is in, with `others` next to it."""
 
     def __init__(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from supervisor.calls.merged_registrations import OwnedTool
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.loop.loop import Loop
 from supervisor.reload.reloader import Reloader
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from supervisor.calls.command_call import CommandAnswer
     from supervisor.calls.guard_chain import Judgement
-    from supervisor.calls.in_flight import InFlight
+    from supervisor.calls.request_in_flight import RequestInFlight
     from supervisor.calls.tool_call import ToolAnswer
     from supervisor.extension.extension import Extension
     from wire.events import Cost
@@ -86,14 +86,15 @@ class Host:
             **options,
         )
         self.reloader = Reloader(self.supervisor)
-        self.found: list[Found] = []
+        self.found: list[FoundExtension] = []
         self._stopped = False
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stop()
+        """Kills what the test has not stopped: of the way to stop, tests of it call `stop`."""
+        self.stop(at_once=True)
         self.loop.close()
 
     def add(self, child: str, *argv: str | Path, name: str | None = None, **manifest: Any) -> None:
@@ -111,7 +112,7 @@ class Host:
         fields = {"name": name, "exec": argv[0], "args": argv[1:], **fields}
         fields["timeouts"] = {**QUICK, **fields["timeouts"]}
         text = json.dumps(fields).encode()
-        self.found.append(Found(CHILDREN, parse_manifest(text), Scope.EXPLICIT, len(self.found)))
+        self.found.append(FoundExtension(CHILDREN, parse_manifest(text), Scope.EXPLICIT, len(self.found)))
 
     def start(self) -> Self:
         """Starts all and waits until each is ready or has failed."""
@@ -173,10 +174,10 @@ class Host:
         owner = self.extension(name)
         return self.call_owned(OwnedTool(owner.tools[tool], owner), json.dumps(args).encode())
 
-    def begin_call(self, tool: str, args: bytes, done: Callable[[ToolAnswer], None]) -> InFlight:
+    def begin_call(self, tool: str, args: bytes, done: Callable[[ToolAnswer], None]) -> RequestInFlight:
         return self.supervisor.begin_call(self.supervisor.registrations.tool(tool), args, done)
 
-    def begin_command(self, name: str, args: str, done: Callable[[CommandAnswer], None]) -> InFlight:
+    def begin_command(self, name: str, args: str, done: Callable[[CommandAnswer], None]) -> RequestInFlight:
         return self.supervisor.begin_command(self.supervisor.registrations.commands()[name], args, done)
 
     def call_owned(self, owned: OwnedTool, args: bytes) -> ToolAnswer:

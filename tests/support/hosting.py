@@ -6,7 +6,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from supervisor.control.client import ControlClient, Endpoint, HostError
+from supervisor.control.client import ControlClient, ControlError, Endpoint
 from tests.support.patience import PATIENCE_S
 from tests.support.zot_process import wait_until
 from wire import control, frames
@@ -49,7 +49,7 @@ class Hosted:
         while True:
             try:
                 result = client.ask(frames.ToolCall(client.next_id(), tool, args), frames.ToolResult)
-            except HostError as error:  # on a busy machine an extension may register after it is taken as ready
+            except ControlError as error:  # on a busy machine an extension may register after it is taken as ready
                 if "no such tool" not in str(error) or time.monotonic() > deadline:
                     raise
             else:

@@ -7,9 +7,9 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from supervisor.discovery.found import Scope
+from supervisor.discovery.found_extension import Scope
 from supervisor.home.safe_files import is_staging
-from supervisor.install.installed import ExtensionFolders
+from supervisor.install.installed_extension import ExtensionFolders
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from typing import TYPE_CHECKING, Any
 
 from supervisor.process.table import read_process
@@ -28,6 +30,15 @@ def is_gone(pid: int) -> bool:
     """Whether the process has ended, also if nobody has collected it yet."""
     found = read_process(pid)
     return found is None or found.is_zombie
+
+
+def freeze(host: Host, name: str) -> int:
+    """Stops the process of an extension by SIGSTOP, waits until that is done, and returns the pid."""
+    pid = host.extension(name).pid
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)
+    return pid
 
 
 def turn_start(host: Host) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.discovery.discover import Admit
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
 
 
 def write_servers(file: Path, **servers: Any) -> Path:
@@ -26,6 +26,6 @@ def found_in(project: Path, home: Path | None = None, *named: Path, admit: Admit
     return discover((), project, home, admit, McpFiles(project, tuple(map(str, named))))
 
 
-def server_of(project: Path, name: str) -> Found:
+def server_of(project: Path, name: str) -> FoundExtension:
     """The server of this name in the project's file."""
     return next(found for found in found_in(project).found if found.manifest.name == name)

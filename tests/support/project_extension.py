@@ -6,7 +6,7 @@ import json
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from tests.support.extension_folder import extension
 from wire.manifest import FILE, parse_manifest
 
@@ -28,9 +28,9 @@ def written(folder: Path, **fields: Any) -> Manifest:
     return made
 
 
-def found(folder: Path, scope: Scope = Scope.PROJECT, **fields: Any) -> Found:
+def found(folder: Path, scope: Scope = Scope.PROJECT, **fields: Any) -> FoundExtension:
     """Also writes the manifest, if the folder is there."""
-    return Found(folder, written(folder, **fields) if folder.is_dir() else manifest(**fields), scope)
+    return FoundExtension(folder, written(folder, **fields) if folder.is_dir() else manifest(**fields), scope)
 
 
 def append(path: Path) -> None:

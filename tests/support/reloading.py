@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from tests.support.host import ONCE, PRELUDE, QUICK, Host
 from wire.manifest import parse_manifest
 
@@ -46,7 +46,7 @@ class Folder:
         self.marks = host.folder / name
         self.manifest = manifest
         self.version("v1")
-        host.found.append(Found(self.path, parse_manifest(self.text()), Scope.EXPLICIT, len(host.found)))
+        host.found.append(FoundExtension(self.path, parse_manifest(self.text()), Scope.EXPLICIT, len(host.found)))
 
     def text(self) -> bytes:
         fields = {"name": self.name, "exec": sys.executable, "args": ["-I", "-S", str(self.path / "x.py")]}

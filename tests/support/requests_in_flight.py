@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from wire import frames
 
 if TYPE_CHECKING:
-    from supervisor.calls.in_flight import InFlight
+    from supervisor.calls.request_in_flight import RequestInFlight
     from tests.support.host import Host
 
 
@@ -25,13 +25,13 @@ class RequestsInFlight:
         answers = self.answers[name] = []
         return answers.append
 
-    def call(self, name: str, tool: str, args: bytes = b"{}") -> InFlight:
+    def call(self, name: str, tool: str, args: bytes = b"{}") -> RequestInFlight:
         return self.host.begin_call(tool, args, self._keep(name))
 
-    def command(self, name: str, command: str, args: str = "") -> InFlight:
+    def command(self, name: str, command: str, args: str = "") -> RequestInFlight:
         return self.host.begin_command(command, args, self._keep(name))
 
-    def verdict(self, name: str, event: str = "tool_call", **fields: Any) -> InFlight:
+    def verdict(self, name: str, event: str = "tool_call", **fields: Any) -> RequestInFlight:
         fields = READ | fields if event == "tool_call" else fields
         return self.host.supervisor.begin_intercept(frames.Event(event, **fields), self._keep(name))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor.harness.harness import Harness
-from supervisor.harness.script_runner import WAIT_S, found_in, play
+from supervisor.harness.script_runner import WAIT_S, find_extension, play
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,4 +16,4 @@ if TYPE_CHECKING:
 
 def run_script(folder: Path, script: Script, *, wait_s: float = WAIT_S) -> ScriptResult:
     with Harness() as harness:
-        return play(harness, found_in(folder), script, wait_s=wait_s)
+        return play(harness, find_extension(folder), script, wait_s=wait_s)

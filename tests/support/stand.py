@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.loop.link import Link
 from supervisor.loop.loop import Loop
 from tests.support.host import Host
@@ -38,7 +38,7 @@ class Stand:
         fields = {"timeouts": Timeouts(hello=5, ready=3, tool_call=5), "restart": Restart("temporary"), **more}
         self.link = Link(self.name, self)
         manifest = Manifest(self.name, "-", dialect=NAME, **fields)
-        found = Found(Path("/project"), manifest, Scope.PROGRAM, self._position, link=self.link)
+        found = FoundExtension(Path("/project"), manifest, Scope.PROGRAM, self._position, link=self.link)
         self.extension = self.host.supervisor.add(found)
         if lines:
             self.say(*lines)

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from supervisor.harness.comparison import ANY
 from supervisor.harness.harness import Harness
-from supervisor.harness.matching import ANY
 from supervisor.harness.messages import hello_ack
 from supervisor.harness.script import Side, read_script, write_line
-from supervisor.harness.script_runner import found_in, play
+from supervisor.harness.script_runner import find_extension, play
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples" / "extensions"
@@ -50,7 +50,7 @@ def sources() -> list[Source]:
 
 def lacks(folder: Path) -> str:
     """The programs that this machine lacks to run it; empty if it has all."""
-    manifest = found_in(folder).manifest
+    manifest = find_extension(folder).manifest
     needed = ["jq"] if folder.name in NEEDS_JQ else []
     if "/" not in manifest.exec:
         needed.append(manifest.exec)
@@ -62,7 +62,7 @@ def vector_of(source: Source) -> bytes:
     the extension's as it was really said, then the end. Raises `VectorError`."""
     script = read_script(source.script)
     with Harness() as room:
-        outcome = play(room, found_in(source.folder), script)
+        outcome = play(room, find_extension(source.folder), script)
     if outcome.failure is not None:
         raise VectorError("\n".join([f"{source.script}:", *outcome.failure.lines(), *outcome.stderr]))
     heard = [said.frame for said in outcome.said if said.side is Side.EXTENSION and said.frame is not None]

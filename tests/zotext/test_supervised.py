@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from tests.support.host import Host
 from wire.frames import Event, Raw
 from wire.manifest import parse_manifest
@@ -59,7 +59,7 @@ def host(tmp_path: Path):
     manifest = b'{"name": "sample", "exec": "%s", "args": ["main.py"], "watchdog_s": 0.2}'
     with Host(tmp_path) as supervised:
         text = manifest % os.fsencode(sys.executable)
-        supervised.found.append(Found(tmp_path, parse_manifest(text), Scope.EXPLICIT, 0))
+        supervised.found.append(FoundExtension(tmp_path, parse_manifest(text), Scope.EXPLICIT, 0))
         supervised.start()
         yield supervised
 

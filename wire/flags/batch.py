@@ -30,7 +30,7 @@ JOBS = Flag(
     shows_default=False,
 )  # fmt: skip
 MAX_COST_USD = Flag(
-    "--max-cost-usd", "Stop starting tasks once the batch has cost USD, earlier starts included.",
+    "--max-cost-usd", "Stop starting tasks once the batch has cost USD dollars, earlier starts included.",
     Kind.DOLLARS, LIMITS,
 )  # fmt: skip
 RESERVE = Flag(
@@ -57,7 +57,7 @@ PRINTED = (
 )  # fmt: skip
 OF_EACH_RUN = (
     *(flag for flag in RUN if flag.panel in (MODEL, TOOLS) and flag not in (RECORD, WATCH, STREAM_BEFORE_GUARDS)),
-    MAX_STEPS.variant("Allow each run at most N turns.", panel=EACH),
+    MAX_STEPS.variant("Allow each run at most N turns. Default: no limit.", panel=EACH),
     OUTPUT_SCHEMA.variant(
         "Require a final answer of each run that is JSON and fits this JSON Schema: a file, or {…} itself.", panel=EACH
     ),
@@ -69,7 +69,7 @@ OF_THE_BATCH = (
         Kind.LIMIT, EACH,
     ),
     Flag(
-        "--task-max-cost", "Let a run make no more requests once it has cost USD.", Kind.DOLLARS, EACH,
+        "--task-max-cost", "Let a run make no more requests once it has cost USD dollars.", Kind.DOLLARS, EACH,
         field="task_max_cost_usd",
     ),
     Flag(
@@ -89,8 +89,8 @@ OF_THE_BATCH = (
     MAX_COST_USD,
     RESERVE,
     MAX_TOKENS,
-    Flag("--max-failures", "Stop starting tasks after N failures.", COUNT, LIMITS),
-    Flag("--deadline", "Stop starting tasks after DURATION: 2h, 90m.", Kind.LIMIT, LIMITS),
+    Flag("--max-failures", "Stop starting tasks after N failures. Default: no limit.", COUNT, LIMITS),
+    Flag("--deadline", "Stop starting tasks after DURATION: 2h, 90m. Default: no limit.", Kind.LIMIT, LIMITS),
 )  # fmt: skip
 """Flags that are fields of the request for the batch."""
 
@@ -115,9 +115,9 @@ BATCH = (
     ),
     Flag("--shuffle", "Shuffle the tasks; only another --seed changes the order.", SWITCH, TASKS, is_option=False),
     Flag(
-        "--seed", "Choose the order of --shuffle by N.", COUNT, TASKS, least=0, most=2**63 - 1, is_option=False,
+        "--seed", "Choose the order of --shuffle. Default: 0.", COUNT, TASKS, least=0, most=2**63 - 1, is_option=False,
     ),
-    Flag("--limit", "Run at most N tasks.", COUNT, TASKS, is_option=False),
+    Flag("--limit", "Run at most N tasks. Default: all.", COUNT, TASKS, is_option=False),
     Flag(
         "--shard", "Run the i-th of n equal parts of the tasks; zot batch results reads all folders.",
         panel=TASKS, metavar="I/N", is_option=False,

@@ -55,10 +55,10 @@ STREAM_BEFORE_GUARDS = Flag(
     "--stream-before-guards", "Print text before guards of messages have seen it, as zot does.", SWITCH, TOOLS,
 )  # fmt: skip
 CWD = Flag(
-    "-C --cwd", "Use DIR as the project's folder.", PATH, THE_RUN, metavar="DIR",
+    "-C --cwd", "Use DIR as the project's folder. Default: the current one.", PATH, THE_RUN, metavar="DIR",
     option_help="Default: the working directory of this process when the runtime starts.",
 )  # fmt: skip
-MAX_STEPS = Flag("--max-steps", "Allow at most N turns.", COUNT, LIMITS)
+MAX_STEPS = Flag("--max-steps", "Allow at most N turns. Default: no limit.", COUNT, LIMITS)
 METRICS = Flag(
     "--metrics", "Keep a file of metrics up to date, for node_exporter's textfile collector.", PATH, THE_RUN,
 )  # fmt: skip
@@ -98,7 +98,8 @@ RUN = (
     RECORD,
     Flag("--replay", "Answer from a cassette; a request that differs is an error.", PATH, MODEL),
     Flag(
-        "--tools", "Offer only these of the tools read,write,edit,bash.", Kind.NAMES, TOOLS, metavar="CSV", field=None,
+        "--tools", "Offer only these of the tools read,write,edit,bash. Default: all.",
+        Kind.NAMES, TOOLS, metavar="CSV", field=None,
     ),
     Flag("--no-tools", "Offer no built-in tools; those of extensions stay.", SWITCH, TOOLS, field=None),
     EXT,
@@ -154,10 +155,11 @@ RUN = (
     CWD,
     MAX_STEPS,
     Flag(
-        "--max-cost-usd", "Make no more requests once the model has cost USD.", Kind.DOLLARS, LIMITS,
+        "--max-cost-usd", "Make no more requests once the model has cost USD dollars. Default: no limit.",
+        Kind.DOLLARS, LIMITS,
         option_help="US dollars of all prompts together; `max_tokens` counts in the same way.",
     ),
-    Flag("--max-tokens", "Make no more requests after N tokens, input plus output.", COUNT, LIMITS),
+    Flag("--max-tokens", "Make no more requests after N tokens, input plus output. Default: no limit.", COUNT, LIMITS),
     Flag(
         "--timeout", "End the run after DURATION: 90, 500ms, 5m, 1h30m. With --rpc: each prompt.", Kind.LIMIT, LIMITS,
         option_help="Seconds for each prompt.",

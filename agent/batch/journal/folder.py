@@ -21,7 +21,7 @@ from agent.batch.journal.lock import is_locked
 from agent.batch.journal.own_files import IN_RUNS, check_own, open_own, own_lines, read_own
 from agent.batch.journal.reader import read_journal
 from agent.batch.journal.writer import JOURNAL
-from supervisor.home.safe_files import replacing
+from supervisor.home.safe_files import replacement
 from wire.batch.task import TaskError, decode_task, encode_task, safe_name
 from wire.lenient_json import UNREADABLE
 
@@ -124,12 +124,12 @@ class RunFolder:
 
     def write_batch(self, batch: BatchFile) -> None:
         """Raises `OSError`."""
-        with replacing(self.batch_file) as file:
+        with replacement(self.batch_file) as file:
             file.write(msgspec.json.format(msgspec.json.encode(batch), indent=2) + b"\n")
 
     def write_tasks(self, tasks: Iterable[Task]) -> None:
         """Raises `OSError`."""
-        with replacing(self.tasks_file) as file:
+        with replacement(self.tasks_file) as file:
             file.writelines(map(encode_task, tasks))
 
     def read_tasks(self) -> Iterator[Task]:

@@ -20,7 +20,7 @@ from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.own_files import open_own
 from agent.batch.journal.reader import JournalReader, read_journal
 from agent.batch.reserve import Spent, rule_in
-from supervisor.home.safe_files import replacing
+from supervisor.home.safe_files import replacement
 from wire.batch.journal_lines import AnyLine, Finished, JournalLineError, Line, UnknownLineError, decode_with
 from wire.batch.outcome import TaskStatus
 from wire.batch.task import encode_task
@@ -246,7 +246,7 @@ def write_results(folder: RunFolder, state: BatchState | None = None) -> int:
     """Writes `results.jsonl`: whole, in the place of the one before. `state` is as for `read_shard`. Returns how many
     lines it has. Raises `JournalError`, `FolderError`, `OSError`; the file is then as it was."""
     results = BatchResults([read_shard(folder, state)])
-    with replacing(folder.results_file) as file:
+    with replacement(folder.results_file) as file:
         file.writelines(results.outcome_texts())
     return len(results.done)
 

@@ -20,7 +20,7 @@ from agent.request_checks import UsageError
 from agent.run.session_hooks import ABORTED_S
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.keeper import Keeper
-from supervisor.discovery.found import Copy
+from supervisor.discovery.found_extension import ProjectCopy
 from supervisor.home.safe_files import write_all
 from supervisor.loop.loop import STOP_SIGNALS, Loop
 from supervisor.process.shared_table import SharedProcessTable
@@ -285,7 +285,7 @@ class TaskRun:
 def _as_copy_of(original: str, prepared: Prepared) -> Prepared:
     """The run, in whose folder runs what is trusted in the original."""
     options = prepared.options
-    consent = replace(options.consent, copy=Copy.of(options.cwd, original))
+    consent = replace(options.consent, copy=ProjectCopy.of(options.cwd, original))
     return replace(prepared, options=replace(options, consent=consent))
 
 

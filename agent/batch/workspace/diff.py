@@ -19,7 +19,7 @@ from agent.batch.journal.own_files import make_own_folder, own_names
 from agent.batch.workspace.patch import Side, file_patch, git_mode, shown_name
 from agent.batch.workspace.tree import Entry, Skipped, scan
 from supervisor.discovery.environment import child_environment
-from supervisor.home.safe_files import SPECIAL, read_file, replacing
+from supervisor.home.safe_files import SPECIAL, read_file, replacement
 from supervisor.home.scratch import scratch_folder
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def save_diff(workspace: Workspace, folder: Path, name: str) -> str:
     if not text:
         path.unlink(missing_ok=True)
         return ""
-    with replacing(path) as file:
+    with replacement(path) as file:
         file.write(text)
     return f"{DIFFS}/{name}.diff"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.engine.host_calls.sent_prompts import SendRefusedError, SentPrompt, check
 from agent.engine.host_calls.workspace import WorkspaceError
-from supervisor.discovery.found import Scope
+from supervisor.discovery.found_extension import Scope
 from supervisor.home.repository import repository_root
 from supervisor.home.safe_files import read_start
 from wire.dialects import host_calls as calls

@@ -10,8 +10,8 @@ from agent.output import event_content
 from agent.tools.extension_result import failed, parts_of, within_bounds
 from agent.transcript import Image, Text, ToolResult
 from supervisor.calls.guard_chain import UNTOUCHED
-from supervisor.calls.guarded_call import GuardedCall, Step
-from supervisor.registry.plain_schema import unfit
+from supervisor.calls.guarded_call import CallStep, GuardedCall
+from supervisor.registry.plain_schema import unfit_reason
 from wire import events, frames
 from wire.lenient_json import raw_json
 
@@ -85,9 +85,9 @@ class ToolCalls:
         for call in calls:
             guarded = self._admitted(call)
             ran = None
-            if guarded.step is Step.RUNNING:
+            if guarded.step is CallStep.RUNNING:
                 ran = self._toolbox.run(call, guarded.args, self._event_writer.wait, self._abort)
-                if guarded.ran(_content(ran), is_error=ran.is_error) is Step.RECOVERY:
+                if guarded.ran(_content(ran), is_error=ran.is_error) is CallStep.RECOVERY:
                     guarded.judged(UNTOUCHED)
             results.append(self._finished(call, guarded, ran))
         return results
@@ -95,10 +95,12 @@ class ToolCalls:
     def _run_group(self, group: Sequence[ToolCall]) -> list[tuple[ToolCall, GuardedCall, ToolResult | None]]:
         """Has the calls admitted and run. A call that is not run has no result of its tool."""
         guarded = [self._admitted(call) for call in group]
-        running = [(call, each.args) for call, each in zip(group, guarded, strict=True) if each.step is Step.RUNNING]
+        running = [
+            (call, each.args) for call, each in zip(group, guarded, strict=True) if each.step is CallStep.RUNNING
+        ]
         ran = iter(self._toolbox.run_beside(running, self._event_writer.wait, self._abort) if running else ())
         return [
-            (call, each, self._recovered(call, each, next(ran)) if each.step is Step.RUNNING else None)
+            (call, each, self._recovered(call, each, next(ran)) if each.step is CallStep.RUNNING else None)
             for call, each in zip(group, guarded, strict=True)
         ]
 
@@ -120,34 +122,34 @@ class ToolCalls:
             return f"not run: {FULL}; call it again"
         if not self._toolbox.knows(call.name):
             return f'unknown tool "{call.name}"'
-        return unfit(call.args) or self._toolbox.refusal(call)
+        return unfit_reason(call.args) or self._toolbox.refusal(call)
 
     def _recovered(self, call: ToolCall, guarded: GuardedCall, result: ToolResult) -> ToolResult:
         """The result of the last try. As long as a call fails, the guards of errors are asked about it."""
         step = guarded.ran(_content(result), is_error=result.is_error)
-        while step is Step.RECOVERY:
+        while step is CallStep.RECOVERY:
             step = self._judge(guarded)
             self.ended = self.ended or guarded.prompt_end
-            if step is Step.RUNNING:
+            if step is CallStep.RUNNING:
                 result = self._toolbox.run(call, guarded.args, self._event_writer.wait, self._abort)
                 step = guarded.ran(_content(result), is_error=result.is_error)
         return result
 
-    def _judge(self, guarded: GuardedCall) -> Step:
+    def _judge(self, guarded: GuardedCall) -> CallStep:
         """Asks the guards of this step, and returns the next one. After an abort nobody is asked, and nobody about an
         error once the prompt is to end."""
         step = guarded.step
-        is_unasked = step is Step.RECOVERY and self.ended
-        if is_unasked or (step is not Step.ADMISSION and not self._supervisor.may_guard(step.value)):
+        is_unasked = step is CallStep.RECOVERY and self.ended
+        if is_unasked or (step is not CallStep.ADMISSION and not self._supervisor.may_guard(step.value)):
             return guarded.judged(UNTOUCHED)
         judgement = None if self._abort.requested else self._supervisor.intercept(guarded.question)
         if judgement is not None and not self._abort.requested:
             return guarded.judged(judgement)
-        return guarded.abort(self._abort.reason, is_guarded=self._supervisor.may_guard(Step.REVIEW.value))
+        return guarded.abort(self._abort.reason, is_guarded=self._supervisor.may_guard(CallStep.REVIEW.value))
 
     def _finished(self, call: ToolCall, guarded: GuardedCall, ran: ToolResult | None) -> ToolResult:
         """The result that the model, readers and observers get. `ran` is that of the tool, None if it has not run."""
-        if guarded.step is Step.REVIEW:
+        if guarded.step is CallStep.REVIEW:
             self._judge(guarded)
         result = failed(call.id, guarded.failure) if ran is None or guarded.failure else ran
         if (changed := guarded.changed) is not None:

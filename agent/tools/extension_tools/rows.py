@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.discovery.discover import Discovery
-    from supervisor.discovery.skipped import Skipped
+    from supervisor.discovery.skipped_extension import SkippedExtension
     from supervisor.extension.extension import Extension
     from supervisor.supervisor import Supervisor
 
@@ -50,7 +50,7 @@ def rows_of(supervisor: Supervisor, dialect: str, parents: Sequence[Path], disco
     return rows + sorted(others, key=lambda row: row.name)
 
 
-def _row(extension: Extension, supervisor: Supervisor, skipped: Skipped | None) -> Row:
+def _row(extension: Extension, supervisor: Supervisor, skipped: SkippedExtension | None) -> Row:
     offered = supervisor.registrations.tools()
     tools = [name for name in extension.tools if name in offered and offered[name].owner is extension]
     found = extension.found
@@ -91,7 +91,7 @@ def _state(extension: Extension) -> str:
             return f"failed: {extension.failure}"
 
 
-def _row_of_skipped(skipped: Skipped, parents: Sequence[Path]) -> Row:
+def _row_of_skipped(skipped: SkippedExtension, parents: Sequence[Path]) -> Row:
     found = skipped.untrusted
     if found is None:
         scope = "project" if parents and skipped.folder.is_relative_to(parents[0]) else "user"

@@ -34,15 +34,15 @@ def logs(
     folder: Folder,
     task: TaskId,
     attempt: Annotated[
-        int | None, typer.Option(help="Which attempt. Default: the last one.", metavar="N", min=1, show_default=False)
+        int | None,
+        typer.Option(help="Show attempt number N. Default: the last one.", metavar="N", min=1, show_default=False),
     ] = None,
-    stderr: Annotated[bool, typer.Option("--stderr", help="What the run wrote to its stderr.")] = False,
-    follow: Annotated[
-        bool, typer.Option("-f", "--follow", help="Go on until the attempt ends, or no batch runs any more.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print its events as they are, as JSON lines.")] = False,
+    stderr: Annotated[bool, typer.Option("--stderr", help="Show what the run wrote to its stderr.")] = False,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on until the attempt or the batch ends.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the events unchanged, as JSON lines.")] = False,
 ) -> None:
-    """Show what happened in the run of a task, as its events tell, and how its setup, its check and the task ended.
+    """Show what happened in the run of a task, from its events, and how its setup, its check and the task ended.
+    With --update a script whose run fails
 
     Exit status: 0 shown, 1 the task has not run or its files cannot be read, 2 there is no such task, RUNDIR is no
     folder of a batch, or misuse; 130 Ctrl-C, or the reader of stdout has gone.

@@ -32,24 +32,27 @@ def register(app: typer.Typer) -> None:
 def results(
     folders: Folders,
     form: Annotated[
-        ResultsFormat, typer.Option("--format", help="JSON Lines, a table, or JUnit's XML for CI.")
+        ResultsFormat, typer.Option("--format", help="Print JSON Lines, a CSV table, or JUnit's XML for CI.")
     ] = ResultsFormat.jsonl,
     status: Statuses = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Only tasks that are done and not ok.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Take only tasks that are done and not ok.")] = False,
     output: Annotated[
         str | None,
         typer.Option(
-            "-o", "--output", help="Write this file, whole, instead of stdout; it may be there.", metavar="FILE"
+            "-o",
+            "--output",
+            help="Write to this file instead of stdout, whole or not at all; an existing file is replaced.",
+            metavar="FILE",
         ),
     ] = None,
     prefer: Prefer = None,
 ) -> None:
-    """Print what came of each task, in the order of the tasks.
+    """Print the result of each task, in the order of the tasks.
 
     Each line has id, status, attempt, text, usage, cost_usd, reserved_usd (the most that requests of unknown cost can
     have cost), times and meta, see zot schema batch.result. It only reads, also while the batch runs; tasks that are
-    not done have no line. Of several RUNDIRs, such as shards of one tasks file, each task has one line; if they say
-    different things about a task, nothing is printed without --prefer.
+    not done have no line. Of several RUNDIRs, such as shards of one tasks file, each task has one line; if they
+    contradict each other, nothing is printed without --prefer.
 
     Exit status: 0 printed, whatever the statuses are; 1 a journal is damaged or FILE cannot be written, 2 a RUNDIR is
     no folder of a batch, they contradict each other, or misuse, 130 the reader of stdout has gone.
@@ -108,7 +111,7 @@ def _clean_for(stream: IO[bytes], lines: Iterable[bytes], form: ResultsFormat) -
 
 def _write(path: Path, lines: Iterable[bytes], form: ResultsFormat) -> None:
     from cli.choices import CommandLineError
-    from supervisor.home.safe_files import replacing
+    from supervisor.home.safe_files import replacement
 
     if not path.name or path.is_dir():
         raise CommandLineError(f"-o {path}: a folder; name the file in it")
@@ -116,5 +119,5 @@ def _write(path: Path, lines: Iterable[bytes], form: ResultsFormat) -> None:
         with path.open("wb") as file:
             file.writelines(_clean_for(file, lines, form))
         return
-    with replacing(path, 0o666) as file:
+    with replacement(path, 0o666) as file:
         file.writelines(lines)

@@ -23,11 +23,11 @@ def register(app: typer.Typer) -> None:
 
 @with_flags(RETRY)
 def retry(ctx: typer.Context, folder: Folder, status: Statuses = None, **_flags: Any) -> None:
-    """Run again what has failed in a batch, and what was not run, with the flags of its last start.
+    """Run the failed tasks of a batch again, and those that were not run, with the flags of its last start.
 
-    It needs nothing but RUNDIR and, unless it is in the environment or stored, the key; an address with a password
-    must be given again, for RUNDIR has it without. With --status only tasks with these statuses are run again, and what
-    was not run; with --status not_run nothing else. Flags that are given here take the place of those of the last
+    It needs nothing but RUNDIR and, unless it is in the environment or stored, the key; an address with a password must
+    be given again, for RUNDIR has it without. With --status only tasks with these statuses are run again, and tasks
+    that were not run; with --status not_run only these. Flags that are given here take the place of those of the last
     start: after a batch has used up --max-cost-usd, it goes on with a higher one. The result of a task stands until its
     new attempt has started.
 

@@ -31,7 +31,7 @@ TaskId = Annotated[str, typer.Argument(metavar="TASK", help="The id of the task.
 Statuses = Annotated[
     list[str] | None,
     typer.Option(
-        "--status", help="Only tasks with this status: error, timeout …; repeatable.", autocompletion=statuses
+        "--status", help="Take only tasks with this status: error, timeout …; repeatable.", autocompletion=statuses
     ),
 ]
 

@@ -26,10 +26,10 @@ def register(app: typer.Typer) -> None:
 
 
 def status(folders: Folders, prefer: Prefer = None, as_json: Json = False) -> None:
-    """Show how a batch is: what is done, what is left, what it has cost, and why it stopped.
+    """Show the state of a batch: what is done, what is left, what it has cost, and why it stopped.
 
     It only reads, also while the batch runs. Several RUNDIRs, such as shards of one tasks file, are shown as one batch;
-    if they say different things about a task, it takes --prefer. With --json, state is running, done, or why the batch
+    if they contradict each other about a task, it needs --prefer. With --json, state is running, done, or why the batch
     stopped: drained, stopped, budget, deadline, failures or killed. limit is the flag of the limit that was used up,
     reserved_usd how much requests of unknown cost count by the rule of --reserve.
 

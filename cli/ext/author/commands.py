@@ -30,11 +30,18 @@ class Language(Enum):
 
 
 def ext_new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the new extension: letters, digits, '-' and '_'.")],
-    lang: Annotated[Language, typer.Option("--lang", "-l", help="What it is written in.")] = Language.python,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The name of the new extension: letters, digits, '-' and '_'.")
+    ],
+    lang: Annotated[Language, typer.Option("--lang", "-l", help="Write it in this language.")] = Language.python,
     folder: Annotated[
         str,
-        typer.Option("--dir", metavar="DIR", help="Where the folder NAME is made. Default: here.", show_default=False),
+        typer.Option(
+            "--dir",
+            metavar="DIR",
+            help="Make the folder NAME in this folder. Default: the current one.",
+            show_default=False,
+        ),
     ] = ".",
     as_json: Json = False,
 ) -> None:
@@ -59,12 +66,15 @@ def ext_new(
 
 def ext_test(
     path: Annotated[
-        str, typer.Argument(metavar="PATH", help="The extension's folder. Default: this one.", show_default=False)
+        str,
+        typer.Argument(metavar="PATH", help="The extension's folder. Default: the current folder.", show_default=False),
     ] = ".",
     scripts: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="SCRIPT...", help="Default: PATH/tests/*.jsonl, or PATH/test*.jsonl.", show_default=False
+            metavar="SCRIPT...",
+            help="The scripts to play. Default: PATH/tests/*.jsonl, or PATH/test*.jsonl.",
+            show_default=False,
         ),
     ] = None,
     record: Annotated[
@@ -72,7 +82,7 @@ def ext_test(
         typer.Option(
             "--record",
             metavar="FILE",
-            help="Say the host's lines of one SCRIPT, and write down the conversation as a new script.",
+            help="Send the host's lines of one SCRIPT, and write the conversation to this file as a new script.",
         ),
     ] = None,
     update: Annotated[
@@ -81,12 +91,18 @@ def ext_test(
     wait: Annotated[
         float,
         typer.Option(
-            "--wait", metavar="SECONDS", help="Seconds to wait for each thing that it is to say.", min=0.01, max=86400
+            "--wait",
+            metavar="SECONDS",
+            help="Wait at most SECONDS for each line that a script expects.",
+            min=0.01,
+            max=86400,
         ),
     ] = 10.0,
     cwd: Annotated[
         str | None,
-        typer.Option("--cwd", metavar="DIR", help="The project that it is told of. Default: an empty folder."),
+        typer.Option(
+            "--cwd", metavar="DIR", help="Name this folder to the extension as the project. Default: an empty folder."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -112,7 +128,8 @@ def ext_test(
 
 def ext_drive(
     path: Annotated[
-        str, typer.Argument(metavar="PATH", help="The extension's folder. Default: this one.", show_default=False)
+        str,
+        typer.Argument(metavar="PATH", help="The extension's folder. Default: the current folder.", show_default=False),
     ] = ".",
     record: Annotated[
         str | None,
@@ -123,20 +140,24 @@ def ext_drive(
         typer.Option(
             "--wait",
             metavar="SECONDS",
-            help="Seconds to wait for each answer when stdin is a pipe.",
+            help="Wait at most SECONDS for each answer if stdin is a pipe.",
             min=0.01,
             max=86400,
         ),
     ] = 10.0,
     cwd: Annotated[
         str | None,
-        typer.Option("--cwd", metavar="DIR", help="The project that it is told of. Default: the current folder."),
+        typer.Option(
+            "--cwd",
+            metavar="DIR",
+            help="Name this folder to the extension as the project. Default: the current folder.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the conversation in the format of scripts.")] = False,
 ) -> None:
     """Start an extension and talk to it by hand.
 
-    Shows each frame in both directions. From a pipe it takes one line after the other, and waits for each answer. The
+    It shows each frame in both directions. From a pipe it reads one line at a time, and waits for each answer. The
     extension keeps its state in a temporary folder.
 
     At the prompt:
@@ -165,17 +186,17 @@ def ext_doctor(
         list[str] | None,
         typer.Argument(
             metavar="[NAME|PATH]...",
-            help="Default: all installed ones.",
+            help="The extensions. Default: all installed ones.",
             show_default=False,
             autocompletion=installed_extensions,
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Start extensions for a moment, and say what is wrong.
+    """Start extensions for a moment, and say what is wrong with them.
 
-    Each is started, greeted and stopped; nothing of it is called. A few are tried at a time; one that hangs delays no
-    other. Extensions of a project that are not trusted are not started.
+    Each is started, greeted and stopped; none of its tools is called. A few are tried at a time; one that hangs delays
+    no other. Extensions of a project that are not trusted are not started.
 
     Exit status: 0 none failed, 1 one failed, 2 no extension has that name.
 
@@ -194,7 +215,7 @@ def ext_schema(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help="manifest, or a frame. Default: list all names.",
+            help="manifest, or the name of a frame. Default: list all names.",
             autocompletion=schemas,
         ),
     ] = None,

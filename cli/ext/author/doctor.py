@@ -12,17 +12,17 @@ from cli.os_errors import UnableError
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.copilot.manifest import has_no_exec
 from supervisor.discovery.discover import MANIFEST, McpFiles, discover, read_manifest
-from supervisor.discovery.found import Found, Scope
-from supervisor.discovery.kind import Kind
-from supervisor.discovery.skipped import Cause, Skipped, Why
+from supervisor.discovery.found_extension import FoundExtension, Scope
+from supervisor.discovery.kind import ExtensionKind
+from supervisor.discovery.skipped_extension import SkipCause, SkippedExtension, SkipReason
 from supervisor.harness.checkup import examine
-from supervisor.harness.findings import Finding, Level, judge, judge_manifest, worst
+from supervisor.harness.findings import Finding, FindingLevel, judge, judge_manifest, worst
 from supervisor.harness.harness import Harness
 from supervisor.home.config import load_config
 from supervisor.home.copilot_folders import PROGRAM, is_for_copilot
 from supervisor.home.safe_files import read_file
 from supervisor.home.zot_home import zot_home
-from supervisor.install.installed import ExtensionFolders, installed
+from supervisor.install.installed_extension import ExtensionFolders, installed_extensions
 from wire.exit_codes import Status
 from wire.manifest import ManifestError
 from wire.suggestions import no_such
@@ -48,13 +48,13 @@ class ExtensionReport:
     """The reason why the extension was not started, if the reason is no fault."""
 
     @property
-    def level(self) -> Level:
+    def level(self) -> FindingLevel:
         return worst(self.findings)
 
 
 @dataclass
 class _Selection:
-    found: list[Found] = field(default_factory=list)
+    found: list[FoundExtension] = field(default_factory=list)
     reports: list[ExtensionReport] = field(default_factory=list)
     """The reports of extensions that are not started."""
 
@@ -73,7 +73,7 @@ def run_doctor(targets: Sequence[str], *, as_json: bool) -> int:
             print_json(_record(report))
     else:
         _print(reports)
-    return Status.ERROR.exit_code if any(report.level is Level.FAIL for report in reports) else 0
+    return Status.ERROR.exit_code if any(report.level is FindingLevel.FAIL for report in reports) else 0
 
 
 # --- the choice ---------------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ def _add_named(name: str, project: Path, home: Path, chosen: _Selection) -> bool
     whether there is one. If there is none, the name means a folder in the current folder. Installed extensions come
     first, because a name must not start a program that happens to be here. Raises `UnableError` if there is
     neither."""
-    every = installed(ExtensionFolders(project, home))
+    every = installed_extensions(ExtensionFolders(project, home))
     by_name = [each for each in every if each.manifest is not None and name == each.name]
     found = next(iter(by_name or [each for each in every if name in each.names]), None)
     if found is None:
@@ -128,42 +128,42 @@ def _add_named(name: str, project: Path, home: Path, chosen: _Selection) -> bool
 
 
 def _entry_finding(reason: str) -> Finding:
-    return Finding(Level.FAIL, "entry", reason, "correct the entry, or remove it: zot mcp remove")
+    return Finding(FindingLevel.FAIL, "entry", reason, "correct the entry, or remove it: zot mcp remove")
 
 
-def _skipped_findings(skipped: Skipped) -> tuple[Finding, ...]:
+def _skipped_findings(skipped: SkippedExtension) -> tuple[Finding, ...]:
     if not skipped.kind.has_folder:
         return (_entry_finding(skipped.reason),)
-    if skipped.why.cause is Cause.LACKING:
+    if skipped.why.cause is SkipCause.LACKING:
         return (_missing_part(skipped.why),)
     return _manifest_findings(skipped.folder, skipped.why)
 
 
 def _add_folder(folder: Path, scope: Scope, chosen: _Selection, home: Path) -> None:
     try:
-        found = Found(folder, read_manifest(folder), scope)
+        found = FoundExtension(folder, read_manifest(folder), scope)
     except ManifestError as error:
-        chosen.reports.append(ExtensionReport(folder.name, folder, _manifest_findings(folder, Why(str(error)))))
+        chosen.reports.append(ExtensionReport(folder.name, folder, _manifest_findings(folder, SkipReason(str(error)))))
         return
     lacks = None
-    if found.kind is Kind.COPILOT:
-        from supervisor.discovery.copilot.prepared import prepared
+    if found.kind is ExtensionKind.COPILOT:
+        from supervisor.discovery.copilot.preparation import prepare
 
-        found, lacks = prepared(found, Path.cwd(), home)
+        found, lacks = prepare(found, Path.cwd(), home)
     if lacks is not None:
         chosen.reports.append(ExtensionReport(found.manifest.name, folder, (_missing_part(lacks),)))
     else:
         _add(found, chosen, home)
 
 
-def _add(found: Found, chosen: _Selection, home: Path) -> None:
+def _add(found: FoundExtension, chosen: _Selection, home: Path) -> None:
     if found.needs_trust and (why := _distrust_reason(found, home)):
         chosen.reports.append(ExtensionReport(found.manifest.name, Path(found.where), (), skipped=why))
     else:
         chosen.found.append(found)
 
 
-def _distrust_reason(found: Found, home: Path) -> str:
+def _distrust_reason(found: FoundExtension, home: Path) -> str:
     """The reason why the extension must not be started; empty if it may be started."""
     from supervisor.discovery.trust_store import TrustStore
 
@@ -173,12 +173,12 @@ def _distrust_reason(found: Found, home: Path) -> str:
     return f"not trusted ({judged.reason}); zot ext trust {found.manifest.name} after you have read it"
 
 
-def _missing_part(why: Why) -> Finding:
+def _missing_part(why: SkipReason) -> Finding:
     """What this machine lacks for a Copilot extension."""
-    return Finding(Level.FAIL, "program", why.what, why.advice)
+    return Finding(FindingLevel.FAIL, "program", why.what, why.advice)
 
 
-def _manifest_findings(folder: Path, why: Why) -> tuple[Finding, ...]:
+def _manifest_findings(folder: Path, why: SkipReason) -> tuple[Finding, ...]:
     """All faults of the manifest in a folder; if it has none, or is that of a Copilot extension, the reason why the
     folder was skipped."""
     try:
@@ -190,9 +190,9 @@ def _manifest_findings(folder: Path, why: Why) -> tuple[Finding, ...]:
     if faults:
         return tuple(faults)
     advice = ""
-    if why.cause is Cause.NAME_TAKEN:
+    if why.cause is SkipCause.NAME_TAKEN:
         advice = "only one of them can run; remove one, or change the name in its extension.json"
-    return (Finding(Level.FAIL, "manifest", why.text, advice),)
+    return (Finding(FindingLevel.FAIL, "manifest", why.text, advice),)
 
 
 # --- the output ---------------------------------------------------------------------------------------------
@@ -277,9 +277,9 @@ def _print(reports: Sequence[ExtensionReport]) -> None:
 
 
 def _summary(reports: Sequence[ExtensionReport]) -> str:
-    counts = {level: sum(not report.skipped and report.level is level for report in reports) for level in Level}
-    words = {Level.OK: "ok", Level.WARN: "with warnings", Level.FAIL: "failed"}
-    said = [f"{counts[level]} {words[level]}" for level in Level if counts[level]]
+    counts = {level: sum(not report.skipped and report.level is level for report in reports) for level in FindingLevel}
+    words = {FindingLevel.OK: "ok", FindingLevel.WARN: "with warnings", FindingLevel.FAIL: "failed"}
+    said = [f"{counts[level]} {words[level]}" for level in FindingLevel if counts[level]]
     if skipped := sum(bool(report.skipped) for report in reports):
         said.append(f"{skipped} not started")
     return ", ".join(said)

@@ -154,12 +154,12 @@ def _next_steps(name: str, language: str, target: Path) -> list[str]:
 
 def has_sdk() -> bool:
     """Whether the Copilot SDK is installed for all projects."""
-    from supervisor.discovery.copilot.sdk import FOLDER, PACKAGE, UnfitError, usable_version
+    from supervisor.discovery.copilot.sdk import FOLDER, PACKAGE, UnfitSdkError, usable_version
     from supervisor.home.zot_home import zot_home
 
     try:
         usable_version(zot_home() / FOLDER / "node_modules" / PACKAGE)
-    except (OSError, UnfitError):
+    except (OSError, UnfitSdkError):
         return False
     return True
 

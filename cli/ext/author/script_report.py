@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cli.json_line import print_json
-from supervisor.harness.matching import shown
+from supervisor.harness.comparison import compact_json
 from supervisor.harness.script import Side
 from wire.text import counted
 
 if TYPE_CHECKING:
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.harness.new_answers import AnswerChange, NewAnswers
     from supervisor.harness.result import ScriptResult
     from supervisor.harness.script import Script
@@ -21,7 +21,7 @@ FRAME_SHOWN = 160
 """The most characters of a frame that are shown."""
 
 
-def report_for(found: Found, *, as_json: bool) -> JsonReport | TextReport:
+def report_for(found: FoundExtension, *, as_json: bool) -> JsonReport | TextReport:
     """The report of a test of this extension."""
     return JsonReport() if as_json else TextReport(found)
 
@@ -85,7 +85,7 @@ class JsonReport:
 class TextReport:
     """Prints lines for a person."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: FoundExtension) -> None:
         from cli.styled_lines import StyledLines
 
         self.passed = self.failed = self.changed = 0
@@ -110,9 +110,9 @@ class TextReport:
                 self._line((f"        - {difference.path}: {difference.expected}", "red"))
                 self._line((f"        + {difference.path}: {difference.said}", "green"))
         elif change.now is None:
-            self._line((f"      line {change.line} is left out: - {shown(change.was, FRAME_SHOWN)}", "red"))
+            self._line((f"      line {change.line} is left out: - {compact_json(change.was, FRAME_SHOWN)}", "red"))
         else:
-            self._line((f"      new after line {change.line}: + {shown(change.now, FRAME_SHOWN)}", "green"))
+            self._line((f"      new after line {change.line}: + {compact_json(change.now, FRAME_SHOWN)}", "green"))
 
     def close_update(self) -> None:
         unchanged = self.passed - self.changed
@@ -138,7 +138,9 @@ class TextReport:
             self._line((f"      … {len(before) - STEPS_SHOWN} lines before are as they should be", "dim"))
         for step in before[-STEPS_SHOWN:]:
             arrow = "→" if step.side is Side.HOST else "←"
-            self._line(("      ok ", "green"), (f"line {step.line}: {arrow} {shown(step.frame, FRAME_SHOWN)}", "dim"))
+            self._line(
+                ("      ok ", "green"), (f"line {step.line}: {arrow} {compact_json(step.frame, FRAME_SHOWN)}", "dim")
+            )
         first, *rest = outcome.failure.lines()
         self._line(("      ", ""), (first, "red"))
         for line in rest:

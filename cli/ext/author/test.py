@@ -26,7 +26,7 @@ from wire.text import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
 
 GREETING = "handshake and shutdown"
 
@@ -62,7 +62,7 @@ def run_test(request: ScriptsRequest) -> int:
     return Status.ERROR.exit_code if report.failed else 0
 
 
-def _prepare(request: ScriptsRequest) -> tuple[Found, list[Script]]:
+def _prepare(request: ScriptsRequest) -> tuple[FoundExtension, list[Script]]:
     check_conversation(request.wait_s, request.record)
     found = _find_extension(request.path)
     if request.record is not None:
@@ -85,7 +85,7 @@ def _prepare(request: ScriptsRequest) -> tuple[Found, list[Script]]:
     return found, scripts
 
 
-def _find_extension(path: str) -> Found:
+def _find_extension(path: str) -> FoundExtension:
     if Path(path).is_file():
         raise UnableError(
             f"{path} is a file; name the extension's folder first: zot ext test PATH SCRIPT", Status.USAGE
@@ -99,7 +99,7 @@ def default_scripts(folder: Path) -> list[Path]:
 
 
 def _record(
-    harness: Harness, found: Found, scripts: Sequence[Script], request: ScriptsRequest, cwd: Path | None
+    harness: Harness, found: FoundExtension, scripts: Sequence[Script], request: ScriptsRequest, cwd: Path | None
 ) -> int:
     assert request.record is not None
     outcome = record(harness, found, scripts[0], cwd=cwd, wait_s=request.wait_s)
@@ -128,7 +128,7 @@ def _write(path: Path, text: bytes) -> None:
 
 
 def _update(
-    harness: Harness, found: Found, scripts: Sequence[Script], request: ScriptsRequest, cwd: Path | None
+    harness: Harness, found: FoundExtension, scripts: Sequence[Script], request: ScriptsRequest, cwd: Path | None
 ) -> int:
     """Writes into each script what the extension says now. A script whose run fails stays as it is."""
     report = report_for(found, as_json=request.as_json)

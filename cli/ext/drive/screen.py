@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from supervisor.harness.matching import shown
+from supervisor.harness.comparison import compact_json
 from supervisor.harness.script import Side, write_line
 from wire.text import printable
 
@@ -38,7 +38,7 @@ class ConversationView:
             return
         if said.frame is None:
             why = said.fault or "no frame"
-            text = "" if said.text == why else f"  {printable(shown(said.text))}"
+            text = "" if said.text == why else f"  {printable(compact_json(said.text))}"
             self._out(f"{self._styled('fault', f'← {printable(why)}')}{text}")
             return
         rest = {key: value for key, value in said.frame.items() if key != "type"}
@@ -46,7 +46,7 @@ class ConversationView:
             rest["features"] = [*features[:1], f"… {len(features)} in all"]
         arrow, style = ("→", "host") if said.side is Side.HOST else ("←", "extension")
         kind = f"{arrow} {printable(str(said.frame.get('type')))}"
-        body = f" {printable(shown(rest, FRAME_SHOWN))}" if rest else ""
+        body = f" {printable(compact_json(rest, FRAME_SHOWN))}" if rest else ""
         took = self._styled("dim", f"  {after_s * 1000:.1f} ms") if after_s is not None else ""
         fault = self._styled("fault", f"  {printable(said.fault)}") if said.fault else ""
         self._out(f"{self._styled(style, f'{kind:{TYPE_WIDTH}}' if body else kind)}{body}{took}{fault}")

@@ -19,15 +19,15 @@ from supervisor.harness.messages import answer_to
 from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.harness.result import recording_of
 from supervisor.harness.script import Side
-from supervisor.harness.script_runner import ended_badly
+from supervisor.harness.script_runner import exit_fault
 from supervisor.home.config import load_config
 from supervisor.home.zot_home import zot_home
 from supervisor.process.child import EXIT_FOLLOWS_S, SpawnError
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
-    from supervisor.discovery.found import Found
-    from supervisor.harness.matching import ScriptPaths
+    from supervisor.discovery.found_extension import FoundExtension
+    from supervisor.harness.comparison import ScriptPaths
     from supervisor.harness.messages import ExpectedAnswer
     from supervisor.harness.recorded_process import RecordedLine, RecordedProcess
     from supervisor.loop.loop import Loop, Timer
@@ -59,7 +59,7 @@ def run_drive(request: DriveRequest) -> int:
     return Status.ERROR.exit_code if session.has_failed else 0
 
 
-def _prepare(request: DriveRequest) -> tuple[Found, Path]:
+def _prepare(request: DriveRequest) -> tuple[FoundExtension, Path]:
     check_conversation(request.wait_s, request.record)
     found = script_target(request.path)
     cwd = project_at(request.cwd or ".")
@@ -69,7 +69,7 @@ def _prepare(request: DriveRequest) -> tuple[Found, Path]:
 
 
 class _DriveSession:
-    def __init__(self, harness: Harness, found: Found, cwd: Path, request: DriveRequest) -> None:
+    def __init__(self, harness: Harness, found: FoundExtension, cwd: Path, request: DriveRequest) -> None:
         self.has_failed = False
         self._harness = harness
         self._found = found
@@ -193,7 +193,7 @@ class _DriveSession:
             else ""
         )
         self._view.note(f"ended: {process.exit}{took}" if process.exit else "it could not be ended")
-        why = ended_badly(process)
+        why = exit_fault(process)
         if why and not (self.has_failed and process.asked_at is None):  # else its end has been reported already
             self._fail(why)
         if self._request.record is not None:

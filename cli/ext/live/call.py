@@ -13,7 +13,7 @@ from msgspec import Raw
 from cli.choices import CommandLineError, time_limit, tool_arguments
 from cli.hosts.find import connect, host_list, keep_only, survey
 from cli.json_line import print_json
-from supervisor.control.client import HostError
+from supervisor.control.client import ControlError
 from wire import control, frames
 from wire.dialects.mcp.tools import public_name
 from wire.exit_codes import Status
@@ -37,7 +37,7 @@ class TooLateError(Exception):
 
 def run_call(name: str, tool: str, text: str, pid: int | None, *, timeout: str | None, as_json: bool) -> int:
     """Prints the tool's result. Returns 0, 1 if the result is an error, 6 after --timeout, 130 after Ctrl-C. Raises
-    `HostError`, and `CommandLineError` for arguments that the tool does not take."""
+    `ControlError`, and `CommandLineError` for arguments that the tool does not take."""
     timeout_s = None if timeout is None else time_limit("--timeout", timeout)
     try:
         args = tool_arguments("stdin", _read_stdin()) if text == STDIN else tool_arguments("the arguments", text)
@@ -71,7 +71,7 @@ def _read_stdin() -> str:
 
 
 def _host_with(name: str, pid: int | None) -> ControlClient:
-    """The `zot host` with this extension. Raises `HostError`, and `CommandLineError` if several have it."""
+    """The `zot host` with this extension. Raises `ControlError`, and `CommandLineError` if several have it."""
     if pid is not None:
         return connect(pid)
     found = survey()
@@ -82,18 +82,18 @@ def _host_with(name: str, pid: int | None) -> ControlClient:
     if hosts:
         raise CommandLineError(f"{len(hosts)} hosts have it; name one with --host: {host_list(hosts)}")
     if having:
-        raise HostError(
+        raise ControlError(
             f"{name} is only in {host_list(having)}, and a run's extensions serve its agent; start a zot host"
         )
     known = {extension for host in found if host.info is not None for extension in host.info.extensions}
     if not known:
-        raise HostError(f"no host runs {name}; start one: zot host, or zot host -e FOLDER")
+        raise ControlError(f"no host runs {name}; start one: zot host, or zot host -e FOLDER")
     raise CommandLineError(no_such("extension in a running host", name, sorted(known)))
 
 
 def _find_registered_name(name: str, tool: str, tools: tuple[control.ToolInfo, ...]) -> str:
     """The name that the host knows the tool by: its own, or for one of an MCP server also that which the server gives
-    it. Raises `HostError` and `CommandLineError`."""
+    it. Raises `ControlError` and `CommandLineError`."""
     own = {info.name for info in tools if info.extension == name}
     for each in (tool, public_name(name, tool)):
         if each in own:
@@ -102,7 +102,7 @@ def _find_registered_name(name: str, tool: str, tools: tuple[control.ToolInfo, .
     if other is not None:
         raise CommandLineError(f"{name} has no tool {tool!r}: it belongs to {other}; zot ext call {other} {tool}")
     if not own:
-        raise HostError(f"{name} offers no tool now; zot ext status {name} says how it is")
+        raise ControlError(f"{name} offers no tool now; zot ext status {name} says how it is")
     raise CommandLineError(no_such(f"tool of {name}", tool, own))
 
 
@@ -110,7 +110,7 @@ def _find_registered_name(name: str, tool: str, tools: tuple[control.ToolInfo, .
 
 
 def _call(client: ControlClient, name: str, tool: str, args: bytes, timeout_s: float | None) -> frames.ToolResult:
-    """Calls the tool. When the wait ends early, the call is cancelled. Raises `HostError` and `TooLateError`, and
+    """Calls the tool. When the wait ends early, the call is cancelled. Raises `ControlError` and `TooLateError`, and
     `CommandLineError` if the host says that the arguments do not fit."""
     id_ = client.next_id()
     deadline = time.monotonic() + (WAIT_S if timeout_s is None else timeout_s)
@@ -120,7 +120,7 @@ def _call(client: ControlClient, name: str, tool: str, args: bytes, timeout_s: f
             if isinstance(reply, control.ErrorReply) and reply.id == id_:
                 if (fault := reply.message.removeprefix(f"the tool {tool} failed (invalid args): ")) != reply.message:
                     raise CommandLineError(f"{name} {tool}: {fault}")
-                raise HostError(f"host {client.pid}: {reply.message}")
+                raise ControlError(f"host {client.pid}: {reply.message}")
             if isinstance(reply, frames.ToolResult) and reply.id == id_:
                 return reply
     except KeyboardInterrupt:
@@ -135,7 +135,7 @@ def _cancel(client: ControlClient, id_: str, reason: str) -> None:
     try:
         client.send(frames.Cancel(id_, reason))
         client.next(CANCEL_S)
-    except HostError:
+    except ControlError:
         pass  # with the host, the call has ended, too
 
 

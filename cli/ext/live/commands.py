@@ -20,10 +20,10 @@ def register(app: typer.Typer) -> None:
 
 
 def ext_status(name: Name, pid: HostOption = None, as_json: Json = False) -> None:
-    """Show on one screen how an extension is.
+    """Show the state of an extension on one screen.
 
-    Its state and why, since when, its use and limits, what it offers, what it is asked now, and its last log lines;
-    also of one that is disabled, or that no host has.
+    It shows the state with its reason and time, the use and limits, the tools and commands, the calls under way, and
+    the last log lines; also for an extension that is disabled, or that no host has.
 
     Exit status: 0 it works or is starting, 1 it does not, or no host can be asked, 2 no such extension.
 
@@ -53,9 +53,9 @@ def ext_stats(name: Name, pid: HostOption = None, as_json: Json = False) -> None
 def ext_restart(name: Name, pid: HostOption = None, as_json: Json = False) -> None:
     """End an extension's processes and start it again.
 
-    Also starts an extension again that the host has given up.
+    This also starts an extension that the host has given up.
 
-    Exit status: 0 as soon as the host has begun, 1 no host can be asked, 2 no such extension.
+    Exit status: 0 the restart has begun, 1 no host can be asked, 2 no such extension.
 
     Examples:
         zot ext restart guard                in the only host that has it
@@ -74,19 +74,19 @@ def ext_logs(
         typer.Option(
             "-n",
             "--lines",
-            help="How many of the last lines. Default: 50, with --since all.",
+            help="Show the last LINES lines. Default: 50, with --since all.",
             metavar="LINES",
             min=0,
             show_default=False,
         ),
     ] = None,
     timestamps: Annotated[
-        bool, typer.Option("-t", "--timestamps", help="Before each line when it came, and its level.")
+        bool, typer.Option("-t", "--timestamps", help="Print its time and its level before each line.")
     ] = False,
     since: Annotated[
         str | None,
         typer.Option(
-            help="Only lines that came in the last 10m, 2h …, or since a moment such as 2026-11-22T10:30.",
+            help="Show only lines of the last 10m, 2h …, or since a moment such as 2026-11-22T10:30.",
             metavar="TIME",
             show_default=False,
         ),
@@ -95,8 +95,8 @@ def ext_logs(
 ) -> None:
     """Show the log of an extension.
 
-    It has what the extension wrote to stderr, its log frames, and what the host noted. It is kept, so this works when
-    no host runs. Without -t, --since and --json it is shown byte for byte.
+    The log has what the extension wrote to stderr, its log frames, and notes of the host. It also can be shown when no
+    host runs. Without -t, --since and --json it is shown byte for byte.
 
     Exit status: 0 shown, 1 it cannot be read, 2 there is no such log, 130 interrupted.
 
@@ -123,7 +123,7 @@ def ext_call(
     timeout: Annotated[
         str | None,
         typer.Option(
-            help="Give up after this time, such as 90s or 5m. Default: the tool's own limit.",
+            help="Give up after DURATION, such as 90s or 5m. Default: the tool's own limit.",
             metavar="DURATION",
             show_default=False,
         ),

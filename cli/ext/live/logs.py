@@ -13,7 +13,7 @@ from cli.choices import CommandLineError
 from cli.json_line import json_line
 from cli.logs.log_tail import Follower, all_since, rotation, tail
 from cli.logs.timed_lines import LineReader, TerminalText, TimesBeside, as_record, since_ms, with_time
-from supervisor.control.client import HostError
+from supervisor.control.client import ControlError
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
 from wire.suggestions import no_such
@@ -38,7 +38,7 @@ def run_logs(
     as_json: bool = False,
 ) -> int:
     """Prints the log and returns the exit status. `name` is the name of the extension or of its folder. Raises
-    `HostError`, `CommandLineError` for a name without a log or a bad `since`, and `BrokenPipeError`."""
+    `ControlError`, `CommandLineError` for a name without a log or a bad `since`, and `BrokenPipeError`."""
     since_when = None if since is None else since_ms(since)
     folder = zot_home() / "logs"
     path = folder / f"ext-{name}.log"
@@ -47,7 +47,7 @@ def run_logs(
     if os.sep in name or not rotation(path):
         known = sorted(file.name.removeprefix("ext-").removesuffix(".log") for file in folder.glob("ext-*.log"))
         if not known:
-            raise HostError(f"there are no logs of extensions in {folder}")
+            raise ControlError(f"there are no logs of extensions in {folder}")
         raise CommandLineError(no_such("log of an extension", name, known))
     printer = _Printer(path, name if as_json else None, timestamps=timestamps, since=since_when)
     try:
@@ -57,7 +57,7 @@ def run_logs(
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise HostError(f"{path} cannot be shown: {error.strerror}") from None
+        raise ControlError(f"{path} cannot be shown: {error.strerror}") from None
 
 
 def _find_by_folder(name: str) -> str | None:

@@ -37,11 +37,11 @@ def ext_reload(
     pid: HostOption = None,
     as_json: Json = False,
 ) -> None:
-    """Start a new version, and let it take over once it is ready.
+    """Start a new version of an extension, and let it take over once it is ready.
 
-    The old version answers until then, and finishes what it was asked. A new version that does not start changes
-    nothing. Without NAME all extensions of the host are reloaded. If the folder that it was installed from has changed
-    since, that is said: the copy runs until zot ext update.
+    The old version answers until then, and finishes its calls. If the new version does not start, the old one stays.
+    Without NAME all extensions of the host are reloaded. If the folder that it was installed from has changed since, it
+    says so: the installed copy runs until zot ext update.
 
     Exit status: 0 done, 1 a new version did not start or there is no such host, 2 usage.
 
@@ -54,18 +54,18 @@ def ext_reload(
 
 
 def _run(name: str | None, pid: int | None, *, as_json: bool) -> int:
-    """Returns the exit status. Raises `HostError`, `CommandLineError` for an unknown name or if several hosts fit."""
+    """Returns the exit status. Raises `ControlError`, `CommandLineError` for an unknown name or several hosts."""
     import sys
 
     from cli.choices import CommandLineError
-    from supervisor.control.client import HostError
+    from supervisor.control.client import ControlError
     from wire.control import Reload, Reloaded
 
     with _host_of(name, pid) as client:
         request = Reload(client.next_id(), name)
         try:
             outcomes = client.ask(request, Reloaded, WAIT_S).outcomes
-        except HostError as error:
+        except ControlError as error:
             if str(error).startswith("no such extension"):
                 raise CommandLineError(str(error)) from None
             raise

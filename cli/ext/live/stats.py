@@ -11,7 +11,7 @@ from cli import number_format
 from cli.choices import CommandLineError
 from cli.hosts.find import NONE_RUNS, host_with
 from cli.json_line import print_json
-from supervisor.control.client import HostError
+from supervisor.control.client import ControlError
 from wire import control
 from wire.stats import IN_CLIENT
 from wire.suggestions import no_such
@@ -25,7 +25,7 @@ BAR_WIDTH = 40
 
 
 def run_stats(name: str, pid: int | None, *, as_json: bool) -> int:
-    """Prints all figures of one extension; returns the exit status. Raises `HostError`, and `CommandLineError` for an
+    """Prints the figures of an extension; returns the exit status. Raises `ControlError`, and `CommandLineError` for an
     unknown name."""
     with _host_of(name, pid) as client:
         found = client.ask(control.GetStats(client.next_id()), control.StatsReply).stats
@@ -41,7 +41,7 @@ def run_stats(name: str, pid: int | None, *, as_json: bool) -> int:
 
 
 def run_restart(name: str, pid: int | None, *, as_json: bool) -> int:
-    """Returns the exit status when the host has begun the restart. Raises `HostError`, and `CommandLineError` for an
+    """Returns the exit status when the host has begun the restart. Raises `ControlError`, and `CommandLineError` for an
     unknown name."""
     with _host_of(name, pid) as client:
         client.ask(control.RestartExtension(client.next_id(), name), control.Ok)
@@ -53,13 +53,13 @@ def run_restart(name: str, pid: int | None, *, as_json: bool) -> int:
 
 
 def _host_of(name: str, pid: int | None) -> ControlClient:
-    """Connects to the host with this pid; without a pid to the only host with this extension. Raises `HostError`, and
+    """Connects to the host `pid`; without a pid to the only host with this extension. Raises `ControlError`, and
     `CommandLineError` for an unknown name or if several hosts have the extension."""
     chosen, found = host_with(name, pid)
     if chosen is not None:
         return chosen
     if not found:
-        raise HostError(NONE_RUNS)
+        raise ControlError(NONE_RUNS)
     known = sorted({extension for host in found if host.info is not None for extension in host.info.extensions})
     raise CommandLineError(no_such("extension", name, known))
 

@@ -16,14 +16,14 @@ from cli.hosts.find import host_with
 from cli.hosts.status_lines import LABEL, USABLE, status_lines, with_log
 from cli.json_line import print_json
 from cli.logs.timed_lines import as_record, last_timed_lines, with_time
-from supervisor.control.client import HostError
+from supervisor.control.client import ControlError
 from supervisor.home.zot_home import zot_home
 from wire import control
 from wire.suggestions import no_such
 from wire.text import one_line, printable
 
 if TYPE_CHECKING:
-    from supervisor.install.installed import Installed
+    from supervisor.install.installed_extension import InstalledExtension
 
 LINES = 24
 """Of one screen, where the output is no terminal."""
@@ -33,7 +33,7 @@ LOG_LINES_IN_JSON = 20
 
 def run_status(name: str, pid: int | None, *, as_json: bool) -> int:
     """Prints one screen about the extension. Returns 0 if it works in a host or soon will, 1 if it does not. Raises
-    `HostError`, and `CommandLineError` for an unknown name or if several hosts have the extension."""
+    `ControlError`, and `CommandLineError` for an unknown name or if several hosts have the extension."""
     client, found = host_with(name, pid)
     if client is None:
         unanswering = [host.pid for host in found if host.info is None]
@@ -79,14 +79,14 @@ def _print_not_running(name: str, unanswering: list[int], *, as_json: bool) -> i
     return 1
 
 
-def _find_installed(name: str) -> Installed | None:
+def _find_installed(name: str) -> InstalledExtension | None:
     """The installed extension of this name, of the project here or of the user; None if it is not installed but has a
     log. Raises `CommandLineError` for a name that nothing has."""
     from cli.ext.manage.shared_options import folders_at
-    from supervisor.discovery.found import Scope
-    from supervisor.install.installed import installed
+    from supervisor.discovery.found_extension import Scope
+    from supervisor.install.installed_extension import installed_extensions
 
-    every = installed(folders_at(None), (Scope.PROJECT, Scope.GLOBAL))
+    every = installed_extensions(folders_at(None), (Scope.PROJECT, Scope.GLOBAL))
     for extension in every:
         if name in (extension.name, extension.folder.name):
             return extension
@@ -97,9 +97,9 @@ def _find_installed(name: str) -> Installed | None:
     raise CommandLineError(no_such("extension", name, sorted({extension.name for extension in every} | logged)))
 
 
-def _reason_not_running(extension: Installed) -> tuple[str, str, str]:
+def _reason_not_running(extension: InstalledExtension) -> tuple[str, str, str]:
     """The state of an installed extension that no host has, why, and what to do."""
-    from supervisor.install.installed import judge_trust
+    from supervisor.install.installed_extension import judge_trust
 
     name = shlex.quote(extension.name)
     if extension.manifest is None:
@@ -120,7 +120,7 @@ def _print(facts: list[str], log: Path) -> None:
     try:
         lines = [with_time(line) for line in last_timed_lines(log, LOG_LINES)]
     except OSError as error:
-        raise HostError(f"{log} cannot be shown: {error.strerror}") from None
+        raise ControlError(f"{log} cannot be shown: {error.strerror}") from None
     for line in with_log(facts, lines, height - 1 if height else None):  # one line is for the prompt
         shown = printable(line).expandtabs()
         print(shown if not width or len(shown) <= width else shown[: width - 1] + "…")  # noqa: T201

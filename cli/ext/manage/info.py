@@ -45,9 +45,9 @@ def ext_info(
     cwd: Cwd = None,
     as_json: Json = False,
 ) -> None:
-    """Tell all about an installed extension, without starting it.
+    """Show all about an installed extension, without starting it.
 
-    Exit status: 0 told, also of a broken one; 1 failed; 2 usage.
+    Exit status: 0 shown, also a broken one; 1 failed; 2 usage.
 
     Examples:
         zot ext info guard                       for a person
@@ -178,7 +178,7 @@ def _of_manifest(manifest: Manifest, details: Details) -> Iterator[tuple[str, st
 
 def _sdk(details: Details) -> Sdk | None:
     """The SDK that a Copilot extension gets."""
-    from supervisor.discovery.copilot.prepared import sdk_of
+    from supervisor.discovery.copilot.preparation import sdk_of
     from supervisor.discovery.kind import COPILOT
     from supervisor.home.zot_home import zot_home
 

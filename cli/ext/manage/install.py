@@ -35,16 +35,18 @@ def ext_install(
     link: Annotated[
         bool, typer.Option("--link", help="Link to the folder, for its author: edits need no update.")
     ] = False,
-    project: Annotated[bool, typer.Option("--project", help="Into DIR/.zot/extensions, and trust it.")] = False,
-    everywhere: Annotated[bool, typer.Option("--global", help="Into $ZOT_HOME/extensions; the default.")] = False,
+    project: Annotated[bool, typer.Option("--project", help="Install into DIR/.zot/extensions, and trust it.")] = False,
+    everywhere: Annotated[
+        bool, typer.Option("--global", help="Install into $ZOT_HOME/extensions; the default.")
+    ] = False,
     cwd: Cwd = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is installed; its data is kept.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the installed one; its data is kept.")] = False,
     timeout: GitTimeout = 300.0,
     as_json: Json = False,
 ) -> None:
-    """Install an extension from a folder or a git repository. Nothing of it is run.
+    """Install an extension from a folder or a git repository, without running any of it.
 
-    All of it is copied, checked, and then put in place in one step: after a failure nothing is left. OWNER/REPO is a
+    It is copied, checked, and then put in place in one step: after a failure nothing is left. OWNER/REPO is a
     repository on GitHub, if there is no folder of that name.
 
     Exit status: 0 installed, 1 failed, 2 usage, 130 interrupted.
@@ -59,7 +61,7 @@ def ext_install(
     def run() -> int:
         from pathlib import Path
 
-        from supervisor.discovery.found import Scope
+        from supervisor.discovery.found_extension import Scope
         from supervisor.install.errors import MisuseError
         from supervisor.install.install import install
         from supervisor.install.install import link as link_to
@@ -120,7 +122,7 @@ def _record(result: InstallResult) -> None:
 
 
 def _tell(result: InstallResult) -> None:
-    from supervisor.discovery.found import Scope
+    from supervisor.discovery.found_extension import Scope
     from supervisor.install.details import command_line
 
     extension = result.now
@@ -168,21 +170,27 @@ def erase_line(word: str) -> None:
 
 
 def ext_install_sdk(
-    sdk: Annotated[SdkName, typer.Argument(metavar="SDK", help="copilot: what extensions of the Copilot CLI import.")],
+    sdk: Annotated[
+        SdkName, typer.Argument(metavar="SDK", help="copilot: the SDK that extensions of the Copilot CLI import.")
+    ],
     version: Annotated[
         str,
-        typer.Option("--version", help="As 1.0.14, or a tag, as latest. Default: the newest 1.x.", metavar="VERSION"),
+        typer.Option(
+            "--version",
+            help="Install this version, such as 1.0.14, or a tag, such as latest. Default: the newest 1.x.",
+            metavar="VERSION",
+        ),
     ] = "1",
     timeout: Annotated[
-        float, typer.Option("--timeout", help="Seconds for npm.", metavar="SECONDS", min=1, max=86_400)
+        float, typer.Option("--timeout", help="End npm after SECONDS.", metavar="SECONDS", min=1, max=86_400)
     ] = 300.0,
     as_json: Json = False,
 ) -> None:
-    """Install what extensions of another program need to run here, with npm, for all projects.
+    """Install the SDK that extensions of another program need, with npm, for all projects.
 
     Extensions of the Copilot CLI import @github/copilot-sdk, which is not in their folders. It goes to
-    $ZOT_HOME/copilot-sdk, without its optional packages, and no script of it is run. One that is in a project's own
-    node_modules is used there instead. A version that is installed already is replaced once the other one is whole.
+    $ZOT_HOME/copilot-sdk, without its optional packages, and none of its scripts is run. An SDK in a project's own
+    node_modules is used there instead. An installed version is replaced once the new one is complete.
 
     Exit status: 0 installed, 1 failed and nothing changed, 2 usage, 130 interrupted.
 

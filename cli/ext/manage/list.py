@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import typer
 
-    from supervisor.install.installed import Installed
+    from supervisor.install.installed_extension import InstalledExtension
     from supervisor.monitoring.definition_sizes import DefinitionSize, Sizes
 
 COLUMNS = ("scope", "name", "version", "enabled", "language", "trusted", "tokens", "source", "dir")
@@ -32,10 +32,10 @@ def register(app: typer.Typer) -> None:
 def ext_list(project: InProject = False, everywhere: InGlobal = False, cwd: Cwd = None, as_json: Json = False) -> None:
     """List the installed extensions and MCP servers, without starting them.
 
-    MCP servers are those of .mcp.json and $ZOT_HOME/mcp.json, and "dir" is that file. Copilot extensions are those of
-    .github/extensions, $ZOT_HOME/copilot-extensions and ~/.copilot/extensions. A broken one is listed with what is
-    wrong. "tokens" is about how many tokens of each request to the model were the definitions of its tools when it last
-    ran; "-" if it has not run yet.
+    MCP servers are read from .mcp.json and $ZOT_HOME/mcp.json, and "dir" is that file. Copilot extensions are read from
+    .github/extensions, $ZOT_HOME/copilot-extensions and ~/.copilot/extensions. A broken one is listed with its fault.
+    "tokens" is about how many tokens its tool definitions took in each request to the model when it last ran; "-" if it
+    has not run yet.
 
     Exit status: 0 listed, also if there is nothing; 1 failed; 2 usage.
 
@@ -47,11 +47,11 @@ def ext_list(project: InProject = False, everywhere: InGlobal = False, cwd: Cwd 
 
 
 def _run(*, project: bool, everywhere: bool, cwd: str | None, as_json: bool) -> int:
-    from supervisor.install.installed import installed
+    from supervisor.install.installed_extension import installed_extensions
     from supervisor.monitoring.definition_sizes import read_sizes
 
     folders = folders_at(cwd)
-    found = installed(folders, scopes_from(project=project, everywhere=everywhere), say)
+    found = installed_extensions(folders, scopes_from(project=project, everywhere=everywhere), say)
     if as_json:
         sizes = read_sizes(folders.home)
         for extension in found:
@@ -63,7 +63,7 @@ def _run(*, project: bool, everywhere: bool, cwd: str | None, as_json: bool) -> 
     return 0
 
 
-def _print_table(found: list[Installed], home: Path, width: int | None) -> None:
+def _print_table(found: list[InstalledExtension], home: Path, width: int | None) -> None:
     """With a width, what is wrong with an extension stands below the table; without one, after its folder."""
     from supervisor.monitoring.definition_sizes import read_sizes
 
@@ -78,7 +78,7 @@ def _print_table(found: list[Installed], home: Path, width: int | None) -> None:
     print_table(lines)
 
 
-def _row(extension: Installed, home: Path, sizes: Sizes, trouble: str) -> tuple[str, ...]:
+def _row(extension: InstalledExtension, home: Path, sizes: Sizes, trouble: str) -> tuple[str, ...]:
     manifest, size = extension.manifest, _size(extension, sizes)
     place = str(extension.mcp_file or extension.folder)
     folder = f"{place}  {trouble}" if trouble else place
@@ -98,22 +98,22 @@ def _row(extension: Installed, home: Path, sizes: Sizes, trouble: str) -> tuple[
     )
 
 
-def _size(extension: Installed, sizes: Sizes) -> DefinitionSize | None:
+def _size(extension: InstalledExtension, sizes: Sizes) -> DefinitionSize | None:
     from supervisor.monitoring.definition_sizes import key_of
 
     return sizes.get(key_of(extension.name, extension.folder))
 
 
-def _trust_text(extension: Installed, home: Path) -> str | None:
+def _trust_text(extension: InstalledExtension, home: Path) -> str | None:
     """`yes` or `no` for an extension that needs trust; None for others."""
-    from supervisor.install.installed import is_trusted
+    from supervisor.install.installed_extension import is_trusted
 
     if not extension.needs_trust or extension.found is None:
         return None
     return "yes" if is_trusted(extension, home) else "no"
 
 
-def _source(extension: Installed) -> str | None:
+def _source(extension: InstalledExtension) -> str | None:
     if extension.is_link:
         return f"-> {extension.target}"
     if extension.record is None:
@@ -121,7 +121,7 @@ def _source(extension: Installed) -> str | None:
     return extension.record.source + (f"@{extension.record.ref}" if extension.record.ref else "")
 
 
-def _kind(extension: Installed) -> str | None:
+def _kind(extension: InstalledExtension) -> str | None:
     if extension.is_link:
         return "link"
     if extension.record is not None:
@@ -129,11 +129,11 @@ def _kind(extension: Installed) -> str | None:
     return extension.kind.label
 
 
-def _file(extension: Installed) -> str | None:
+def _file(extension: InstalledExtension) -> str | None:
     return None if extension.mcp_file is None else str(extension.mcp_file)
 
 
-def _record(extension: Installed, home: Path, size: DefinitionSize | None) -> dict[str, Any]:
+def _record(extension: InstalledExtension, home: Path, size: DefinitionSize | None) -> dict[str, Any]:
     manifest, record = extension.manifest, extension.record
     trusted = _trust_text(extension, home)
     return {

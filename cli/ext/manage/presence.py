@@ -21,7 +21,7 @@ from cli.parameters import Cwd, Json
 from cli.terminal import ask, is_attended, say, terminal_text
 
 if TYPE_CHECKING:
-    from supervisor.install.installed import Installed
+    from supervisor.install.installed_extension import InstalledExtension
     from supervisor.install.manage import Removal
 
 
@@ -39,7 +39,7 @@ def ext_enable(
     cwd: Cwd = None,
     as_json: Json = False,
 ) -> None:
-    """Let an installed extension be started again.
+    """Let hosts start an installed extension again.
 
     Exit status: 0 it is enabled, 1 failed, 2 usage.
 
@@ -59,7 +59,7 @@ def ext_disable(
 ) -> None:
     """Keep an installed extension, but do not start it.
 
-    Its manifest says so from then on.
+    This is written into its manifest.
 
     Exit status: 0 it is disabled, 1 failed, 2 usage.
 
@@ -122,7 +122,7 @@ def ext_remove(
 
 def _remove(name: str, where: tuple[bool, bool], cwd: str | None, *, yes: bool, purge: bool, as_json: bool) -> int:
     from supervisor.install.errors import MisuseError
-    from supervisor.install.installed import installed
+    from supervisor.install.installed_extension import installed_extensions
     from supervisor.install.manage import remove
 
     folders = folders_at(cwd)
@@ -136,7 +136,7 @@ def _remove(name: str, where: tuple[bool, bool], cwd: str | None, *, yes: bool, 
             say("aborted")
             return 0
     target = extension.target
-    others = [other for other in installed(folders) if other.folder != extension.folder]
+    others = [other for other in installed_extensions(folders) if other.folder != extension.folder]
     done = remove(extension, folders.home, others, purge=purge)
     if as_json:
         print_json(
@@ -156,12 +156,12 @@ def _remove(name: str, where: tuple[bool, bool], cwd: str | None, *, yes: bool, 
     return 0
 
 
-def _question(extension: Installed, *, purge: bool) -> str:
+def _question(extension: InstalledExtension, *, purge: bool) -> str:
     what = f"the link {extension.folder} -> {extension.target}" if extension.is_link else str(extension.folder)
     return f"remove {what}{' and its data' if purge else ''}?"
 
 
-def _tell(extension: Installed, done: Removal, target: str, *, purge: bool) -> None:
+def _tell(extension: InstalledExtension, done: Removal, target: str, *, purge: bool) -> None:
     """`target` is where the removed link led to; empty if it was no link."""
     say(f"removed {extension.folder}" + (f"; {target} stays as it is" if target else ""))
     if done.moved:

@@ -14,11 +14,13 @@ from cli.terminal import say
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.discovery.found import Scope
-    from supervisor.install.installed import ExtensionFolders, Installed
+    from supervisor.discovery.found_extension import Scope
+    from supervisor.install.installed_extension import ExtensionFolders, InstalledExtension
 
-InProject = Annotated[bool, typer.Option("--project", help="Only the project's, in DIR/.zot/extensions.")]
-InGlobal = Annotated[bool, typer.Option("--global", help="Only the user's, in $ZOT_HOME/extensions.")]
+InProject = Annotated[
+    bool, typer.Option("--project", help="Take only extensions of the project, in DIR/.zot/extensions.")
+]
+InGlobal = Annotated[bool, typer.Option("--global", help="Take only extensions of the user, in $ZOT_HOME/extensions.")]
 
 
 def _seconds(value: float) -> float:
@@ -28,7 +30,10 @@ def _seconds(value: float) -> float:
 
 
 GitTimeout = Annotated[
-    float, typer.Option("--timeout", help="Seconds for git, each time.", metavar="SECONDS", callback=_seconds)
+    float,
+    typer.Option(
+        "--timeout", help="End git after SECONDS, each time that it runs.", metavar="SECONDS", callback=_seconds
+    ),
 ]
 InstalledName = Annotated[
     str,
@@ -60,7 +65,7 @@ def folders_at(cwd: str | None) -> ExtensionFolders:
 
     from supervisor.home.zot_home import zot_home
     from supervisor.install.errors import MisuseError
-    from supervisor.install.installed import ExtensionFolders
+    from supervisor.install.installed_extension import ExtensionFolders
 
     project = Path(os.path.expanduser(cwd if cwd is not None else "."))
     if not project.is_dir():
@@ -70,7 +75,7 @@ def folders_at(cwd: str | None) -> ExtensionFolders:
 
 def scopes_from(*, project: bool, everywhere: bool) -> tuple[Scope, ...]:
     """The scope of the flag; both scopes without a flag. Raises `MisuseError` if both flags are given."""
-    from supervisor.discovery.found import Scope
+    from supervisor.discovery.found_extension import Scope
     from supervisor.install.errors import MisuseError
 
     if project and everywhere:
@@ -80,11 +85,13 @@ def scopes_from(*, project: bool, everywhere: bool) -> tuple[Scope, ...]:
     return (Scope.GLOBAL,) if everywhere else (Scope.PROJECT, Scope.GLOBAL)
 
 
-def find_installed(name: str, folders: ExtensionFolders, *, project: bool, everywhere: bool) -> Installed:
+def find_installed(name: str, folders: ExtensionFolders, *, project: bool, everywhere: bool) -> InstalledExtension:
     """The installed extension of this name. Raises `MisuseError` for an unknown or ambiguous name."""
-    from supervisor.install.installed import installed, named
+    from supervisor.install.installed_extension import extension_named, installed_extensions
 
-    return named(name, installed(folders, scopes_from(project=project, everywhere=everywhere), say))
+    return extension_named(
+        name, installed_extensions(folders, scopes_from(project=project, everywhere=everywhere), say)
+    )
 
 
 def running_hosts(name: str) -> list[int]:

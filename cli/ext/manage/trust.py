@@ -20,32 +20,36 @@ def ext_trust(
         str | None,
         typer.Argument(
             metavar="[NAME|FOLDER]",
-            help="One extension, of the project or of yours.",
+            help="One extension, of the project or of the user.",
             autocompletion=project_extensions,
         ),
     ] = None,
-    project: Annotated[bool, typer.Option("--project", help="All of this project's extensions.")] = False,
+    project: Annotated[bool, typer.Option("--project", help="Trust all extensions of this project.")] = False,
     cwd: Cwd = None,
-    listing: Annotated[bool, typer.Option("--list", help="Show what is trusted, and what waits for it.")] = False,
+    listing: Annotated[
+        bool, typer.Option("--list", help="List the extensions that are trusted, and those that wait for it.")
+    ] = False,
     revoke: Annotated[
         str | None,
         typer.Option(
             "--revoke",
             metavar="NAME",
-            help="Trust it no longer; a name or a folder.",
+            help="Trust this extension no longer; a name or a folder.",
             autocompletion=project_extensions,
         ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, also on a terminal.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines: JSON lines; does not ask.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON lines, for other programs, and do not ask.")
+    ] = False,
 ) -> None:
     """Let an extension of a project run, as it is now.
 
-    Shows what would run, asks, and records it. Starts nothing. A change of any of its files takes that back, until it
-    is trusted again. Off a terminal nothing is asked: that you name it is enough.
+    It shows the program that would run, asks, and records the answer. It starts nothing. A change of any file of the
+    extension ends the trust, until you trust it again. Off a terminal it does not ask: naming the extension is enough.
 
-    Alone it shows all of this project's extensions that wait for it, and asks about each; off a terminal it only shows
-    them.
+    Without arguments it shows all of this project's extensions that wait for trust, and asks about each; off a terminal
+    it only shows them.
 
     Exit status: 0 done or nothing waits, 1 one still waits, cannot be read or the answer was no, 2 no such extension or
     usage, 130 interrupted.

@@ -14,10 +14,17 @@ from cli.os_errors import UnableError
 from cli.run.trust_prompt import answer_to, can_ask, card, cut
 from cli.terminal import complain
 from supervisor.cleanup.env_marks import TOKEN
-from supervisor.discovery.discover import PROJECT_FILE, installed, mcp_file, read_manifest, servers_in, servers_of
+from supervisor.discovery.discover import (
+    PROJECT_FILE,
+    installed_folders,
+    mcp_file,
+    read_manifest,
+    servers_in,
+    servers_of,
+)
 from supervisor.discovery.environment import policy_of
-from supervisor.discovery.found import Found, Scope
-from supervisor.discovery.skipped import Skipped
+from supervisor.discovery.found_extension import FoundExtension, Scope
+from supervisor.discovery.skipped_extension import SkippedExtension
 from supervisor.discovery.trust_rules import TrustState
 from supervisor.discovery.trust_store import TrustStore, key_of
 from supervisor.home.config import load_config
@@ -88,10 +95,10 @@ class _TrustActions:
 
     # --- the choice --------------------------------------------------------------------------------------------
 
-    def of_project(self) -> list[Found]:
+    def of_project(self) -> list[FoundExtension]:
         """The enabled extensions of the project. Raises `UnableError` if the project has none."""
         found = [
-            *self._read(installed(self._project, None, []), tells=True),
+            *self._read(installed_folders(self._project, None, []), tells=True),
             *self._servers(Scope.PROJECT, tells=True),
         ]
         if not found and not self._failed:
@@ -102,14 +109,14 @@ class _TrustActions:
                 complain(NAME, f"{extension.manifest.name} is disabled, and left out")
         return [extension for extension in found if extension.manifest.is_enabled]
 
-    def find(self, what: str) -> Found:
+    def find(self, what: str) -> FoundExtension:
         """Finds an extension by its manifest's name, its folder's name, or its folder's path. Raises `UnableError`."""
         servers = [*self._servers(Scope.PROJECT), *self._servers(Scope.GLOBAL)]
         by_key = [each for each in servers if each.mcp_entry is not None and each.mcp_entry.key == what]
         if "/" in what or what in (".", ".."):
             return by_key[0] if by_key else self._at(Path(what))
-        unusable: list[Skipped] = []
-        places = installed(self._project, self._home, unusable)
+        unusable: list[SkippedExtension] = []
+        places = installed_folders(self._project, self._home, unusable)
         known = [*self._read(places), *servers]
         for wanted in (
             [extension for extension in known if extension.manifest.name == what],
@@ -131,7 +138,7 @@ class _TrustActions:
         names = sorted({extension.manifest.name for extension in known})
         raise UnableError(no_such("extension", what, names), Status.USAGE)
 
-    def _waiting(self) -> list[tuple[Found, TrustJudgement]]:
+    def _waiting(self) -> list[tuple[FoundExtension, TrustJudgement]]:
         """The enabled extensions of the project, and the Copilot extensions of the user, that are not trusted.
         Complains of those of the project that cannot be read."""
         waiting = []
@@ -152,24 +159,24 @@ class _TrustActions:
         return waiting
 
     def _places(self) -> list[tuple[Path, Scope]]:
-        return installed(self._project, self._home, [])
+        return installed_folders(self._project, self._home, [])
 
-    def _servers(self, scope: Scope, *, tells: bool = False) -> list[Found]:
+    def _servers(self, scope: Scope, *, tells: bool = False) -> list[FoundExtension]:
         """The MCP servers in the file of a scope, expanded. One that cannot be started cannot be trusted either."""
         listed = servers_of(scope, self._project, self._home)
         if not listed:
             return []
-        from supervisor.discovery.mcp.servers import expanded
+        from supervisor.discovery.mcp.servers import expand_variables
 
         file = mcp_file(scope, self._project, self._home)
         found, faults = [], []
         for each in listed:
-            if isinstance(each, Skipped):
+            if isinstance(each, SkippedExtension):
                 self._faulty[each.name] = each.line
                 faults += [each.line] if each.is_error else []
                 continue
-            made = expanded(each, os.environ)
-            if isinstance(made, Found):
+            made = expand_variables(each, os.environ)
+            if isinstance(made, FoundExtension):
                 found.append(made)
                 continue
             line = self._faulty[each.manifest.name] = f"MCP server {each.manifest.name}: {file}: {made}"
@@ -180,21 +187,21 @@ class _TrustActions:
             complain(NAME, line)
         return found
 
-    def _at(self, folder: Path) -> Found:
+    def _at(self, folder: Path) -> FoundExtension:
         folder = Path(os.path.abspath(folder.expanduser()))
         if not folder.is_dir():
             what = f"is a file; name its folder: {folder.parent}" if folder.is_file() else "no such folder"
             raise UnableError(f"{folder}: {what}", Status.USAGE)
         try:
-            return Found(folder, read_manifest(folder), Scope.EXPLICIT)
+            return FoundExtension(folder, read_manifest(folder), Scope.EXPLICIT)
         except ManifestError as error:
             raise UnableError(f"{folder}: {error}") from None
 
-    def _read(self, places: Sequence[tuple[Path, Scope]], *, tells: bool = False) -> list[Found]:
+    def _read(self, places: Sequence[tuple[Path, Scope]], *, tells: bool = False) -> list[FoundExtension]:
         found = []
         for folder, scope in places:
             try:
-                found.append(Found(folder, read_manifest(folder), scope))
+                found.append(FoundExtension(folder, read_manifest(folder), scope))
             except ManifestError as error:
                 if tells:
                     self._failed = True
@@ -203,7 +210,7 @@ class _TrustActions:
 
     # --- the actions -------------------------------------------------------------------------------------
 
-    def trust(self, found: Sequence[Found]) -> int:
+    def trust(self, found: Sequence[FoundExtension]) -> int:
         if TOKEN in os.environ and not can_ask():
             raise UnableError(NOT_A_PERSON)
         everything = not self._ask
@@ -247,14 +254,14 @@ class _TrustActions:
             return Status.ERROR.exit_code
         return self._nothing_waits()
 
-    def _whose(self, waiting: Sequence[tuple[Found, TrustJudgement]]) -> str:
+    def _whose(self, waiting: Sequence[tuple[FoundExtension, TrustJudgement]]) -> str:
         ours = sum(found.scope is Scope.PROJECT for found, _ in waiting)
         said = [f"{counted(ours, 'extension')} of {self._project}"] if ours else []
         if others := len(waiting) - ours:
             said.append(f"{counted(others, 'Copilot extension')} of yours")
         return " and ".join(said)
 
-    def _ways(self, waiting: Sequence[tuple[Found, TrustJudgement]]) -> str:
+    def _ways(self, waiting: Sequence[tuple[FoundExtension, TrustJudgement]]) -> str:
         ours = sum(found.scope is Scope.PROJECT for found, _ in waiting)
         if not ours:
             return "zot ext trust NAME trusts one"
@@ -316,20 +323,22 @@ class _TrustActions:
             complain(NAME, "nothing is trusted, and this project has no extensions")
         return 0
 
-    def _known_at(self, place: Path) -> Found:
+    def _known_at(self, place: Path) -> FoundExtension:
         """The extension that a record is about: in a folder, or in a file of MCP servers. Raises `UnableError`."""
         if not place.parent.is_file():
             return self._at(place)
-        from supervisor.discovery.mcp.servers import expanded
+        from supervisor.discovery.mcp.servers import expand_variables
 
         file = place.parent
         for each in servers_in(file, Scope.EXPLICIT, file.parent):
-            made = expanded(each, os.environ) if isinstance(each, Found) and each.place == place else None
-            if isinstance(made, Found):
+            made = (
+                expand_variables(each, os.environ) if isinstance(each, FoundExtension) and each.place == place else None
+            )
+            if isinstance(made, FoundExtension):
                 return made
         raise UnableError(f"{file} has no server {place.name!r}")
 
-    def _record(self, found: Found, judged: TrustJudgement, standing: TrustState) -> dict[str, Any]:
+    def _record(self, found: FoundExtension, judged: TrustJudgement, standing: TrustState) -> dict[str, Any]:
         manifest, content = found.manifest, judged.content
         return {
             "name": manifest.name,

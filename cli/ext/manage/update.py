@@ -21,7 +21,7 @@ from cli.parameters import Cwd, Json
 from cli.terminal import ask, complain, is_attended, say, terminal_text
 
 if TYPE_CHECKING:
-    from supervisor.install.installed import Installed
+    from supervisor.install.installed_extension import InstalledExtension
     from supervisor.install.update import Update
 
 
@@ -34,7 +34,7 @@ def ext_update(
         list[str] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="Default: all that were installed with zot.",
+            help="The extensions. Default: all that were installed with zot.",
             autocompletion=installed_extensions,
         ),
     ] = None,
@@ -48,10 +48,10 @@ def ext_update(
     timeout: GitTimeout = 300.0,
     as_json: Json = False,
 ) -> None:
-    """Install a newer version from where it came from.
+    """Install newer versions of extensions, each from its source.
 
-    Its data stays, and it stays enabled or disabled. A version that asks for more of the environment than the one
-    before needs your consent, or --yes.
+    The data of an extension stays, and it stays enabled or disabled. A version that asks for more of the environment
+    than the one before needs your consent, or --yes.
 
     Exit status: 0 all are up to date now, 1 one could not be updated, 2 usage, 130 interrupted.
 
@@ -63,13 +63,13 @@ def ext_update(
     def run() -> int:
         from supervisor.home.config import load_config
         from supervisor.install.errors import InstallError
-        from supervisor.install.installed import installed, named
+        from supervisor.install.installed_extension import extension_named, installed_extensions
         from supervisor.install.update import update
 
         folders = folders_at(cwd)
         config = load_config(folders.home)
-        candidates = installed(folders, scopes_from(project=project, everywhere=everywhere))
-        chosen = [named(name, candidates) for name in dict.fromkeys(names or ())] or [
+        candidates = installed_extensions(folders, scopes_from(project=project, everywhere=everywhere))
+        chosen = [extension_named(name, candidates) for name in dict.fromkeys(names or ())] or [
             extension for extension in candidates if extension.record is not None
         ]
         if not chosen:
@@ -81,7 +81,7 @@ def ext_update(
             say(f"nothing to update: no extension was installed with zot ext install{links}")
         status = 0
 
-        def consent(extension: Installed, asks: tuple[str, ...]) -> bool:
+        def consent(extension: InstalledExtension, asks: tuple[str, ...]) -> bool:
             if yes or as_json or not is_attended():
                 return yes
             return ask(f"{terminal_text(extension.name)} now asks for {terminal_text(', '.join(asks), 1000)}; agree?")
@@ -107,7 +107,7 @@ def ext_update(
     run_and_exit("update", run)
 
 
-def _label(extension: Installed) -> dict[str, Any]:
+def _label(extension: InstalledExtension) -> dict[str, Any]:
     return {"name": extension.name, "scope": extension.scope.recorded, "dir": str(extension.folder)}
 
 
@@ -122,7 +122,7 @@ def _record(done: Update) -> dict[str, Any]:
     }
 
 
-def _state(extension: Installed) -> dict[str, Any]:
+def _state(extension: InstalledExtension) -> dict[str, Any]:
     assert extension.record is not None
     return {
         "version": extension.record.version,
@@ -146,7 +146,7 @@ def _tell(done: Update) -> None:
     hint_at_reload(done.now.name)
 
 
-def _version(extension: Installed) -> str:
+def _version(extension: InstalledExtension) -> str:
     return (
         terminal_text(extension.record.version)
         if extension.record is not None and extension.record.version
@@ -154,7 +154,7 @@ def _version(extension: Installed) -> str:
     )
 
 
-def _mark(extension: Installed) -> str:
+def _mark(extension: InstalledExtension) -> str:
     """Eight digits of the commit, else of the content hash, to compare by eye."""
     assert extension.record is not None
     return (extension.record.commit or extension.record.source_hash.removeprefix("sha256:"))[:8]

@@ -22,7 +22,7 @@ from cli.report.batch.selection import tasks_with_pages
 from cli.report.batch.tables import Links
 from cli.report.batch.task_page import PAGE_CHARACTERS, TaskPage, render_task
 from cli.report.page.document import is_report
-from supervisor.home.safe_files import replacing
+from supervisor.home.safe_files import replacement
 from wire.batch.task import safe_name
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _replace(path: Path, html: bytes, mode: int) -> None:
     """Writes a page, whole or not at all. Raises `FileExistsError` for what is no report, and `OSError`."""
     if path.is_symlink() or (path.exists() and not is_report(path)):
         raise FileExistsError(errno.EEXIST, "is there already and is no report", str(path))
-    with replacing(path, mode, is_durable=False) as file:
+    with replacement(path, mode, is_durable=False) as file:
         file.write(html)
 
 

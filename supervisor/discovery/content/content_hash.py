@@ -28,10 +28,10 @@ from supervisor.discovery.content.covered_files import (
     Content,
     ContentError,
     Covered,
-    changing,
+    changed_error,
     digest_state,
     link_state,
-    unreadable,
+    unreadable_error,
 )
 from supervisor.discovery.content.seal import HISTORY, Names
 from supervisor.discovery.steps import Allowance, finish
@@ -55,13 +55,13 @@ MAX_LINKS = 40
 def hash_content(folder: Path, manifest: Manifest | None = None, allowance: Allowance | None = None) -> Content:
     """Reads all files and returns their hash. Raises `ContentError` if a file cannot be read or changes meanwhile, if
     it is not the manifest that was parsed, or if there is more than the allowance."""
-    return finish(hashing(folder, manifest, allowance))
+    return finish(hash_steps(folder, manifest, allowance))
 
 
-def hashing(
+def hash_steps(
     folder: Path, manifest: Manifest | None = None, allowance: Allowance | None = None, beside: Iterable[str] = ()
 ) -> Steps[Content]:
-    """`hash_content` in steps. What is read is taken from the allowance. Covers also what is `beside` the folder: paths
+    """`hash_content` in steps. Each read is taken from the allowance. Covers also the paths `beside` the folder,
     relative to it."""
     walk = _Walk(folder, allowance or Allowance(), manifest)
     yield from walk.all()
@@ -165,7 +165,7 @@ class _Walk(Covered):
         try:
             target = os.readlink(path)
         except OSError as error:
-            raise unreadable(path, error) from None
+            raise unreadable_error(path, error) from None
         self._add(shown, link_state(target))
         self._stamp(path, found)
         if not os.path.isabs(target):
@@ -210,12 +210,12 @@ class _Walk(Covered):
         try:
             return os.lstat(path)
         except OSError as error:
-            raise unreadable(path, error) from None
+            raise unreadable_error(path, error) from None
 
     def _file(self, path: str, shown: str) -> Steps[None]:
         digest, found = yield from self._read(path)
         if shown == FILE and self._text is not None and digest != hashlib.sha256(self._text).hexdigest():
-            raise changing(path)
+            raise changed_error(path)
         self._files[shown] = found.st_size
         self._add(shown, digest_state(digest, found.st_mode))
 

@@ -129,7 +129,7 @@ class Covered:
                 # entries more than allowed are enough to be refused.
                 return sorted(islice(entries, self._allowance.files + 2), key=lambda entry: entry.name)
         except OSError as error:
-            raise unreadable(path, error) from None
+            raise unreadable_error(path, error) from None
 
     def _read(self, path: str) -> Steps[tuple[str, os.stat_result]]:
         """Reads a regular file; its hash in hexadecimal digits, and its state."""
@@ -144,15 +144,15 @@ class Covered:
                     size += len(chunk)
                     self._cost += len(chunk)
                     if size > found.st_size:
-                        raise changing(path)
+                        raise changed_error(path)
                     if self._is_step_full():
                         yield
                 if stamp_of(os.fstat(fd)) != stamp_of(found):
-                    raise changing(path)
+                    raise changed_error(path)
             finally:
                 os.close(fd)
         except OSError as error:
-            raise unreadable(path, error) from None
+            raise unreadable_error(path, error) from None
         self._stamp(path, found)
         return digest.hexdigest(), found
 
@@ -176,11 +176,11 @@ class Covered:
         return ContentError(f"more than {bound} would be read before each start; {which}")
 
 
-def changing(path: str) -> ContentError:
+def changed_error(path: str) -> ContentError:
     return ContentError(f"{_cut(path)} changes while it is read; try again when nothing writes to it")
 
 
-def unreadable(path: str, error: OSError) -> ContentError:
+def unreadable_error(path: str, error: OSError) -> ContentError:
     return ContentError(f"{_cut(path)} cannot be read: {error.strerror}; make it readable or remove it")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from supervisor.discovery.skipped import Cause, Why
+from supervisor.discovery.skipped_extension import SkipCause, SkipReason
 from supervisor.home.safe_files import read_file
 from wire.lenient_json import UNREADABLE
 
@@ -21,18 +21,18 @@ PACKAGE = "@github/copilot-sdk"
 NEEDED = "vscode-jsonrpc"
 """The package that the SDK speaks through."""
 MINIMUM = (1, 0, 0)
-"""The oldest version that is used. Those before had other names for much."""
+"""The oldest version that is used. Earlier versions have other names for much."""
 FOLDER = "copilot-sdk"
 """In `$ZOT_HOME`: where `zot ext install-sdk copilot` puts the SDK and what it depends on."""
 BOOTSTRAP = Path(__file__).parent / "launch" / "bootstrap.mjs"
-"""What Node runs in place of an extension. It reads `EXTENSION_PATH` and `COPILOT_SDK_PATH`."""
+"""The program that Node runs in place of an extension. It reads `EXTENSION_PATH` and `COPILOT_SDK_PATH`."""
 INSTALL = "zot ext install-sdk copilot"
 VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:[-+].*)?")
 PACKAGE_JSON_LIMIT = 1 << 20
 """Bytes."""
 
 
-class Where(Enum):
+class SdkPlace(Enum):
     """In whose `node_modules` an SDK is."""
 
     EXTENSION = "extension"
@@ -49,25 +49,25 @@ class Sdk(msgspec.Struct, frozen=True):
     path: Path
     """The package's folder, as it was found: it may be a link."""
     version: str
-    where: Where
+    where: SdkPlace
 
 
-class Search(msgspec.Struct, frozen=True):
-    """What a search has found: an SDK, or why those that are there are not used, a line for each."""
+class SdkSearch(msgspec.Struct, frozen=True):
+    """The result of a search: an SDK, or why each SDK that is there is not used, a line for each."""
 
     sdk: Sdk | None
     unfit: tuple[str, ...] = ()
 
     @property
-    def problem(self) -> Why | None:
-        """What is wrong and what to do; None if there is an SDK."""
+    def problem(self) -> SkipReason | None:
+        """The fault and what to do; None if an SDK was found."""
         if self.sdk is not None:
             return None
         it = f"{PACKAGE}; {'; '.join(self.unfit)}" if self.unfit else f"{PACKAGE}, which is not installed"
-        return Why(f"it needs {it}", Cause.LACKING, INSTALL, f"they need {it}")
+        return SkipReason(f"it needs {it}", SkipCause.LACKING, INSTALL, f"they need {it}")
 
 
-def search(extension: Path, project: Path | None, home: Path) -> Search:
+def search(extension: Path, project: Path | None, home: Path) -> SdkSearch:
     """Looks for the SDK in the `node_modules` of the extension's folder; if that is in the project, in those of the
     folders above up to the project; and in `$ZOT_HOME`. The first that can be used is taken. Starts nothing, and reads
     one small file in each place."""
@@ -76,24 +76,24 @@ def search(extension: Path, project: Path | None, home: Path) -> Search:
         path = folder / "node_modules" / PACKAGE
         try:
             sdk = Sdk(path, usable_version(path), where)
-            if where is not Where.HOME:
+            if where is not SdkPlace.HOME:
                 _check_packages(sdk, extension)
-            return Search(sdk, tuple(unfit))
+            return SdkSearch(sdk, tuple(unfit))
         except FileNotFoundError:
             continue
-        except UnfitError as error:
+        except UnfitSdkError as error:
             unfit.append(str(error))
-    return Search(None, tuple(unfit))
+    return SdkSearch(None, tuple(unfit))
 
 
-def _places(extension: Path, project: Path | None, home: Path) -> Iterator[tuple[Path, Where]]:
-    yield extension, Where.EXTENSION
+def _places(extension: Path, project: Path | None, home: Path) -> Iterator[tuple[Path, SdkPlace]]:
+    yield extension, SdkPlace.EXTENSION
     if project is not None and extension.is_relative_to(project):
         for folder in extension.parents:
             if not folder.is_relative_to(project):
                 break
-            yield folder, Where.PROJECT
-    yield home / FOLDER, Where.HOME
+            yield folder, SdkPlace.PROJECT
+    yield home / FOLDER, SdkPlace.HOME
 
 
 def packages_of(sdk: Sdk) -> list[str]:
@@ -111,37 +111,37 @@ def packages_of(sdk: Sdk) -> list[str]:
 
 def _check_packages(sdk: Sdk, extension: Path) -> None:
     """A folder that holds the extension is all that it works on, and nothing that could be trusted with it. Raises
-    `UnfitError`."""
+    `UnfitSdkError`."""
     inside = f"{os.path.realpath(extension)}/"
     for package in packages_of(sdk):
         if inside.startswith(f"{package.rstrip('/')}/"):
-            raise UnfitError(f"{sdk.path} runs on {package}, which holds the extension itself")
+            raise UnfitSdkError(f"{sdk.path} runs on {package}, which holds the extension itself")
 
 
-class UnfitError(Exception):
+class UnfitSdkError(Exception):
     """An SDK is there and cannot be used. The text names its folder and says why."""
 
 
 def usable_version(path: Path) -> str:
-    """The version of the SDK in a folder. Raises `FileNotFoundError` if there is none, and `UnfitError`."""
+    """The version of the SDK in a folder. Raises `FileNotFoundError` without an SDK, and `UnfitSdkError`."""
     try:
         described = msgspec.json.decode(read_file(path / "package.json", PACKAGE_JSON_LIMIT))
     except (FileNotFoundError, NotADirectoryError):
         if path.is_dir():
-            raise UnfitError(f"{path} has no package.json") from None
+            raise UnfitSdkError(f"{path} has no package.json") from None
         raise FileNotFoundError(path) from None
     except OSError as error:
-        raise UnfitError(f"{path}/package.json cannot be read: {error.strerror}") from None
+        raise UnfitSdkError(f"{path}/package.json cannot be read: {error.strerror}") from None
     except UNREADABLE:
-        raise UnfitError(f"{path}/package.json is no JSON") from None
+        raise UnfitSdkError(f"{path}/package.json is no JSON") from None
     version = described.get("version") if isinstance(described, dict) else None
     if not isinstance(version, str) or (parts := VERSION.fullmatch(version)) is None:
-        raise UnfitError(f"{path}/package.json names no version")
+        raise UnfitSdkError(f"{path}/package.json names no version")
     if tuple(map(int, parts.groups())) < MINIMUM:
-        raise UnfitError(f"{path} is version {version}, older than {'.'.join(map(str, MINIMUM))}")
+        raise UnfitSdkError(f"{path} is version {version}, older than {'.'.join(map(str, MINIMUM))}")
     exports = described.get("exports")
     if not isinstance(exports, dict) or "./extension" not in exports:
-        raise UnfitError(f"{path} (version {version}) has no entry for extensions")
+        raise UnfitSdkError(f"{path} (version {version}) has no entry for extensions")
     if described.get("name") != PACKAGE:  # Node would look in the folders above it for one that has the name
-        raise UnfitError(f"{path}/package.json is of another package")
+        raise UnfitSdkError(f"{path}/package.json is of another package")
     return version

@@ -5,9 +5,9 @@ if it leads to one that lies in the project, as it is, behind a `=`, or as a par
 signs of a shell; the paths start in `cwd`, and in each folder that another word names. A text behind `sh -c` is divided
 as a shell does it; if it cannot be read for sure, every file of the project counts that can be executed or is a script.
 A word also names what Python and Node find under it without the ending: `server` and `app.server` name `server.py` and
-`app/server.py`. Of a folder count the files that a launcher would run, and of the one in which `npm`, `make` and others
-start those that they read there.
-What these files load, and what a launcher downloads, is not covered.
+`app/server.py`. Of a folder it covers the files that a launcher would run; of the folder in which `npm`, `make` and
+others start, the files that they read there. It does not cover files that these files load or that a launcher
+downloads.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from wire.dialects.shell_words import certain_words, texts_for_shells, with_know
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.discovery.steps import Steps
 
 RUN_IN_FOLDERS = (
@@ -38,7 +38,7 @@ RUN_IN_FOLDERS = (
     "deno.json", "deno.jsonc", "GNUmakefile", "makefile", "Makefile", "justfile", "Justfile", ".justfile", "Dockerfile",
     "compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml",
 )  # fmt: skip
-"""What launchers that are given a folder run or read there."""
+"""Files that launchers run or read in a folder that they are given."""
 LAUNCHERS = {
     "package.json": {"npm", "pnpm", "yarn", "bun"},
     "deno": {"deno"},
@@ -49,7 +49,7 @@ LAUNCHERS = {
 }
 """Programs that read one of `RUN_IN_FOLDERS` in the folder in which they start, by a part of its name."""
 ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts")
-"""What a word that names a program may leave out."""
+"""Endings that a word that names a program may leave out."""
 SCRIPTS = (
     *ENDINGS, ".sh", ".bash", ".zsh", ".ksh", ".fish", ".rb", ".pl", ".php", ".lua", ".tcl", ".awk", ".jar", ".mts",
     ".cts", ".tsx", ".jsx", ".wasm",
@@ -63,7 +63,7 @@ _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+")
 _BETWEEN = re.compile(r"""[\s:;,="'()<>|&{}`\\]+""")
 
 
-def hashing_entry(found: Found, allowance: Allowance | None = None) -> Steps[Content]:
+def entry_hash_steps(found: FoundExtension, allowance: Allowance | None = None) -> Steps[Content]:
     """Reads the files that the entry names, in steps. `found` must be expanded. Raises `ContentError` if one of them
     cannot be read, or if there is more than the allowance."""
     assert found.mcp_entry is not None
@@ -113,12 +113,12 @@ def hashing_entry(found: Found, allowance: Allowance | None = None) -> Steps[Con
 def _folders(start: str, words: Sequence[str], project: str) -> list[str]:
     """The folder in which a server starts, and those that its words name; up to one more than `FOLDERS_LIMIT`. A shell
     may go from one of the project to another: with `project` also those that words name there."""
-    found, others, real = [start], {_both(start)}, os.path.realpath(project)
+    found, others, real = [start], {_path_and_target(start)}, os.path.realpath(project)
     for folder in found:  # grows meanwhile
         for word in words:
             path = os.path.join(folder, word)
-            known = _both(path)
-            may_be = folder == start or _within(known[1], real)
+            known = _path_and_target(path)
+            may_be = folder == start or _relative_path(known[1], real)
             if may_be and known not in others and os.path.isdir(path) and len(found) <= FOLDERS_LIMIT:
                 others.add(known)
                 found.append(path)
@@ -160,7 +160,7 @@ class _Files(Covered):
         path = path.rstrip("/")
         if not os.path.isdir(os.path.dirname(path)):
             return  # and another path that is written like this one, but for a `..` in it, may be there
-        if (known := _both(path)) not in self._looked_for:
+        if (known := _path_and_target(path)) not in self._looked_for:
             self._looked_for.add(known)
             for ending in ("", *ENDINGS):
                 yield from self.look_at(path + ending)
@@ -193,7 +193,7 @@ class _Files(Covered):
                 elif _is_program(entry):
                     yield from self._file(entry.path)
                 elif entry.is_symlink():
-                    shown = _within(entry.path, self._project)
+                    shown = _relative_path(entry.path, self._project)
                     self._states.append((f"./{shown} ->", link_state(os.readlink(entry.path))))
             yield
 
@@ -214,8 +214,8 @@ class _Files(Covered):
     def _file(self, path: str) -> Steps[None]:
         """Covers a file, if it is one of the project. Of a link that leads out of the project counts where it leads
         to."""
-        path, real = _both(path)
-        inside, really_inside = _within(path, self._project), _within(real, self._real)
+        path, real = _path_and_target(path)
+        inside, really_inside = _relative_path(path, self._project), _relative_path(real, self._real)
         shown = inside or really_inside
         if not shown or (shown, real) in self._seen:
             return
@@ -242,11 +242,11 @@ def _is_program(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _both(path: str) -> tuple[str, str]:
+def _path_and_target(path: str) -> tuple[str, str]:
     """The path as it is written, and where it leads to: behind a link `..` leads elsewhere than it looks."""
     return os.path.abspath(path), os.path.realpath(path)
 
 
-def _within(path: str, folder: str) -> str:
+def _relative_path(path: str, folder: str) -> str:
     """The path relative to the folder; empty if it lies elsewhere."""
     return path[len(folder.rstrip("/")) + 1 :] if path.startswith(folder.rstrip("/") + "/") else ""

@@ -10,10 +10,10 @@ import msgspec
 from msgspec.structs import replace
 
 from supervisor.discovery.environment import NEVER, is_secret
-from supervisor.discovery.found import Found, Scope
-from supervisor.discovery.kind import Kind
+from supervisor.discovery.found_extension import FoundExtension, Scope
+from supervisor.discovery.kind import ExtensionKind
 from supervisor.discovery.mcp import entry_hash  # noqa: F401  (a judgement in a reload imports nothing)
-from supervisor.discovery.skipped import Skipped, Why
+from supervisor.discovery.skipped_extension import SkippedExtension, SkipReason
 from supervisor.home.config import Config
 from supervisor.home.safe_files import read_file
 from wire.dialects.table import with_defaults
@@ -26,26 +26,30 @@ if TYPE_CHECKING:
 
     from wire.settings.mcp_file import EntryFault, McpEntry, McpFile
 
-DIALECT = Kind.MCP.dialect
+DIALECT = ExtensionKind.MCP.dialect
 LIMIT = 1 << 20
 """Bytes of a file. People write them."""
 
 
-def read_servers(file: Path, scope: Scope, workspace: Path, position: int = 0) -> list[Found | Skipped]:
+def read_servers(
+    file: Path, scope: Scope, workspace: Path, position: int = 0
+) -> list[FoundExtension | SkippedExtension]:
     """The servers of a file in their order, not expanded, and what cannot be used. Raises nothing."""
     try:
         parsed = parse_file(file)
     except ManifestError as error:
-        why, named, needed = Why(str(error)), scope is Scope.EXPLICIT, error.may_be_needed
-        return [Skipped(file, why, Kind.MCP_FILE, is_named=named, may_be_needed=needed, mcp_file=file)]
+        why, named, needed = SkipReason(str(error)), scope is Scope.EXPLICIT, error.may_be_needed
+        return [
+            SkippedExtension(file, why, ExtensionKind.MCP_FILE, is_named=named, may_be_needed=needed, mcp_file=file)
+        ]
     found = [as_extension(file, entry, scope, workspace, position) for entry in parsed.entries]
     if parsed.remark and found:
-        found[0] = _also(found[0], f"{file}: {parsed.remark}")
-    return [*found, *(_skipped(file, fault) for fault in parsed.faults)]
+        found[0] = _add_remark(found[0], f"{file}: {parsed.remark}")
+    return [*found, *(_skip(file, fault) for fault in parsed.faults)]
 
 
-def read_again(found: Found, environ: Mapping[str, str]) -> Found:
-    """The server as its file has it now, expanded. Raises `ManifestError`, also if it is not there any more."""
+def read_again(found: FoundExtension, environ: Mapping[str, str]) -> FoundExtension:
+    """The server as its file has it now, expanded. Raises `ManifestError`, also if it is gone."""
     assert found.mcp_file is not None
     assert found.workspace is not None
     file, name = found.mcp_file, found.manifest.name
@@ -53,26 +57,26 @@ def read_again(found: Found, environ: Mapping[str, str]) -> Found:
     for entry in parsed.entries:
         if entry.name == name:
             now = as_extension(file, entry, found.scope, found.workspace, found.position)
-            made = expanded(now, environ) if now.manifest.is_enabled else now
+            made = expand_variables(now, environ) if now.manifest.is_enabled else now
             if isinstance(made, str):
                 raise ManifestError(f"{file}: {made}")
             return made
     for fault in parsed.faults:
         if fault.name == name:
             raise ManifestError(f"{at(file, fault.place)}: {fault.message}")
-    raise ManifestError(f"{file} has no server {name!r} any more")
+    raise ManifestError(f"{file} no longer has a server {name!r}")
 
 
-def is_same(old: Found, new: Found) -> bool:
+def is_same(old: FoundExtension, new: FoundExtension) -> bool:
     """Whether two servers would be started alike."""
-    return _as_started(old) == _as_started(new)
+    return _start_of(old) == _start_of(new)
 
 
-def _as_started(found: Found) -> tuple[Any, ...]:
+def _start_of(found: FoundExtension) -> tuple[Any, ...]:
     return found.manifest, found.folder, found.command, found.set_env, found.options
 
 
-def expanded(found: Found, environ: Mapping[str, str]) -> Found | str:
+def expand_variables(found: FoundExtension, environ: Mapping[str, str]) -> FoundExtension | str:
     """The server with the values of its variables; or why it cannot be started."""
     assert found.mcp_entry is not None
     server, workspace = found.mcp_entry.server, str(found.workspace)
@@ -98,7 +102,7 @@ def expanded(found: Found, environ: Mapping[str, str]) -> Found | str:
     folder = Path(os.path.abspath(os.path.join(workspace, os.path.expanduser(cwd))))
     made = replace(found, folder=folder, command=(command, *args), set_env=env)
     said = _secrets_in_args(found.mcp_entry, environ)
-    return _also(made, said) if said else made
+    return _add_remark(made, said) if said else made
 
 
 def _secrets_in_args(entry: McpEntry, environ: Mapping[str, str]) -> str:
@@ -111,7 +115,7 @@ def _secrets_in_args(entry: McpEntry, environ: Mapping[str, str]) -> str:
     return f"{', '.join(secrets)} in args can be seen by every user of this machine (ps); put it into env if it can be"
 
 
-def as_extension(file: Path, entry: McpEntry, scope: Scope, workspace: Path, position: int = 0) -> Found:
+def as_extension(file: Path, entry: McpEntry, scope: Scope, workspace: Path, position: int = 0) -> FoundExtension:
     """The server of an entry as an extension, not expanded."""
     server = entry.server
     options: dict[str, Any] = {"instructions": server.instructions}
@@ -119,7 +123,7 @@ def as_extension(file: Path, entry: McpEntry, scope: Scope, workspace: Path, pos
         options["include_tools"] = server.include_tools
     if server.exclude_tools:
         options["exclude_tools"] = server.exclude_tools
-    return Found(
+    return FoundExtension(
         workspace if server.cwd is None else Path(os.path.join(workspace, server.cwd)),
         _manifest(file, entry),
         scope,
@@ -134,16 +138,16 @@ def as_extension(file: Path, entry: McpEntry, scope: Scope, workspace: Path, pos
 def _manifest(file: Path, entry: McpEntry) -> Manifest:
     fields = {**entry.manifest_fields, "dialect": DIALECT, "enabled": None if entry.server.is_enabled else False}
     manifest: Manifest = msgspec.convert(with_defaults(DIALECT, fields), Manifest)
-    return _remarked(manifest, f"{at(file, entry.place)}: {entry.remark}" if entry.remark else "")
+    return _with_remark(manifest, f"{at(file, entry.place)}: {entry.remark}" if entry.remark else "")
 
 
-def _also(found: Found, line: str) -> Found:
+def _add_remark(found: FoundExtension, line: str) -> FoundExtension:
     """The server with one line more for its user."""
     told = found.manifest.remark
-    return replace(found, manifest=_remarked(found.manifest, f"{told}; {line}" if told else line))
+    return replace(found, manifest=_with_remark(found.manifest, f"{told}; {line}" if told else line))
 
 
-def _remarked(manifest: Manifest, line: str) -> Manifest:
+def _with_remark(manifest: Manifest, line: str) -> Manifest:
     copied = replace(manifest)
     copied.__dict__["told"] = line
     return copied
@@ -162,11 +166,11 @@ def parse_file(file: Path) -> McpFile:
     raise failed
 
 
-def _skipped(file: Path, fault: EntryFault) -> Skipped:
-    return Skipped(
+def _skip(file: Path, fault: EntryFault) -> SkippedExtension:
+    return SkippedExtension(
         file / fault.name,
-        Why(f"{at(file, fault.place)}: {fault.message}"),
-        Kind.MCP,
+        SkipReason(f"{at(file, fault.place)}: {fault.message}"),
+        ExtensionKind.MCP,
         is_error=not fault.is_disabled,
         may_be_needed=fault.may_be_needed,
         mcp_file=file,
@@ -179,7 +183,7 @@ _OTHERS = ("--host", "--no-ext", "--no-extensions")
 """Flags with which other extensions are served than those of the project."""
 
 
-def is_itself(found: Found) -> bool:
+def is_itself(found: FoundExtension) -> bool:
     """Whether an expanded server is `zot mcp serve` with the extensions of the project in whose folder it is found."""
     if found.workspace is None or (flags := _flags(found.command or ())) is None:
         return False

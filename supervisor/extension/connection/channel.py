@@ -37,7 +37,7 @@ LARGE_FRAME = 64 * 1024
 JUNK = "writes lines that are not messages to its stdout; they are skipped and counted"
 
 
-def _failed(error: Exception) -> Received:
+def _fail_session(error: Exception) -> Received:
     """A session that raises is a fault of its dialect. It costs the extensions of that dialect alone."""
     return (Unusable(f"its dialect cannot read what it says: {error!r}"[:FAULT_LENGTH]),), b""
 
@@ -84,7 +84,7 @@ class Channel:
             Remarked: self._on_remarked,
             Unusable: on_unusable,
         }
-        """What is done with each kind of message. The worker adds its own handlers."""
+        """The handler of each kind of message. The worker adds its own handlers."""
         self._loop = loop
         self._account = account
         self._complaints = complaints
@@ -130,7 +130,7 @@ class Channel:
             try:
                 messages, reply = session.receive(data[:-1], now)
             except Exception as error:
-                messages, reply = _failed(error)
+                messages, reply = _fail_session(error)
             for message in messages:
                 self.handlers[type(message)](message)
             if reply:
@@ -158,7 +158,7 @@ class Channel:
             try:
                 messages, reply = session.receive(line, now)
             except Exception as error:
-                messages, reply = _failed(error)
+                messages, reply = _fail_session(error)
             for message in messages:
                 handlers[type(message)](message)
             if reply:

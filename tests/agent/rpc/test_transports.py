@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from pyzot import Host, HostRefusedError
-from supervisor.control.client import ControlClient, Endpoint, HostError
+from supervisor.control.client import ControlClient, ControlError, Endpoint
 from tests.support.extension_folder import extension
 from tests.support.patience import PATIENCE_S
 from tests.support.rpc_client import serve
@@ -36,7 +36,7 @@ class Server:
     def control(self, request, **members):
         try:
             reply = self._control.ask(request(id=self._control.next_id(), **members), object)
-        except HostError as error:
+        except ControlError as error:
             return str(error).removeprefix(f"host {os.getpid()}: ")
         return msgspec.to_builtins(reply)
 

@@ -13,17 +13,17 @@ from agent.run.compaction import HEADING
 from agent.run.limits import Budget
 from agent.transcript import Message, Text, ToolCall, ToolResult, text_of
 from tests.support.run_bench import running
-from tests.support.scripted_model import says
+from tests.support.scripted_model import fails, says
 from wire import events
 from wire.exit_codes import Status
 
 WINDOW = 10_000
 REFUSAL = "prompt is too long: 9 tokens > 8 maximum"
-TOO_LONG = [{"type": "error", "kind": "too_long", "status": 400, "message": REFUSAL}]
+TOO_LONG = fails("too_long", REFUSAL)
 SUMMARY = says("It was so.")
 SUMMED_UP = f"{HEADING}It was so."
 LONG = "go" + "word" * 7_000
-FAILED = [{"type": "error", "kind": "server", "status": 500, "message": "broken"}]
+FAILED = fails("server", "broken", 500)
 
 
 def reply(text, *calls, tokens, stop=None):

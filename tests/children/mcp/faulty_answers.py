@@ -8,15 +8,6 @@ from server import LATER, text, tool
 FAULTS = {}
 
 
-@fault(FAULTS, "answers-twice")
-class AnswersTwice(Faulty):
-    """The second answer has other words."""
-
-    def answer(self, request_id, result):
-        super().answer(request_id, result)
-        super().answer(request_id, text("the second answer"))
-
-
 @fault(FAULTS, "string-ids")
 class StringIds(Faulty):
     """Answers with "7" for 7."""
@@ -33,53 +24,12 @@ class FloatIds(Faulty):
         super().answer(float(request_id), result)
 
 
-@fault(FAULTS, "other-ids")
-class OtherIds(Faulty):
-    """Before each answer come answers to nobody: unknown, negative, huge and structured ids, a result without one."""
-
-    def answer(self, request_id, result):
-        for strange in (None, [request_id], {"id": request_id}, True):
-            super().answer(strange, text("for nobody"))
-        for strange in (99_999, -1, 2**70, "x", ""):
-            super().answer(strange, text("for nobody"))
-            self.refuse(strange, -32600, "for nobody")
-        super().answer(request_id, result)
-
-
 @fault(FAULTS, "null-id-error")
 class NullIdError(Faulty):
     """Calls are answered by an error whose id is null, as a server does that could not read the request."""
 
     def call(self, request_id, params):
         self.refuse(None, -32700, "Parse error")
-        return LATER
-
-
-@fault(FAULTS, "late")
-class Late(Faulty):
-    """Answers `slow` only once it is cancelled: too late."""
-
-    def __init__(self, *args):
-        super().__init__(*args)
-        self.add(tool(slow, "Takes its time."))
-
-    def on_notification(self, method, params):
-        super().on_notification(method, params)
-        if method == "notifications/cancelled":
-            self.progress(params["requestId"], 1)
-            self.answer(params["requestId"], text("too late"))
-            self.refuse(params["requestId"], 0, "Request cancelled")
-
-
-def slow(server, call, args):
-    return LATER
-
-
-@fault(FAULTS, "silent")
-class Silent(Faulty):
-    """Never answers a call; answers everything else."""
-
-    def call(self, request_id, params):
         return LATER
 
 

@@ -12,15 +12,6 @@ FAULTS = {}
 MIB = 1 << 20
 
 
-@fault(FAULTS, "prints-before")
-class PrintsBefore(Faulty):
-    """Greets its user on stdout."""
-
-    def run(self):
-        self.write(b"Example MCP server running on stdio\n\n")
-        super().run()
-
-
 @fault(FAULTS, "prints-between")
 class PrintsBetween(Faulty):
     """Logs each message to stdout, before and after the answer."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import sys
 import time
 
@@ -30,32 +27,6 @@ class Usage(Faulty):
         self.write(b"Usage: usage [options] <directory>\n\nOptions:\n  --help\n")
         log("usage: missing argument: directory")
         sys.exit(2)
-
-
-@fault(FAULTS, "exits-at-start")
-class ExitsAtStart(Faulty):
-    """Exits with status 0 before it has said a word."""
-
-    def run(self):
-        sys.exit(0)
-
-
-@fault(FAULTS, "never-answers")
-class NeverAnswers(Faulty):
-    """Reads, and never answers anything."""
-
-    def on_line(self, line):
-        pass
-
-
-@fault(FAULTS, "reads-nothing")
-class ReadsNothing(Faulty):
-    """Reads nothing once it has told its tools; ends when it is signalled."""
-
-    def on_answered(self, method):
-        if method == "tools/list":
-            while True:
-                signal.pause()
 
 
 @fault(FAULTS, "old-version")
@@ -117,37 +88,6 @@ def leave(server, call, args):
     sys.exit(0)
 
 
-@fault(FAULTS, "exits-idle")
-class ExitsIdle(Faulty):
-    """Exits with status 0 after each answer to a call."""
-
-    def on_answered(self, method):
-        if method == "tools/call":
-            sys.exit(0)
-
-
-@fault(FAULTS, "crashes-in-call")
-class CrashesInCall(Faulty):
-    """Tool `crash` ends it with a traceback."""
-
-    def __init__(self, *args):
-        super().__init__(*args)
-        self.add(tool(crash, "Crashes."))
-
-
-def crash(server, call, args):
-    raise RuntimeError("the database is gone")
-
-
-@fault(FAULTS, "ignores-eof")
-class IgnoresEof(Faulty):
-    """Lives on after the end of its input, until it is signalled."""
-
-    def on_eof(self):
-        while True:
-            signal.pause()
-
-
 @fault(FAULTS, "outlives-eof")
 class OutlivesEof(Faulty):
     """Its timers go on after the end of its input: it keeps writing, until stdout is closed or it is signalled."""
@@ -156,36 +96,3 @@ class OutlivesEof(Faulty):
         while True:
             self.notify("notifications/message", level="info", data="tick")
             time.sleep(0.05)
-
-
-@fault(FAULTS, "ignores-all")
-class IgnoresAll(IgnoresEof):
-    """Lives on after the end of its input and after SIGTERM."""
-
-    def run(self):
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        super().run()
-
-
-@fault(FAULTS, "has-family")
-class HasFamily(Faulty):
-    """Starts a browser of its own, in a session of its own, and leaves it behind. argv: a file for its pid."""
-
-    def __init__(self, pid_file=os.devnull, *args):
-        super().__init__(*args)
-        self.pid_file = pid_file
-
-    def run(self):
-        browser = subprocess.Popen(["sleep", "3600"], stdin=subprocess.DEVNULL, stdout=2, start_new_session=True)
-        with open(self.pid_file, "w") as file:
-            print(browser.pid, file=file)
-        super().run()
-
-
-@fault(FAULTS, "floods-stderr")
-class FloodsStderr(Faulty):
-    """Writes a mebibyte to stderr with each message."""
-
-    def on_line(self, line):
-        os.write(2, (b"debug: " + b"x" * 120 + b"\n") * (1 << 13))
-        super().on_line(line)

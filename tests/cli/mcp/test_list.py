@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cli.mcp.entries import HIDDEN, hidden_arguments
-from supervisor.discovery.found import Scope
-from supervisor.discovery.mcp.servers import expanded, read_servers
+from supervisor.discovery.found_extension import Scope
+from supervisor.discovery.mcp.servers import expand_variables, read_servers
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.home.config import Config
 from tests.cli.mcp.conftest import entry, write
@@ -154,7 +154,7 @@ def test_of_two_with_one_name_the_first_that_can_be_started_has_it(zot):
     assert states == ["untrusted", "ok", "hidden"]
     assert run(zot, "mcp", "get", "n", "--json").json_lines[0]["scope"] == "user"
     (found,) = read_servers(zot.cwd / ".mcp.json", Scope.PROJECT, zot.cwd)
-    trusted = expanded(found, {})
+    trusted = expand_variables(found, {})
     TrustStore(zot.home).trust(trusted.place, trusted.manifest, found=trusted)
     told = run(zot, "mcp", "list").text
     assert [line.split()[2] for line in told.splitlines()[1:4]] == ["ok", "hidden", "hidden"]

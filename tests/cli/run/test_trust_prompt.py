@@ -7,7 +7,7 @@ from pathlib import Path
 from cli.run import trust_prompt
 from cli.run.trust_prompt import LINE, card, cut
 from supervisor.discovery.content.covered_files import Content
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.discovery.trust_rules import TrustJudgement, TrustState
 from supervisor.home.config import Config
 from tests.support.copilot_folders import copilot_extension, put_on_path
@@ -18,7 +18,7 @@ HOST = {"PATH": "/bin", "EDITOR": "vi", "GITHUB_TOKEN": "value", "HF_TOKEN": "va
 
 
 def shown(**manifest) -> list[str]:
-    found = Found(Path("/x"), Manifest(**{"name": "x", "exec": "x", **manifest}), Scope.PROJECT)
+    found = FoundExtension(Path("/x"), Manifest(**{"name": "x", "exec": "x", **manifest}), Scope.PROJECT)
     judged = TrustJudgement(TrustState.NEVER_SEEN, "never seen", Content("sha256:0"))
     return [cut(line) for line in card(found, judged, CONFIG, HOST)]
 

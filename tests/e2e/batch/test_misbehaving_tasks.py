@@ -147,14 +147,13 @@ def test_bad_extensions_in_each_run_cost_themselves_only(zot: Zot, server: Messa
     for child in ("exits_before_hello", "flood_notify", "echo"):
         batch.extensions += ["-e", str(extension(zot.folder, child))]
     wait = "bash while [ ! -e go ]; do sleep 0.02; done"
-    batch.tasks({f"t{number}": wait for number in range(3)} | {f"u{number}": "x" for number in range(3)})
-    with batch.start("-j", "3", "-q") as running:
-        wait_until(lambda: len(hosts(zot)) == 3)
-        assert {host["task"] for host in hosts(zot)} == {"t0", "t1", "t2"}
+    batch.tasks({"t0": wait, "t1": wait, "u": "x"})
+    with batch.start("-j", "2", "-q") as running:
+        wait_until(lambda: {host["task"] for host in hosts(zot)} == {"t0", "t1"})
         (zot.cwd / "go").touch()
         found = running.finish()
     assert (found.status, found.leftovers) == (0, [])
-    assert {attempt.status for number in range(3) for attempt in batch.attempts(f"u{number}")} == {TaskStatus.OK}
+    assert [attempt.status for attempt in batch.attempts("u")] == [TaskStatus.OK]
     assert hosts(zot) == []
 
 

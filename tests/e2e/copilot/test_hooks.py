@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.support.copilot_place import results_of, said
-from tests.support.messages_server import text_reply, tool_reply
-from wire.events import Extension, ExtNotify, ToolCall, ToolResult
+from tests.support.messages_server import text_reply
+from wire.events import Extension, ExtNotify, ToolResult
 from wire.exit_codes import Status
 
 pytestmark = pytest.mark.slow
@@ -78,12 +78,6 @@ def test_the_prompt_and_the_start_of_the_session(bench):
     asked = output(modifiedPrompt="changed", additionalContext="hidden")
     bench.run(text_reply("Done."), prompt=json.dumps(asked)).check(Status.OK)
     assert said(bench.asked()) == ["changed", "hidden"]
-
-
-def test_a_context_of_the_start_of_the_session(bench):
-    prompt = json.dumps(output(additionalContext="hidden"))
-    bench.run(text_reply("Done."), prompt=prompt).check(Status.OK)
-    assert said(bench.asked()) == [prompt, "hidden", "hidden"], "one of each hook"
 
 
 def test_what_is_said_before_a_tool_is_used(bench):
@@ -254,34 +248,6 @@ def test_a_hook_that_throws_is_no_verdict(place, on_failure):
     log = (place.zot.home / "logs" / "ext-workbench.log").read_text()
     assert "Error: no such thing" in log
     assert "at wanted (" in log, "the stack"
-
-
-@pytest.mark.parametrize("on_failure", ["allow", "deny"])
-def test_a_slow_hook_has_a_deadline(place, on_failure):
-    place.add("slow-hook", on_failure=on_failure, timeouts={"intercept": 0.5, "tool_call": 0.5})
-    place.add("guide-tools")
-    outcome = place.results(bash("echo it ran"), ("slow", {}), ("guide_greet", {"who": "Ada"})).check(Status.OK)
-    ran, slow, greeted = results_of(place.asked())
-    assert ran.startswith("$ echo it ran") is (on_failure == "allow")
-    assert "0.5 s" in slow
-    assert greeted == "Hello, Ada" + "in time"
-    assert outcome.result.extensions["slow-hook"].timeouts == 2
-    called = [record.name for record in outcome.of(ToolCall)]
-    assert called == ["bash", "slow", "guide_greet"]
-
-
-def test_rejecting_handlers_cost_themselves(each_sdk):
-    place = each_sdk
-    place.add("rejects")
-    place.add("guide-tools")
-    place.server.add(
-        tool_reply([("throws", {}), ("rejects", {}), ("guide_greet", {"who": "Ada"})]), text_reply("Done.")
-    )
-    outcome = place.run().check(Status.OK)
-    assert results_of(place.asked()) == ["thrown", "rejected", "Hello, Ada"]
-    assert len(messages(outcome, "no_verdict")) >= 1
-    log = (place.zot.home / "logs" / "ext-rejects.log").read_text()
-    assert "TypeError: input.toolArgs.path is undefined" in log or "input.toolArgs.path is undefined" in log
 
 
 def test_outputs_of_wrong_types(place):

@@ -67,19 +67,6 @@ def test_prompts_that_are_sent_come_before_the_result(bench):
 
 
 @pytest.mark.slow
-def test_ten_prompts_and_no_more(bench):
-    calls = [("bench_send", {"prompt": f"prompt {number}"}) for number in range(12)]
-    replies = [text_reply(f"{number}.") for number in range(10)]
-    outcome = bench.run(tool_reply(calls), DONE, *replies).check(Status.OK, user_messages=11)
-    assert [each.text for each in outcome.result.sent] == [f"{number}." for number in range(10)]
-    failed = [each for each in outcome.of(ToolResult) if each.is_error]
-    assert len(failed) == 2
-    assert "10 prompts already" in failed[0].content[0].text
-    (warned,) = [each.message for each in outcome.of(Extension) if "is refused" in each.message]
-    assert "10 prompts already" in warned
-
-
-@pytest.mark.slow
 def test_an_answer_that_an_extension_waits_for(bench):
     """`sendAndWait` outside of any handler; the second prompt is its own."""
     outcome = bench.run(

@@ -107,13 +107,6 @@ def test_the_environment(bench):
     assert [record for record in outcome.of(Extension) if "asks for environment variables" in record.message] == []
 
 
-def test_a_variable_that_it_lacks_is_named(bench):
-    outcome = bench.results(("bench_variable", {"name": "WORKBENCH_TOKEN"})).check(Status.OK)
-    assert outcome.tool_texts() == ["unset"]
-    (said,) = [record.message for record in outcome.of(Extension) if record.event == "warning"]
-    assert "asks for environment variables that are missing: WORKBENCH_TOKEN" in said
-
-
 def test_the_timeline(bench):
     levels = [
         ("plain", {}),
@@ -191,18 +184,6 @@ def test_the_events_of_a_run_that_fails(each_sdk):
     assert "out of order" in error["stack"]
     (end,) = told["session.shutdown"]
     assert end["shutdownType"] == "error"
-
-
-def test_a_tool_that_says_too_much(place):
-    place.add("huge-result")
-    place.add("guide-tools")
-    outcome = place.results([("huge", {}), ("small", {}), ("guide_greet", {"who": "Ada"})], ("huge", {"size": 100_000}))
-    outcome.check(Status.OK)
-    huge, small, greeted, long = outcome.tool_texts()
-    assert "over the limit" in huge
-    assert (small, greeted) == ("small", "Hello, Ada")
-    assert long.startswith("xxx")
-    assert outcome.result.extensions["huge-result"].exits == 1
 
 
 def test_a_tool_is_offered_beside_those_of_the_agent(place):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from supervisor.control.requests import RequestHandler
-from supervisor.control.session import Client
+from supervisor.control.requests import ControlRequests
+from supervisor.control.session import ControlSession
 from tests.fuzz import seeds
 from tests.fuzz.stage import Stage, pretended_children
-from tests.fuzz.target import Target
+from tests.fuzz.target import Target, without_folder
 from tests.fuzz.targets.frames import GREETING, PANEL
 from tests.support.control_peer import extension_stats, host_stats
 from wire import control, frames
@@ -90,10 +90,10 @@ def requests(folder: Path) -> Iterator[Callable[[bytes], None]]:
             stage.run_for()
             supervisor.sample = lambda: None  # of no processes
             reloader: Any = NoReloads()
-            handler = RequestHandler(
+            handler = ControlRequests(
                 stage.loop, supervisor, reloader, kind="host", version="1", cwd="/", on_stop=lambda: None
             )
-            client = Client(stage.loop, theirs, handler, lambda _client: None)
+            client = ControlSession(stage.loop, theirs, handler, lambda _client: None)
             got = _said(stage, ours, data)
             stage.child.write(ANSWERED)
             stage.run_for()
@@ -140,18 +140,14 @@ def _all_of(ours: socket.socket) -> bytes:
     return got
 
 
-@contextmanager
-def replies(_folder: Path) -> Iterator[Callable[[bytes], None]]:
+@without_folder
+def replies(data: bytes) -> None:
     """`zot ext` and `zot top` read replies: a line is a reply, or a `ControlError`."""
-
-    def take(data: bytes) -> None:
-        for line in data.split(b"\n"):
-            try:
-                control.decode_reply(line)
-            except control.ControlError:
-                pass
-
-    yield take
+    for line in data.split(b"\n"):
+        try:
+            control.decode_reply(line)
+        except control.ControlError:
+            pass
 
 
 TARGETS = (

@@ -10,7 +10,7 @@ from agent.skills.allowed_tools import ActiveSkills
 from agent.skills.read import SkillError, read_skill
 from agent.skills.shipped import FILE, FOLDER
 from agent.skills.skill import manifest
-from tests.fuzz.target import Target
+from tests.fuzz.target import Target, without_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,23 +24,19 @@ WRITTEN = (
 )
 
 
-@contextmanager
-def skills(_folder: Path) -> Iterator[Callable[[bytes], None]]:
+@without_folder
+def skills(data: bytes) -> None:
     """A skill is read or told; the model can be told of what was read, and it judges calls."""
-
-    def take(data: bytes) -> None:
-        try:
-            skill, _ = read_skill(data, "/p/SKILL.md", "p")
-        except SkillError:
-            return
-        assert manifest([skill])[0].count("\n") == 2
-        skill.text.encode()
-        active = ActiveSkills()
-        active.begin(skill.name, skill.allowed)
-        for command in (b'{"command":"git log; rm x"}', b'{"command":"ls"}', b"{}"):
-            assert active.refusal("bash", command) == "" or skill.allowed is not None
-
-    yield take
+    try:
+        skill, _ = read_skill(data, "/p/SKILL.md", "p")
+    except SkillError:
+        return
+    assert manifest([skill])[0].count("\n") == 2
+    skill.text.encode()
+    active = ActiveSkills()
+    active.begin(skill.name, skill.allowed)
+    for command in (b'{"command":"git log; rm x"}', b'{"command":"ls"}', b"{}"):
+        assert active.refusal("bash", command) == "" or skill.allowed is not None
 
 
 @contextmanager

@@ -15,19 +15,19 @@ from cli.duration import limit_from
 from supervisor.cleanup.host_record import HostRecord, open_record
 from supervisor.discovery.content.covered_files import ContentError
 from supervisor.discovery.discover import McpFiles, discover, read_manifest
-from supervisor.discovery.found import Found, Scope
-from supervisor.discovery.mcp.entry_hash import hashing_entry
+from supervisor.discovery.found_extension import FoundExtension, Scope
+from supervisor.discovery.mcp.entry_hash import entry_hash_steps
 from supervisor.discovery.steps import finish
 from supervisor.discovery.trust_store import TrustError, TrustStore
-from supervisor.discovery.withheld import untold
+from supervisor.discovery.withheld_secrets import report_new
 from supervisor.harness.script import ScriptError, parse_script
 from supervisor.home.config import Config, ConfigError, load_config
-from supervisor.install.installed import look_at
-from supervisor.install.record import Record
+from supervisor.install.installed_extension import look_at
+from supervisor.install.record import InstallRecord
 from supervisor.monitoring.definition_sizes import read_sizes
 from tests.fuzz import seeds
 from tests.fuzz.prompt import without_fsync
-from tests.fuzz.target import Target
+from tests.fuzz.target import Target, with_file, without_folder
 from wire.manifest import Manifest, ManifestError, parse_manifest
 from wire.settings.json_edit import switch_server
 from wire.settings.manifest_faults import all_faults
@@ -53,20 +53,16 @@ A_SIZE = {"extensions": [{"name": "x", "place": "/x", "tools": 2, "tokens": 700}
 DURATIONS = (b"30", b"1.5", b"500ms", b"90s", b"5m", b"2h", b"1h30m", b"1d", b"1d2h3m4s5ms", b".5", b"1e3")
 
 
-@contextmanager
-def manifests(_folder: Path) -> Iterator[Callable[[bytes], None]]:
+@without_folder
+def manifests(data: bytes) -> None:
     """A manifest is read or refused; the doctor finds faults in those that are refused, and in no other."""
-
-    def take(data: bytes) -> None:
-        try:
-            manifest = parse_manifest(data)
-        except ManifestError:
-            assert all_faults(data), "the doctor finds the fault for which it is refused"
-        else:
-            assert not all_faults(data), "no fault in what is not refused"
-            assert manifest.remark is not None
-
-    yield take
+    try:
+        manifest = parse_manifest(data)
+    except ManifestError:
+        assert all_faults(data), "the doctor finds the fault for which it is refused"
+    else:
+        assert not all_faults(data), "no fault in what is not refused"
+        assert manifest.remark is not None
 
 
 @contextmanager
@@ -81,7 +77,7 @@ def mcp_files(folder: Path) -> Iterator[Callable[[bytes], None]]:
         assert all(skipped.line for skipped in found.skipped)
         for each in found.found:
             with suppress(ContentError):
-                assert finish(hashing_entry(each)).hash
+                assert finish(entry_hash_steps(each)).hash
         try:
             entries = parse_mcp(data).entries
         except McpFileError:
@@ -95,23 +91,17 @@ def mcp_files(folder: Path) -> Iterator[Callable[[bytes], None]]:
     yield take
 
 
-@contextmanager
-def settings(folder: Path) -> Iterator[Callable[[bytes], None]]:
+@with_file("config.json")
+def settings(file: Path) -> None:
     """`config.json`, as each run reads it."""
-    file = folder / "config.json"
-
-    def take(data: bytes) -> None:
-        file.write_bytes(data)
-        try:
-            load_config(folder)
-        except ConfigError:
-            return
-        try:
-            prepare(RunRequest(cwd=str(folder), home=folder, base_url="http://127.0.0.1:9"))
-        except UsageError:
-            pass
-
-    yield take
+    try:
+        load_config(file.parent)
+    except ConfigError:
+        return
+    try:
+        prepare(RunRequest(cwd=str(file.parent), home=file.parent, base_url="http://127.0.0.1:9"))
+    except UsageError:
+        pass
 
 
 @contextmanager
@@ -156,27 +146,21 @@ def trust_files() -> list[bytes]:
 @contextmanager
 def withheld(folder: Path) -> Iterator[Callable[[bytes], None]]:
     """`withheld.json`: damage means that the user is told again."""
-    found = [Found(folder, Manifest("x", "./x"), Scope.EXPLICIT)]
+    found = [FoundExtension(folder, Manifest("x", "./x"), Scope.EXPLICIT)]
     file = folder / "withheld.json"
 
     def take(data: bytes) -> None:
         file.write_bytes(data)
-        untold(folder, found, Config(), {"GITHUB_TOKEN": "t", "A_PASSWORD": "p"})
+        report_new(folder, found, Config(), {"GITHUB_TOKEN": "t", "A_PASSWORD": "p"})
 
     with without_fsync():
         yield take
 
 
-@contextmanager
-def definitions(folder: Path) -> Iterator[Callable[[bytes], None]]:
+@with_file("definitions.json")
+def definitions(file: Path) -> None:
     """`definitions.json`: damage costs the figures of a list."""
-    file = folder / "definitions.json"
-
-    def take(data: bytes) -> None:
-        file.write_bytes(data)
-        read_sizes(folder)
-
-    yield take
+    read_sizes(file.parent)
 
 
 @contextmanager
@@ -195,21 +179,17 @@ def records(folder: Path) -> Iterator[Callable[[bytes], None]]:
 
 
 def some_records() -> list[bytes]:
-    record = Record("/from", "path", None, None, "sha256:0", "sha256:0", ("a", "b/c"), "1", "2026-01-01T00:00:00Z")
+    record = InstallRecord(
+        "/from", "path", None, None, "sha256:0", "sha256:0", ("a", "b/c"), "1", "2026-01-01T00:00:00Z"
+    )
     return [msgspec.json.encode(record), *seeds.manifests()[:3]]
 
 
-@contextmanager
-def host_records(folder: Path) -> Iterator[Callable[[bytes], None]]:
+@with_file("4711.json")
+def host_records(file: Path) -> None:
     """The record of a host, as the next host finds it."""
-    path = folder / "4711.json"
-
-    def take(data: bytes) -> None:
-        path.write_bytes(data)
-        if (opened := open_record(path)) is not None:
-            opened.close()
-
-    yield take
+    if (opened := open_record(file)) is not None:
+        opened.close()
 
 
 @contextmanager
@@ -234,17 +214,13 @@ def some_scripts() -> list[bytes]:
     return [about, *dict.fromkeys(lines), *(whole for whole in seeds.conversations() if len(whole) < 3000)]
 
 
-@contextmanager
-def durations(_folder: Path) -> Iterator[Callable[[bytes], None]]:
+@without_folder
+def durations(data: bytes) -> None:
     """`--timeout`, as it comes from the command line."""
-
-    def take(data: bytes) -> None:
-        try:
-            assert 0 < limit_from(os.fsdecode(data)) < float("inf")
-        except ValueError:
-            pass
-
-    yield take
+    try:
+        assert 0 < limit_from(os.fsdecode(data)) < float("inf")
+    except ValueError:
+        pass
 
 
 TARGETS = (

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from agent.tools import arguments, bash
 from agent.tools.outcome import ToolError
-from supervisor.registry.plain_schema import fault_at_once, unfit
-from supervisor.registry.registration import RefusedError, judge_tool
+from supervisor.registry.plain_schema import fault_at_once, unfit_reason
+from supervisor.registry.registration import RegistrationError, judge_tool
 from tests.fuzz import seeds
 from tests.fuzz.stage import Stage, pretended_children
-from tests.fuzz.target import Target
+from tests.fuzz.target import Target, without_folder
 from tests.fuzz.targets.frames import GREETING
 from wire import frames
 
@@ -78,7 +78,7 @@ def call_arguments(folder: Path) -> Iterator[Callable[[bytes], None]]:
         assert len(owned) == 1 + len(SCHEMAS)
 
         def take(data: bytes) -> None:
-            if unfit(data) is not None:
+            if unfit_reason(data) is not None:
                 return
             for tool in owned:
                 fault_at_once(tool.tool.schema, tool.tool.plain_parts, data)
@@ -106,21 +106,17 @@ def read_by_builtins(data: bytes) -> None:
             pass
 
 
-@contextmanager
-def schemas(_folder: Path) -> Iterator[Callable[[bytes], None]]:
+@without_folder
+def schemas(data: bytes) -> None:
     """A schema is refused, or the host checks arguments against it, if it is plain. A process checks all others, with a
     limit of its own."""
-
-    def take(data: bytes) -> None:
-        schema, _, args = data.partition(SPLIT)
-        try:
-            tool = judge_tool(frames.RegisterTool("t", schema=frames.Raw(schema)))
-        except RefusedError:
-            return
-        if unfit(args) is None:
-            fault_at_once(tool.schema, tool.plain_parts, args)
-
-    yield take
+    schema, _, args = data.partition(SPLIT)
+    try:
+        tool = judge_tool(frames.RegisterTool("t", schema=frames.Raw(schema)))
+    except RegistrationError:
+        return
+    if unfit_reason(args) is None:
+        fault_at_once(tool.schema, tool.plain_parts, args)
 
 
 def some_schemas() -> list[bytes]:

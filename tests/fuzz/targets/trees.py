@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from supervisor.discovery.content.content_hash import hash_content
 from supervisor.discovery.content.covered_files import ContentError
 from supervisor.discovery.discover import discover
-from supervisor.discovery.found import Scope
+from supervisor.discovery.found_extension import Scope
 from supervisor.home.delete_tree import delete
 from supervisor.home.safe_files import is_staging
 from supervisor.install.errors import InstallError
 from supervisor.install.install import install
-from supervisor.install.installed import ExtensionFolders, installed, look_at
+from supervisor.install.installed_extension import ExtensionFolders, installed_extensions, look_at
 from supervisor.install.manage import remove, switch
 from supervisor.install.record import allowance_in_the_loop, newer_source
 from supervisor.install.source import LocalSource
@@ -154,7 +154,7 @@ def _commands(source: Path, project: Path, home: Path) -> None:
     left = [name for name in os.listdir(parent) if is_staging(name)] if parent.is_dir() else []
     assert not left, "a staging folder is left"
     discover([str(source)], project, home)
-    everything = installed(folders)
+    everything = installed_extensions(folders)
     for extension in everything:
         newer_source(extension.folder, allowance_in_the_loop())
         try:

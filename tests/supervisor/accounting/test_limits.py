@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
-from supervisor.accounting.limits import BREACHES, MIB, SHORTEST_S, Reading, TreeUse, breaches, judge, with_rates
+from supervisor.accounting.limits import BREACHES, MIB, SHORTEST_S, LimitReading, TreeUse, add_rates, breaches, judge
 from wire.manifest import Limits
 
-QUIET = Reading(rss=10 * MIB, cpu_s=1.0, cpu_percent=5.0, processes=1, open_files=20, frames_per_s=10.0)
+QUIET = LimitReading(rss=10 * MIB, cpu_s=1.0, cpu_percent=5.0, processes=1, open_files=20, frames_per_s=10.0)
 READINGS = st.builds(
-    Reading,
+    LimitReading,
     rss=st.integers(0, 10**11),
     cpu_s=st.floats(0, 10**6),
     cpu_percent=st.none() | st.floats(0, 10**4),
@@ -45,7 +45,7 @@ TEXTS = {
 }
 
 
-def texts(limits: Limits, reading: Reading) -> list[str]:
+def texts(limits: Limits, reading: LimitReading) -> list[str]:
     return [breach.text for breach in breaches(limits, reading)]
 
 
@@ -76,7 +76,7 @@ def test_several_at_once_are_all_said():
 
 
 @given(LIMITS, READINGS)
-def test_one_reading_breaks_each_limit_once_at_most_and_none_that_is_not_set(limits: Limits, reading: Reading):
+def test_one_reading_breaks_each_limit_once_at_most_and_none_that_is_not_set(limits: Limits, reading: LimitReading):
     said = texts(limits, reading)
     assert len(set(said)) == len(said)
     for line in said:
@@ -85,12 +85,12 @@ def test_one_reading_breaks_each_limit_once_at_most_and_none_that_is_not_set(lim
 
 
 @given(READINGS)
-def test_without_limits_all_is_well(reading: Reading):
+def test_without_limits_all_is_well(reading: LimitReading):
     assert judge(Limits(), reading, 99) == (0, None)
 
 
 @given(LIMITS, st.lists(READINGS, max_size=30))
-def test_only_breaches_in_a_row_are_acted_upon(limits: Limits, readings: list[Reading]):
+def test_only_breaches_in_a_row_are_acted_upon(limits: Limits, readings: list[LimitReading]):
     allowed, row, expected = limits.breaches or BREACHES, 0, 0
     for reading in readings:
         broken = list(breaches(limits, reading))
@@ -102,12 +102,12 @@ def test_only_breaches_in_a_row_are_acted_upon(limits: Limits, readings: list[Re
 
 
 @given(LIMITS, READINGS)
-def test_more_use_never_breaks_less(limits: Limits, reading: Reading):
+def test_more_use_never_breaks_less(limits: Limits, reading: LimitReading):
     more = replace(
         reading,
         **{
             field.name: value * 2 + 1
-            for field in fields(Reading)
+            for field in fields(LimitReading)
             if (value := getattr(reading, field.name)) is not None
         },
     )
@@ -135,23 +135,23 @@ def usage(at: float, cpu_s: float = 0.0, frames_in: int = 0) -> TreeUse:
 
 
 def test_the_first_sample_has_no_rates():
-    seen = with_rates(TreeUse(), usage(10.0, cpu_s=5.0, frames_in=100))
+    seen = add_rates(TreeUse(), usage(10.0, cpu_s=5.0, frames_in=100))
     assert (seen.cpu_percent, seen.frames_per_s) == (None, None)
 
 
 def test_rates_are_of_the_time_since_the_sample_before():
-    seen = with_rates(usage(10.0, 5.0, 100), usage(12.0, 6.0, 300))
+    seen = add_rates(usage(10.0, 5.0, 100), usage(12.0, 6.0, 300))
     assert (seen.cpu_percent, seen.frames_per_s) == (50.0, 100.0)
 
 
 def test_a_tree_that_lost_a_part_has_used_no_negative_time():
-    assert with_rates(usage(10.0, 5.0), usage(12.0, 1.0)).cpu_percent == 0.0
+    assert add_rates(usage(10.0, 5.0), usage(12.0, 1.0)).cpu_percent == 0.0
 
 
 def test_what_a_part_of_the_tree_took_with_it_is_still_spent():
     seen = TreeUse()
     for at, cpu_s in enumerate([2.0, 12.0, 1.0, 6.0, 6.0]):
-        seen = with_rates(seen, usage(float(at), cpu_s))
+        seen = add_rates(seen, usage(float(at), cpu_s))
     assert seen.spent_s == 17.0
     assert seen.reading.cpu_s == 17.0
 
@@ -159,7 +159,7 @@ def test_what_a_part_of_the_tree_took_with_it_is_still_spent():
 def test_samples_that_are_asked_for_without_pause_still_come_to_a_rate():
     seen = usage(0.0)
     for step in range(1, 101):
-        seen = with_rates(seen, usage(step / 100, cpu_s=step / 100, frames_in=step))
+        seen = add_rates(seen, usage(step / 100, cpu_s=step / 100, frames_in=step))
     assert SHORTEST_S > 1 / 100
     assert seen.cpu_percent == pytest.approx(100.0)
     assert seen.frames_per_s == pytest.approx(100.0)
@@ -174,6 +174,6 @@ def test_rates_are_never_negative_where_counts_rise(samples: list[tuple[float, f
     seen, frames = TreeUse(), 0
     for at, cpu_s, more in samples:
         frames += more
-        seen = with_rates(seen, usage(at, cpu_s, frames))
+        seen = add_rates(seen, usage(at, cpu_s, frames))
         assert seen.cpu_percent is None or seen.cpu_percent >= 0
         assert seen.frames_per_s is None or seen.frames_per_s >= 0

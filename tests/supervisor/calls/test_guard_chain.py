@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.calls.guard_chain import UNTOUCHED, GuardChain, Judgement, fold, rewritten, rounds_of
+from supervisor.calls.guard_chain import UNTOUCHED, GuardChain, Judgement, fold, rewrite_event, rounds_of
 from wire.dialects.verdict import ALLOW, GuardVerdict, VerdictKind
 from wire.frames import Event
 
@@ -83,7 +83,7 @@ def in_turn(guards: list[FakeGuard]) -> tuple[Judgement, list[tuple[str, GuardVe
         if judgement.is_blocked:
             break
         if verdict.is_rewrite:
-            event = rewritten(event, verdict)
+            event = rewrite_event(event, verdict)
     return judgement, counted
 
 

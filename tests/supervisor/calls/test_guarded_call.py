@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.calls.guard_chain import UNTOUCHED, Judgement
-from supervisor.calls.guarded_call import GuardedCall, Step
+from supervisor.calls.guarded_call import CallStep, GuardedCall
 from wire import frames
 
 JUDGEMENTS = st.sampled_from(
@@ -27,8 +27,8 @@ ABORT = "abort"
 def test_a_call_ends_and_what_is_blocked_stays_so(judgements: list, fails: list[bool], is_guarded: bool):
     call = GuardedCall("t1", "echo", b'{"a":1}')
     runs, asked, blocked, admitted = 0, [], False, False
-    while call.step is not Step.ENDED:
-        if call.step is Step.RUNNING:
+    while call.step is not CallStep.ENDED:
+        if call.step is CallStep.RUNNING:
             runs += 1
             is_error = fails.pop() if fails else False
             call.ran([frames.ContentBlock("text", text="out")], is_error=is_error)
@@ -39,15 +39,15 @@ def test_a_call_ends_and_what_is_blocked_stays_so(judgements: list, fails: list[
         judgement = judgements.pop() if judgements else UNTOUCHED
         if judgement is ABORT:
             call.abort("enough", is_guarded=is_guarded)
-            assert (call.failure == "aborted: enough") is (is_guarded or step is Step.ADMISSION)
+            assert (call.failure == "aborted: enough") is (is_guarded or step is CallStep.ADMISSION)
             continue
         call.judged(judgement)
-        blocked = blocked or (judgement.is_blocked and step is not Step.RECOVERY)
-        admitted = admitted or call.step is Step.RUNNING
+        blocked = blocked or (judgement.is_blocked and step is not CallStep.RECOVERY)
+        admitted = admitted or call.step is CallStep.RUNNING
     assert runs <= 4
     assert bool(runs) is admitted
-    assert asked[0] is Step.ADMISSION
-    assert asked.count(Step.REVIEW) <= 1
+    assert asked[0] is CallStep.ADMISSION
+    assert asked.count(CallStep.REVIEW) <= 1
     if blocked:
         assert call.failure
         assert "secret" not in call.contexts
@@ -64,4 +64,4 @@ def test_the_question_about_a_result_has_the_arguments_that_the_tool_got():
     assert bytes(call.question.tool_args) == b'{"a":2}'
     refused = GuardedCall("t1", "echo", b"{}")
     refused.refuse("no such tool")
-    assert (refused.step, refused.question) == (Step.REVIEW, refused.result), "it ran with none"
+    assert (refused.step, refused.question) == (CallStep.REVIEW, refused.result), "it ran with none"

@@ -18,11 +18,11 @@ SLOW = 'time.sleep(0.4)\nhello(intercept=["tool_call", "turn_start"])\nsend(type
 ALLOWS = 'for frame in frames(): send(type="event_intercept_response", id=frame["id"])'
 
 
-@pytest.fixture(params=["on_failure", "strict"])
-def denying(request: pytest.FixtureRequest, tmp_path: Path):
-    """A host whose guard `guard` denies when it fails, by its manifest or by the command line."""
-    with Host(tmp_path, strict_guards=request.param == "strict") as host:
-        host.manifest = {"on_failure": "deny"} if request.param == "on_failure" else {}
+@pytest.fixture
+def denying(waits: bool, tmp_path: Path):
+    """A host whose guard `guard` denies when it fails: by its manifest, or by the command line with one driver."""
+    with Host(tmp_path, strict_guards=waits) as host:
+        host.manifest = {} if waits else {"on_failure": "deny"}
         yield host
 
 

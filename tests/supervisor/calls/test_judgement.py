@@ -17,8 +17,8 @@ from supervisor.calls.guard_chain import (
     REASON_LENGTH,
     UNTOUCHED,
     Judgement,
-    Missing,
-    effective,
+    MissingVerdict,
+    allowed_part,
     fold,
 )
 from tests.support.any_message import JSON
@@ -40,7 +40,7 @@ CHAINS = st.lists(st.tuples(VERDICTS, st.booleans()), max_size=8)
 
 def read_verdict(event: str, answer: InterceptResponse) -> GuardVerdict:
     """What a frame of a guard of zot counts for."""
-    return effective(event, verdict_in(answer))
+    return allowed_part(event, verdict_in(answer))
 
 
 def come_to(chain: list[tuple[GuardVerdict, bool]]) -> Judgement:
@@ -85,7 +85,7 @@ def test_every_missing_verdict_before_the_block_is_reported(chain: list[tuple[Gu
     judgement = come_to(chain)
     first = next((number for number, link in enumerate(chain) if blocks(*link)), len(chain))
     assert judgement.missing == tuple(
-        Missing(f"g{number}", verdict.reason, deny)
+        MissingVerdict(f"g{number}", verdict.reason, deny)
         for number, (verdict, deny) in enumerate(chain[: first + 1])
         if verdict.kind is VerdictKind.NO_VERDICT
     )
@@ -194,7 +194,7 @@ def test_what_has_happened_cannot_be_blocked():
 
 def test_no_verdict_of_a_dialect_stays_none():
     none = GuardVerdict(VerdictKind.NO_VERDICT, "nobody knows")
-    assert effective("tool_call", none) is none
+    assert allowed_part("tool_call", none) is none
 
 
 def test_a_block_counts_more_than_a_question():

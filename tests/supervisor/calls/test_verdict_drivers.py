@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.calls.guard_chain import UNTOUCHED, Judgement, effective, fold, rewritten
+from supervisor.calls.guard_chain import UNTOUCHED, Judgement, allowed_part, fold, rewrite_event
 from supervisor.calls.guards import Guards
 from supervisor.calls.verdict_request import VerdictInFlight, VerdictRequests
 from supervisor.loop.future import Failure, Pending
@@ -130,12 +130,12 @@ def judged_alone(extensions: list[FakeExtension]) -> Judgement:
         if isinstance(answer, Failure):
             verdict = GuardVerdict(VerdictKind.NO_VERDICT, answer.value)
         else:
-            verdict = effective("user_prompt", answer.verdict)
+            verdict = allowed_part("user_prompt", answer.verdict)
         judgement = fold(judgement, extension.name, verdict, deny_on_failure=extension.denies_on_failure)
         if judgement.is_blocked:
             break
         if verdict.is_rewrite:
-            event = rewritten(event, verdict)
+            event = rewrite_event(event, verdict)
     return judgement
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.control import unix_socket
-from supervisor.control.client import ControlClient, Endpoint, GoneError, HostError, endpoints, hosts
+from supervisor.control.client import ControlClient, ControlError, Endpoint, GoneError, endpoints, hosts
 from supervisor.control.unix_socket import LONGEST_PATH, connect, has_listener, listen, peer_uid, sweep
 from supervisor.home.runtime_dir import prepare, runtime_dir, runtime_dirs
 from tests.support.control_peer import Serving
@@ -165,7 +165,7 @@ def test_a_real_other_user_is_refused_even_where_the_folder_lets_them_in(tmp_pat
             serving.until(lambda: process.poll() is not None, poll_s=0.01)
             said = process.stdout.read().decode()
     assert '"type":"error"' in said, said
-    assert "serves nobody else" in said
+    assert "serves no other user" in said
 
 
 # --- what dead hosts leave -------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def test_a_host_removes_its_own_socket_and_no_other(tmp_path):
 
 
 def test_a_client_says_that_the_host_is_not_there(tmp_path, dead_socket):
-    with pytest.raises(GoneError, match=f"host {UNUSED_PID} is not running any more"):
+    with pytest.raises(GoneError, match=f"host {UNUSED_PID} no longer runs"):
         ControlClient(Endpoint(UNUSED_PID, tmp_path / "none.sock"))
     path = dead_socket(f"{UNUSED_PID}.sock")
     with pytest.raises(GoneError):
@@ -235,7 +235,7 @@ def test_a_client_says_that_the_host_is_not_there(tmp_path, dead_socket):
 
 def test_a_client_says_that_the_host_does_not_answer(tmp_path):
     listener, path = listen(tmp_path, os.getpid())
-    with ControlClient(Endpoint(7, path), 0.05) as client, pytest.raises(HostError, match="host 7 does not answer"):
+    with ControlClient(Endpoint(7, path), 0.05) as client, pytest.raises(ControlError, match="host 7 does not answer"):
         client.ask(control.Info("1"), control.HostInfoReply)
     listener.close()
 
@@ -243,7 +243,7 @@ def test_a_client_says_that_the_host_does_not_answer(tmp_path):
 def test_a_client_says_that_the_host_takes_no_more_clients(tmp_path):
     listener, path = listen(tmp_path, os.getpid())
     waiting = [connect(path, 1.0) for _ in range(unix_socket.BACKLOG + 1)]
-    with pytest.raises(HostError, match=r"host 7 cannot be reached: it has taken no new client for 0.05 s"):
+    with pytest.raises(ControlError, match=r"host 7 cannot be reached: it has taken no new client for 0.05 s"):
         ControlClient(Endpoint(7, path), 0.05)
     for client in waiting:
         client.close()
@@ -267,7 +267,7 @@ def test_an_answer_that_is_no_reply_is_an_error(tmp_path, said, complaint):
         server, _ = listener.accept()
         server.sendall(said)
         server.shutdown(socket.SHUT_WR)
-        with pytest.raises(HostError, match=complaint):
+        with pytest.raises(ControlError, match=complaint):
             client.ask(control.Info("1"), control.HostInfoReply)
         server.close()
     listener.close()

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import discover, read_manifest
-from supervisor.discovery.found import Copy, Found, Scope
-from supervisor.discovery.skipped import Cause, Why
+from supervisor.discovery.found_extension import FoundExtension, ProjectCopy, Scope
+from supervisor.discovery.skipped_extension import SkipCause, SkipReason
 from supervisor.discovery.steps import Allowance, finish, no_steps
 from supervisor.home.config import Config
 from tests.support.copilot_folders import copilot_extension
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from wire.manifest import Manifest
 
 
-def admitted(admission: Admission, there: Found) -> Found | str:
+def admitted(admission: Admission, there: FoundExtension) -> FoundExtension | str:
     judged = finish(admission.for_one_start()(there))
-    return judged.what if isinstance(judged, Why) else judged
+    return judged.what if isinstance(judged, SkipReason) else judged
 
 
-def verdict(admission: Admission, there: Found, old: Manifest) -> str | None:
+def verdict(admission: Admission, there: FoundExtension, old: Manifest) -> str | None:
     """Why the new version may not run; None if it may."""
     judged = finish(admission.may_run(there, old))
     return judged if isinstance(judged, str) else None
@@ -58,7 +58,7 @@ def test_all_extensions_of_a_start_share_one_allowance(folder, store, tmp_path, 
     store.trust(folder, manifest())
     monkeypatch.setattr("supervisor.discovery.admission.Allowance", lambda: Allowance(files=10))
     admit = Admission(tmp_path / "home", Consent()).for_one_start()
-    assert isinstance(finish(admit(found(folder))), Found)
+    assert isinstance(finish(admit(found(folder))), FoundExtension)
     assert "more than 10 files" in str(finish(admit(found(folder))))
 
 
@@ -66,7 +66,7 @@ def test_an_admitted_version_is_not_hashed_again_and_one_with_another_manifest_i
     admission = Admission(tmp_path / "home", Consent())
     store.trust(folder, manifest())
     there = admitted(admission, found(folder))
-    assert isinstance(there, Found)
+    assert isinstance(there, FoundExtension)
     assert there.is_hashed
     assert finish(admission.may_run(there, manifest())) is there
     changed = replace(there, manifest=written(folder, args=("-x",)))
@@ -100,7 +100,9 @@ def test_an_untrusted_extension_is_skipped_and_hides_no_other(folder, tmp_path):
     home = tmp_path / "home"
     (home / "extensions" / "guard").mkdir(parents=True)
     (home / "extensions" / "guard" / "extension.json").write_text('{"name": "guard", "exec": "x"}')
-    discovery = discover((), folder.parents[2], home, lambda _: no_steps(Why("never seen", Cause.NEVER_SEEN)))
+    discovery = discover(
+        (), folder.parents[2], home, lambda _: no_steps(SkipReason("never seen", SkipCause.NEVER_SEEN))
+    )
     assert [(found.folder, found.scope) for found in discovery.found] == [(home / "extensions" / "guard", Scope.GLOBAL)]
     (skipped,) = discovery.skipped
     assert skipped.is_error
@@ -112,7 +114,7 @@ def test_an_untrusted_extension_is_skipped_and_hides_no_other(folder, tmp_path):
 def test_extensions_in_a_home_that_is_also_the_project_are_the_users_own(folder):
     project = folder.parents[2]
     (found_there,) = discover(
-        (), project, project / ".zot", lambda _: no_steps(Why("never seen", Cause.NEVER_SEEN))
+        (), project, project / ".zot", lambda _: no_steps(SkipReason("never seen", SkipCause.NEVER_SEEN))
     ).found
     assert found_there.scope is Scope.GLOBAL
 
@@ -128,7 +130,7 @@ def copied(folder, tmp_path) -> Path:
 
 
 def in_copy(tmp_path) -> Admission:
-    return Admission(tmp_path / "home", Consent(copy=Copy.of(str(tmp_path / "copy"), str(tmp_path / "project"))))
+    return Admission(tmp_path / "home", Consent(copy=ProjectCopy.of(str(tmp_path / "copy"), str(tmp_path / "project"))))
 
 
 def test_what_equals_what_is_trusted_is_trusted_in_a_copy(folder, store, copied, tmp_path):
@@ -136,7 +138,7 @@ def test_what_equals_what_is_trusted_is_trusted_in_a_copy(folder, store, copied,
     assert admitted(in_copy(tmp_path), in_it) == f"never seen in {original}"
     store.trust(folder, written(folder))
     there = admitted(in_copy(tmp_path), in_it)
-    assert isinstance(there, Found)
+    assert isinstance(there, FoundExtension)
     assert there.is_hashed
     assert admitted(Admission(tmp_path / "home", Consent()), in_it) == "never seen"
     append(copied / "run.sh")
@@ -149,9 +151,13 @@ def test_a_copilot_extension_is_trusted_in_a_copy(store, tmp_path):
         copilot_extension(tmp_path / name / ".github" / "extensions", "notes")
     here, there = (tmp_path / name / ".github" / "extensions" / "notes" for name in ("project", "copy"))
     store.trust(here, read_manifest(here))
-    assert isinstance(admitted(in_copy(tmp_path), Found(there, read_manifest(there), Scope.PROJECT)), Found)
+    assert isinstance(
+        admitted(in_copy(tmp_path), FoundExtension(there, read_manifest(there), Scope.PROJECT)), FoundExtension
+    )
     append(there / "extension.mjs")
-    assert not isinstance(admitted(in_copy(tmp_path), Found(there, read_manifest(there), Scope.PROJECT)), Found)
+    assert not isinstance(
+        admitted(in_copy(tmp_path), FoundExtension(there, read_manifest(there), Scope.PROJECT)), FoundExtension
+    )
 
 
 @pytest.mark.parametrize(
@@ -160,6 +166,6 @@ def test_a_copilot_extension_is_trusted_in_a_copy(store, tmp_path):
      ("/elsewhere", None), ("/p/a", None)],
 )  # fmt: skip
 def test_only_what_lies_in_the_copy_has_a_place_in_the_original(path, there):
-    assert Copy("/r/copy", "/p").in_original(path) == there
+    assert ProjectCopy("/r/copy", "/p").in_original(path) == there
     if there is not None:
-        assert Copy("/r/copy", "/").in_original(path) == path.removeprefix("/r/copy")
+        assert ProjectCopy("/r/copy", "/").in_original(path) == path.removeprefix("/r/copy")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from supervisor.discovery.data_dir import DataDir, name_of, prepare, state_in
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from tests.support.host import Host
 from tests.support.patience import PATIENCE_S
 from wire.manifest import Manifest, parse_manifest
@@ -27,8 +27,8 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def found(folder: Path, scope: Scope = Scope.GLOBAL) -> Found:
-    return Found(folder, Manifest("todo", "./todo"), scope)
+def found(folder: Path, scope: Scope = Scope.GLOBAL) -> FoundExtension:
+    return FoundExtension(folder, Manifest("todo", "./todo"), scope)
 
 
 def test_the_data_folder_is_private(folder, tmp_path):
@@ -50,7 +50,9 @@ def test_without_a_home_the_data_folder_is_the_extensions_own(folder):
 
 
 def test_a_copilot_extension_gets_none_since_nobody_tells_it(folder, tmp_path):
-    extension = Found(folder, Manifest("todo", "node", args=["extension.mjs"], dialect="copilot"), Scope.GLOBAL)
+    extension = FoundExtension(
+        folder, Manifest("todo", "node", args=["extension.mjs"], dialect="copilot"), Scope.GLOBAL
+    )
     assert prepare(extension, tmp_path / "data") == DataDir(folder)
     assert not (tmp_path / "data").exists()
 
@@ -133,7 +135,7 @@ sys.stdin.read()
 
 def start(host: Host, folder: Path, data: Path, **fields: Any) -> None:
     manifest = {"name": "todo", "exec": sys.executable, "args": ["-I", "-S", "-c", KEEPER], **fields}
-    extension = Found(folder, parse_manifest(json.dumps(manifest).encode()), Scope.GLOBAL)
+    extension = FoundExtension(folder, parse_manifest(json.dumps(manifest).encode()), Scope.GLOBAL)
     host.supervisor.start([extension], {}, data)
     assert host.supervisor.settle(host.loop.clock() + PATIENCE_S)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.discovery.discover import Discovery, discover
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from wire.manifest import Manifest
 
 
@@ -67,7 +67,10 @@ def test_priority_goes_before_all_else(places: Places):
 
 @given(st.permutations([(p, s, i, n) for p in (0, 1) for s in Scope for i in (0, 1) for n in "ab"]))
 def test_the_order_is_total(keys: list[tuple[int, Scope, int, str]]):
-    found = [Found(Path("/x"), Manifest(name, "x", priority=priority), scope, at) for priority, scope, at, name in keys]
+    found = [
+        FoundExtension(Path("/x"), Manifest(name, "x", priority=priority), scope, at)
+        for priority, scope, at, name in keys
+    ]
     ordered = [
         (extension.manifest.priority, extension.scope, extension.position)
         for extension in sorted(found, key=lambda extension: extension.order)
@@ -196,7 +199,7 @@ def test_a_folder_that_the_system_refuses_is_told(places: Places, monkeypatch: p
     ],
 )
 def test_how_exec_is_resolved(exec_: str, program: str | None):
-    found = Found(Path("/f"), Manifest("a", exec_, args=("-c",)), Scope.EXPLICIT)
+    found = FoundExtension(Path("/f"), Manifest("a", exec_, args=("-c",)), Scope.EXPLICIT)
     import shutil
 
     assert found.argv[0] == os.path.normpath(program or shutil.which("sh")) or found.argv[0] == program
@@ -207,7 +210,7 @@ def test_how_exec_is_resolved(exec_: str, program: str | None):
     ("exec_", "seconds"), [("npx", 60.0), ("/usr/bin/uvx", 60.0), ("node", 10.0), ("./npx.sh", 10.0)]
 )
 def test_downloaders_have_longer_to_say_hello(exec_: str, seconds: float):
-    assert Found(Path("/f"), Manifest("a", exec_), Scope.EXPLICIT).default_hello_s == seconds
+    assert FoundExtension(Path("/f"), Manifest("a", exec_), Scope.EXPLICIT).default_hello_s == seconds
 
 
 def test_an_extension_whose_path_is_not_utf8_is_skipped(places: Places):

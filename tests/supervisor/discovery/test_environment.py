@@ -14,11 +14,11 @@ from supervisor.discovery.environment import (
     HOST_SECRETS,
     child_environment,
     extension_environment,
+    given_secrets,
     is_secret,
-    secrets_given,
-    withheld,
+    withheld_secrets,
 )
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.home.config import Config
 from wire.manifest import Limits, Manifest
 
@@ -38,8 +38,8 @@ def given_to(config: Config | None = None, **fields: Any) -> set[str]:
     return set(extension_environment(found(**fields), config or Config(), HOST))
 
 
-def found(scope: Scope = Scope.GLOBAL, folder: str = "/home/extensions/x", **fields: Any) -> Found:
-    return Found(Path(folder), manifest(**fields), scope)
+def found(scope: Scope = Scope.GLOBAL, folder: str = "/home/extensions/x", **fields: Any) -> FoundExtension:
+    return FoundExtension(Path(folder), manifest(**fields), scope)
 
 
 def test_everything_but_the_hosts_secrets_is_inherited():
@@ -84,17 +84,17 @@ def test_a_manifest_cannot_widen_the_policy_of_the_config():
     ),
 )  # fmt: skip
 def test_a_child_gets_only_variables_of_the_host_and_secrets_only_by_name(asks, config):
-    got = extension_environment(Found(Path("/x"), asks, Scope.GLOBAL), config, HOST)
+    got = extension_environment(FoundExtension(Path("/x"), asks, Scope.GLOBAL), config, HOST)
     assert got.items() <= HOST.items()
     assert "ZOTCORE_RPC_TOKEN" not in got
     assert set(got) & HOST_SECRETS <= {*asks.env, *config.env_grant.get("x", ())}
     assert set(asks.env) & set(HOST) - {"ZOTCORE_RPC_TOKEN"} <= set(got)
     by_name = {*asks.env, *config.env_grant.get("x", ())}
     assert set(got) & set(config.secrets) <= by_name
-    assert secrets_given(asks, config, HOST) == sorted(name for name in got if is_secret(name, config, HOST[name]))
-    assert not set(withheld(asks, config, HOST)) & set(got)
+    assert given_secrets(asks, config, HOST) == sorted(name for name in got if is_secret(name, config, HOST[name]))
+    assert not set(withheld_secrets(asks, config, HOST)) & set(got)
     if "minimal" not in (asks.env_policy, config.env_policy):
-        assert {*withheld(asks, config, HOST), *got, "ZOTCORE_RPC_TOKEN"} == set(HOST), (
+        assert {*withheld_secrets(asks, config, HOST), *got, "ZOTCORE_RPC_TOKEN"} == set(HOST), (
             "each is given or said to be kept"
         )
 

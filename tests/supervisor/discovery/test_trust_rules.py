@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.discovery.environment import extension_environment, policy_of
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.discovery.trust_rules import TrustRecord, TrustState, decide, widens
 from supervisor.home.config import Config
 from tests.support.project_extension import manifest
@@ -42,7 +42,8 @@ def test_only_what_was_trusted_as_it_is_and_asks_for_no_more_is_trusted(entry, c
 def test_a_manifest_widens_exactly_if_it_gets_more(old, new, config):
     host = dict.fromkeys(["ANTHROPIC_API_KEY", "AWS_KEY", "EDITOR", "PATH", "ZOTCORE_RPC_TOKEN", "OTHER"], "")
     was, will_be = (
-        extension_environment(Found(Path("/x"), manifest_, Scope.GLOBAL), config, host) for manifest_ in (old, new)
+        extension_environment(FoundExtension(Path("/x"), manifest_, Scope.GLOBAL), config, host)
+        for manifest_ in (old, new)
     )
     more = set(will_be) - set(was)
     said = widens(old, new, config, host)

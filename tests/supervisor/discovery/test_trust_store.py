@@ -9,7 +9,7 @@ import stat
 import pytest
 
 from supervisor.discovery.content.content_hash import hash_content
-from supervisor.discovery.found import Scope
+from supervisor.discovery.found_extension import Scope
 from supervisor.discovery.trust_rules import TrustState
 from supervisor.discovery.trust_store import TrustError
 from tests.support.project_extension import append, found, manifest, written

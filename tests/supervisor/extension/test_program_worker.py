@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from supervisor import queries
 from supervisor.discovery.discover import Discovery
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.extension.program_worker import OnlyItsProgramError
 from supervisor.loop.link import LINK_LIMIT, Link
@@ -49,7 +49,7 @@ class Program:
     def connect(self, name: str = "mine", *, position: int = 1, capabilities: Sequence[str] = (), **manifest) -> None:
         self.link = Link(name, self)
         given = json.dumps(manifest).encode()
-        found = Found(Path("/project"), manifest_of(name, given), Scope.PROGRAM, position, link=self.link)
+        found = FoundExtension(Path("/project"), manifest_of(name, given), Scope.PROGRAM, position, link=self.link)
         self.extension = self.host.supervisor.add(found)
         self.say(type="hello", name=name, capabilities=capabilities)
         self.say(type="register_tool", name="add", schema={"type": "object"})
@@ -121,7 +121,9 @@ def test_one_that_never_gets_ready_and_goes_keeps_nobody_waiting(host):
     program.connect(on_failure="deny")
     late = Program(host)
     late.link = Link("late", late)
-    found = Found(Path("/project"), manifest_of("late", b'{"on_failure":"deny"}'), Scope.PROGRAM, 2, link=late.link)
+    found = FoundExtension(
+        Path("/project"), manifest_of("late", b'{"on_failure":"deny"}'), Scope.PROGRAM, 2, link=late.link
+    )
     host.supervisor.add(found)
     assert not host.supervisor.is_settled
     late.link.on_lost("it has gone")
@@ -192,7 +194,7 @@ def test_a_watchdog_gives_up_a_program_that_does_not_answer(host):
     program = Program(host)
     program.link = Link("mine", program)
     given = b'{"watchdog_s": 0.02}'
-    found = Found(Path("/project"), manifest_of("mine", given), Scope.PROGRAM, 1, link=program.link)
+    found = FoundExtension(Path("/project"), manifest_of("mine", given), Scope.PROGRAM, 1, link=program.link)
     extension = host.supervisor.add(found)
     program.say(type="hello", name="mine", capabilities=["ping"])
     program.say(type="ready")

@@ -11,10 +11,10 @@ from supervisor.extension.restart import (
     HEALTHY_AFTER_S,
     JITTER,
     NEVER_AGAIN,
-    Cause,
     Decision,
+    EndCause,
     GiveUp,
-    History,
+    RestartHistory,
     RestartIn,
     StayDown,
     WorkerEnding,
@@ -23,9 +23,9 @@ from supervisor.extension.restart import (
 )
 from wire.manifest import Restart
 
-CRASH = WorkerEnding(Cause.EXIT, 1, 1.0, was_ready=True)
-EARLY = WorkerEnding(Cause.EXIT, 1, 1.0, was_ready=False)
-HOPELESS = (Cause.UNSTARTABLE, Cause.DISAGREES)
+CRASH = WorkerEnding(EndCause.EXIT, 1, 1.0, was_ready=True)
+EARLY = WorkerEnding(EndCause.EXIT, 1, 1.0, was_ready=False)
+HOPELESS = (EndCause.UNSTARTABLE, EndCause.DISAGREES)
 POLICIES = st.builds(
     lambda policy, most, window_s, first, more, codes: Restart(policy, most, window_s, (first, first + more), codes),
     st.sampled_from(["transient", "permanent", "temporary"]),
@@ -37,7 +37,7 @@ POLICIES = st.builds(
 )
 ENDINGS = st.builds(
     WorkerEnding,
-    st.sampled_from(Cause),
+    st.sampled_from(EndCause),
     st.none() | st.integers(-64, 255),
     st.floats(0, 2 * HEALTHY_AFTER_S),
     was_ready=st.booleans(),
@@ -47,9 +47,9 @@ STEPS = st.lists(st.tuples(ENDINGS, st.floats(0, 100), st.floats(0, 1)), max_siz
 
 def play(
     policy: Restart, steps: list[tuple[WorkerEnding, float, float]], **how: bool
-) -> list[tuple[Decision, History]]:
+) -> list[tuple[Decision, RestartHistory]]:
     """One decision after another, `seconds` apart."""
-    history, now, made = History(), 0.0, []
+    history, now, made = RestartHistory(), 0.0, []
     for ending, seconds, dice in steps:
         now += seconds
         decision, history = decide(policy, history, ending, now=now, dice=dice, **how)
@@ -110,7 +110,7 @@ def test_the_history_of_exits_is_bounded(policy: Restart, steps: list[tuple[Work
 def test_a_worker_that_would_fail_again_stays_down(policy: Restart, ending: WorkerEnding, stop_on_limit: bool):
     for cause in HOPELESS:
         decision, _ = decide(
-            policy, History(), replace(ending, cause=cause), now=0.0, dice=0.5, stop_on_limit=stop_on_limit
+            policy, RestartHistory(), replace(ending, cause=cause), now=0.0, dice=0.5, stop_on_limit=stop_on_limit
         )
         assert decision == StayDown("it would fail again")
 
@@ -120,7 +120,7 @@ def test_a_healthy_life_makes_up_for_all_before(
     policy: Restart, steps: list[tuple[WorkerEnding, float, float]], ending: WorkerEnding
 ):
     healthy = replace(ending, uptime_s=HEALTHY_AFTER_S, was_ready=True)
-    assume_retried = replace(healthy, cause=Cause.STALLED)
+    assume_retried = replace(healthy, cause=EndCause.STALLED)
     *_, (decision, history) = play(policy, [*steps, (assume_retried, 0.0, 0.5)])
     assert (history.row, len(history.exits), history.unready) == (1, 1, ())
     if policy.policy != "temporary" and policy.max > 1:
@@ -150,7 +150,7 @@ def test_a_healthy_life_makes_up_for_all_before(
 )
 def test_the_policy_and_the_exit_decide_on_a_restart(policy: str, code: int, is_again: bool):
     decision, _ = decide(
-        Restart(policy, no_restart_exit=(78,)), History(), replace(CRASH, code=code), now=0.0, dice=0.5
+        Restart(policy, no_restart_exit=(78,)), RestartHistory(), replace(CRASH, code=code), now=0.0, dice=0.5
     )
     assert isinstance(decision, RestartIn if is_again else StayDown), decision
 
@@ -163,29 +163,29 @@ def test_the_policy_and_the_exit_decide_on_a_restart(policy: str, code: int, is_
         (replace(CRASH, code=0), Restart("permanent", no_restart_exit=(78, 0)), "exit 0 asks for that"),
         (replace(CRASH, code=0), Restart(), "it ended without an error"),
         (CRASH, Restart("temporary"), "its restart policy is temporary"),
-        (replace(CRASH, cause=Cause.STALLED), Restart("temporary"), "its restart policy is temporary"),
-        (replace(CRASH, cause=Cause.UNSTARTABLE), Restart("permanent"), "it would fail again"),
+        (replace(CRASH, cause=EndCause.STALLED), Restart("temporary"), "its restart policy is temporary"),
+        (replace(CRASH, cause=EndCause.UNSTARTABLE), Restart("permanent"), "it would fail again"),
     ],
 )
 def test_the_reason_to_stay_down_is_named(ending: WorkerEnding, policy: Restart, why: str):
-    decision, _ = decide(policy, History(), ending, now=0.0, dice=0.5)
+    decision, _ = decide(policy, RestartHistory(), ending, now=0.0, dice=0.5)
     assert decision == StayDown(why)
 
 
-@pytest.mark.parametrize("cause", [Cause.REFUSED, Cause.STALLED, Cause.OVER_LIMIT])
+@pytest.mark.parametrize("cause", [EndCause.REFUSED, EndCause.STALLED, EndCause.OVER_LIMIT])
 @pytest.mark.parametrize("policy", ["transient", "permanent"])
-def test_a_worker_that_the_host_has_ended_is_started_again(cause: Cause, policy: str):
+def test_a_worker_that_the_host_has_ended_is_started_again(cause: EndCause, policy: str):
     for code in (None, 0, NEVER_AGAIN):
-        decision, _ = decide(Restart(policy), History(), WorkerEnding(cause, code, 1.0, True), now=0.0, dice=0.5)
+        decision, _ = decide(Restart(policy), RestartHistory(), WorkerEnding(cause, code, 1.0, True), now=0.0, dice=0.5)
         assert isinstance(decision, RestartIn)
 
 
 @pytest.mark.parametrize("policy", ["transient", "permanent", "temporary"])
 def test_limits_that_say_stop_are_obeyed(policy: str):
-    over = replace(CRASH, cause=Cause.OVER_LIMIT)
-    decision, _ = decide(Restart(policy), History(), over, now=0.0, dice=0.5, stop_on_limit=True)
+    over = replace(CRASH, cause=EndCause.OVER_LIMIT)
+    decision, _ = decide(Restart(policy), RestartHistory(), over, now=0.0, dice=0.5, stop_on_limit=True)
     assert decision == StayDown("its limits say stop")
-    decision, _ = decide(Restart("permanent"), History(), CRASH, now=0.0, dice=0.5, stop_on_limit=True)
+    decision, _ = decide(Restart("permanent"), RestartHistory(), CRASH, now=0.0, dice=0.5, stop_on_limit=True)
     assert isinstance(decision, RestartIn), "it says nothing about other ends"
 
 

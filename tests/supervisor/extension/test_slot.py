@@ -60,18 +60,6 @@ def test_a_crash_fails_its_call_and_the_next_worker_takes_over(host: Host, marks
     assert host.extension("lives").failure == ""
 
 
-def test_a_crash_does_not_touch_other_extensions(host: Host, marks: Path):
-    host.add("lives", marks, restart=SOON)
-    host.add("echo", restart=SOON)
-    host.start()
-    pid = host.extension("echo").pid
-    host.call("die")
-    host.until(lambda: host.is_restarted("lives"))
-    assert host.text("echo", text="x") == "x"
-    assert host.extension("echo").pid == pid
-    assert host.said_of("echo") == []
-
-
 def test_all_pending_calls_fail_once_when_their_worker_dies(host: Host, marks: Path):
     host.write(
         "deaf", 'hello("a")\nsend(type="ready")\nfor _ in range(3): sys.stdin.readline()\nos._exit(3)', restart=LATER
@@ -195,16 +183,6 @@ def test_a_worker_that_breaks_the_handshake_each_time_is_given_up(host: Host, ch
     why = "said no hello within 0.2 s" if child == "silent" else "its first frame must be hello, not register_tool"
     assert re.fullmatch(rf"3 exits in \d s, last {why}", host.extension(child).failure)
     host.until(lambda: not host.extension(child).child.is_running)
-
-
-def test_a_worker_that_greets_and_crashes_each_time_is_given_up(host: Host, marks: Path):
-    host.add("lives", marks, "greeted=4", restart={**SOON, "max": 3})
-    host.launch()
-    host.until(lambda: host.state("lives") is WorkerState.FAILED)
-    assert lives(marks) == 3
-    assert re.fullmatch(r'3 exits in \d s, last exit 4: "life 2"', host.extension("lives").failure)
-    assert host.cost("lives").restarts == 0
-    assert host.supervisor.is_settled
 
 
 def test_a_worker_that_crashes_after_each_start_is_given_up(host: Host, marks: Path):

@@ -16,6 +16,7 @@ from supervisor.loop.future import Failure
 from supervisor.process.stop_policy import Patience
 from supervisor.process.table import read_process
 from tests.support.host import LATER, SOON
+from tests.support.lives import freeze
 from tests.support.zot_process import wait_until
 from wire import frames
 
@@ -25,15 +26,6 @@ if TYPE_CHECKING:
 
 ON_LINUX = sys.platform == "linux"
 PATIENCE = Patience()
-
-
-def freeze(host: Host, name: str) -> int:
-    """Stops its process by SIGSTOP, waits until that is done, and returns the pid."""
-    pid = host.extension(name).pid
-    assert pid is not None
-    os.kill(pid, signal.SIGSTOP)
-    os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)
-    return pid
 
 
 # --- what it owes -----------------------------------------------------------------------------------------------
@@ -142,36 +134,6 @@ def test_a_worker_stopped_by_a_signal_hangs_and_is_ended(host: Host):
     assert read_process(pid) is None
     assert host.text("echo", text="x") == "x"
     assert host.cost("echo").exit_status == "signal SIGKILL"
-
-
-def test_a_slow_worker_that_is_not_called_again_is_left_alone(host: Host):
-    host.add("never_answers", stall_after=3, timeouts={"tool_call": 0.05})
-    host.start()
-    for _ in range(2):
-        host.call("hang")
-    assert host.extension("never_answers").state is WorkerState.READY
-
-
-def test_a_worker_that_hangs_stays_down_if_its_policy_says_so(host: Host):
-    host.add("never_answers", restart={"policy": "temporary"}, stall_after=1, timeouts={"tool_call": 0.05})
-    host.start()
-    host.call("hang")
-    assert host.extension("never_answers").state is WorkerState.FAILED
-    assert host.extension("never_answers").failure == "it hangs: 1 request in a row without an answer in time"
-    assert host.said_of("never_answers")[0][0] == "failed"
-
-
-def test_a_worker_that_hangs_again_and_again_is_given_up(host: Host):
-    host.add("never_answers", restart={**SOON, "max": 2}, stall_after=1, timeouts={"tool_call": 0.05})
-    host.start()
-    host.call("hang")
-    host.until(lambda: host.is_restarted("never_answers"))
-    host.call("hang")
-    assert host.extension("never_answers").state is WorkerState.FAILED
-    assert re.fullmatch(
-        r"2 exits in \d s, last it hangs: 1 request in a row without an answer in time",
-        host.extension("never_answers").failure,
-    )
 
 
 def test_stop_right_after_a_stall_does_not_wait_for_it(host: Host):

@@ -16,6 +16,7 @@ from supervisor.loop.loop import Loop
 from supervisor.process.stop_policy import Patience
 from supervisor.process.table import read_process
 from tests.support.host import LATER, SOON
+from tests.support.lives import freeze
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,15 +25,6 @@ if TYPE_CHECKING:
 
 
 ON_LINUX = sys.platform == "linux"
-
-
-def freeze(host: Host, name: str) -> int:
-    """Stops its process by SIGSTOP, waits until that is done, and returns the pid."""
-    pid = host.extension(name).pid
-    assert pid is not None
-    os.kill(pid, signal.SIGSTOP)
-    os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)
-    return pid
 
 
 PATIENCE = Patience()

@@ -10,7 +10,7 @@ import pytest
 from supervisor.harness.checkup import CheckupResult, Force, examine
 from supervisor.harness.harness import Harness
 from supervisor.harness.recorded_process import HandshakePhase
-from supervisor.harness.script_runner import found_in
+from supervisor.harness.script_runner import find_extension
 from tests.support.extension_folder import extension, folder
 from tests.support.host import PRELUDE
 
@@ -24,7 +24,7 @@ PATIENT = {"hello": 20.0, "ready": 20.0}
 def facts_of(tmp_path: Path):
     def examine_these(*children: tuple[str, ...], at_once: int = 4, **manifest) -> dict[str, CheckupResult]:
         fields = {"timeouts": PATIENT, **manifest}
-        found = [found_in(extension(tmp_path, child, *args, **fields)) for child, *args in children]
+        found = [find_extension(extension(tmp_path, child, *args, **fields)) for child, *args in children]
         done: list[str] = []
         with Harness() as room:
             facts = examine(room, found, at_once=at_once, on_done=lambda one: done.append(one.found.manifest.name))
@@ -78,7 +78,7 @@ list(frames())
     )
     with Harness() as room:
         (facts,) = examine(
-            room, [found_in(folder(tmp_path, "x", [sys.executable, "-I", "-S", str(source)], timeouts=PATIENT))]
+            room, [find_extension(folder(tmp_path, "x", [sys.executable, "-I", "-S", str(source)], timeouts=PATIENT))]
         )
     assert (facts.tools, facts.events) == (("kept",), ("turn_end",))
     assert facts.remarks == ["subscribed to 'no_such_event', which is not offered; ignored"]
@@ -97,7 +97,7 @@ def test_an_extension_that_hangs_costs_its_own_deadline(facts_of):
 
 def test_an_extension_that_cannot_be_started_is_reported(tmp_path):
     with Harness() as room:
-        (facts,) = examine(room, [found_in(folder(tmp_path, "x", ["./nix"]))])
+        (facts,) = examine(room, [find_extension(folder(tmp_path, "x", ["./nix"]))])
         assert examine(room, []) == []
     assert "no such file" in facts.spawn_error
 

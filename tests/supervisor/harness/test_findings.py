@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from supervisor.harness.checkup import CheckupResult, Force, examine
-from supervisor.harness.findings import Level, judge, worst
+from supervisor.harness.findings import FindingLevel, judge, worst
 from supervisor.harness.harness import Harness
 from supervisor.harness.recorded_process import HandshakePhase
-from supervisor.harness.script_runner import found_in
+from supervisor.harness.script_runner import find_extension
 from supervisor.process.child import ExitStatus
 from tests.support.extension_folder import folder
 from wire.dialects.table import find_dialect
@@ -54,14 +54,14 @@ def test_each_failed_start_says_why(tmp_path: Path) -> None:
         for file, mode in (("main", 0o644), ("run", 0o755)):
             (made / file).write_bytes(text if isinstance(text, bytes) else text.encode())
             (made / file).chmod(mode)
-        found.append(found_in(made))
+        found.append(find_extension(made))
     with Harness() as harness:
         results = examine(harness, found, at_once=8)
     for result in results:
         name = result.found.manifest.name
         _, _, message, advice = FAILED_STARTS[name]
         finding = next(each for each in judge(result) if each.topic in ("start", "handshake"))
-        assert finding.level is Level.FAIL
+        assert finding.level is FindingLevel.FAIL
         assert finding.message.endswith(message), name
         assert advice in finding.advice, (name, finding)
         assert bool(finding.advice) == bool(advice) or finding.topic == "start", (name, finding)
@@ -70,7 +70,7 @@ def test_each_failed_start_says_why(tmp_path: Path) -> None:
             assert '(exit 127): cannot find a program: "' in finding.message
 
 
-def told(found: Any, **facts: Any) -> dict[str, Level]:
+def told(found: Any, **facts: Any) -> dict[str, FindingLevel]:
     """The topics of the findings about one that is sound but for `facts`."""
     good: dict[str, Any] = {
         "phase": HandshakePhase.READY,
@@ -81,9 +81,13 @@ def told(found: Any, **facts: Any) -> dict[str, Level]:
         "has_acked": True,
     }
     findings = judge(CheckupResult(found, **{**good, **facts}))
-    assert all(finding.advice for finding in findings if finding.level is not Level.OK and finding.topic != "register")
-    topics = {finding.topic: finding.level for finding in findings if finding.level is not Level.OK}
-    assert worst(findings) is (Level.FAIL if Level.FAIL in topics.values() else Level.WARN if topics else Level.OK)
+    assert all(
+        finding.advice for finding in findings if finding.level is not FindingLevel.OK and finding.topic != "register"
+    )
+    topics = {finding.topic: finding.level for finding in findings if finding.level is not FindingLevel.OK}
+    assert worst(findings) is (
+        FindingLevel.FAIL if FindingLevel.FAIL in topics.values() else FindingLevel.WARN if topics else FindingLevel.OK
+    )
     return topics
 
 
@@ -92,25 +96,30 @@ def told(found: Any, **facts: Any) -> dict[str, Level]:
     [
         ({}, {}),
         ({"has_acked": False, "force": Force.CLOSED_STDIN}, {}),
-        ({"force": Force.SIGTERM}, {"shutdown": Level.FAIL}),
-        ({"force": Force.SIGKILL, "exit": ExitStatus(-9, 0.0, 0)}, {"shutdown": Level.FAIL}),
-        ({"exit": ExitStatus(3, 0.0, 0)}, {"shutdown": Level.WARN}),
-        ({"force": Force.NOTHING}, {"shutdown": Level.FAIL}),
-        ({"left": 2}, {"processes": Level.WARN}),
-        ({"hello_name": "y"}, {"name": Level.WARN}),
-        ({"phase": HandshakePhase.SILENT}, {"ready": Level.WARN}),
-        ({"ready_s": 2.5}, {"ready": Level.WARN}),
-        ({"phase": HandshakePhase.FAILED, "failure": "said no hello", "ready_s": None}, {"handshake": Level.FAIL}),
-        ({"spawn_error": "no such file", "exit": None}, {"start": Level.FAIL}),
-        ({"bad_frames": ["bad hello frame"]}, {"frames": Level.FAIL}),
-        ({"unknown_frames": ["weather"]}, {"frames": Level.WARN}),
-        ({"remarks": ["subscribed to 'x', which is not offered; ignored"]}, {"register": Level.WARN}),
-        ({"is_mute": True}, {"stdout": Level.FAIL}),
-        ({"lines": 5000}, {"stdout": Level.WARN}),
+        ({"force": Force.SIGTERM}, {"shutdown": FindingLevel.FAIL}),
+        ({"force": Force.SIGKILL, "exit": ExitStatus(-9, 0.0, 0)}, {"shutdown": FindingLevel.FAIL}),
+        ({"exit": ExitStatus(3, 0.0, 0)}, {"shutdown": FindingLevel.WARN}),
+        ({"force": Force.NOTHING}, {"shutdown": FindingLevel.FAIL}),
+        ({"left": 2}, {"processes": FindingLevel.WARN}),
+        ({"hello_name": "y"}, {"name": FindingLevel.WARN}),
+        ({"phase": HandshakePhase.SILENT}, {"ready": FindingLevel.WARN}),
+        ({"ready_s": 2.5}, {"ready": FindingLevel.WARN}),
+        (
+            {"phase": HandshakePhase.FAILED, "failure": "said no hello", "ready_s": None},
+            {"handshake": FindingLevel.FAIL},
+        ),
+        ({"spawn_error": "no such file", "exit": None}, {"start": FindingLevel.FAIL}),
+        ({"bad_frames": ["bad hello frame"]}, {"frames": FindingLevel.FAIL}),
+        ({"unknown_frames": ["weather"]}, {"frames": FindingLevel.WARN}),
+        ({"remarks": ["subscribed to 'x', which is not offered; ignored"]}, {"register": FindingLevel.WARN}),
+        ({"is_mute": True}, {"stdout": FindingLevel.FAIL}),
+        ({"lines": 5000}, {"stdout": FindingLevel.WARN}),
     ],
 )
-def test_each_fault_has_a_finding_with_advice(facts: dict[str, Any], topics: dict[str, Level], tmp_path: Path) -> None:
-    assert told(found_in(folder(tmp_path, "x", ["./x"])), **facts) == topics
+def test_each_fault_has_a_finding_with_advice(
+    facts: dict[str, Any], topics: dict[str, FindingLevel], tmp_path: Path
+) -> None:
+    assert told(find_extension(folder(tmp_path, "x", ["./x"])), **facts) == topics
 
 
 ASKS = "zot: @github/copilot-sdk 1.0.14 asks for Node ^20.19.0 || >=22.12.0, and this is v20.6.0"
@@ -121,25 +130,27 @@ ASKS = "zot: @github/copilot-sdk 1.0.14 asks for Node ^20.19.0 || >=22.12.0, and
     [
         ({}, {}),
         ({"hello_name": "Another Name", "has_acked": False}, {}),
-        ({"stderr": [ASKS]}, {"node": Level.WARN}),  # what zot's launcher of Copilot extensions says
+        ({"stderr": [ASKS]}, {"node": FindingLevel.WARN}),  # what zot's launcher of Copilot extensions says
         ({"exit": ExitStatus(1, 0.0, 0)}, {}),  # it is asked for nothing but that it ends
-        ({"force": Force.SIGTERM}, {"stop": Level.WARN}),
-        ({"force": Force.SIGKILL, "left": 1}, {"stop": Level.WARN, "processes": Level.WARN}),
-        ({"force": Force.NOTHING}, {"stop": Level.FAIL}),
-        ({"phase": HandshakePhase.SILENT}, {"ready": Level.WARN}),
-        ({"ready_s": 4.0}, {"ready": Level.WARN}),
-        ({"bad_frames": ["an answer of 9 bytes …"]}, {"messages": Level.WARN}),
-        ({"warnings": ["tool 'x' is left out"]}, {"register": Level.WARN}),
+        ({"force": Force.SIGTERM}, {"stop": FindingLevel.WARN}),
+        ({"force": Force.SIGKILL, "left": 1}, {"stop": FindingLevel.WARN, "processes": FindingLevel.WARN}),
+        ({"force": Force.NOTHING}, {"stop": FindingLevel.FAIL}),
+        ({"phase": HandshakePhase.SILENT}, {"ready": FindingLevel.WARN}),
+        ({"ready_s": 4.0}, {"ready": FindingLevel.WARN}),
+        ({"bad_frames": ["an answer of 9 bytes …"]}, {"messages": FindingLevel.WARN}),
+        ({"warnings": ["tool 'x' is left out"]}, {"register": FindingLevel.WARN}),
         ({"unknown_frames": ["notifications/strange"]}, {}),
-        ({"tools": ("a",), "definition_tokens": 30_000}, {"size": Level.WARN}),
+        ({"tools": ("a",), "definition_tokens": 30_000}, {"size": FindingLevel.WARN}),
     ],
 )
-def test_a_server_is_judged_by_its_own_rules(facts: dict[str, Any], topics: dict[str, Level], tmp_path: Path) -> None:
-    assert told(found_in(folder(tmp_path, "desk", ["./x"], dialect="mcp")), **facts) == topics
+def test_a_server_is_judged_by_its_own_rules(
+    facts: dict[str, Any], topics: dict[str, FindingLevel], tmp_path: Path
+) -> None:
+    assert told(find_extension(folder(tmp_path, "desk", ["./x"], dialect="mcp")), **facts) == topics
 
 
 def test_the_end_of_a_server_has_the_time_of_its_dialect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = found_in(folder(tmp_path, "desk", ["./x"], dialect="mcp"))
+    found = find_extension(folder(tmp_path, "desk", ["./x"], dialect="mcp"))
     late = CheckupResult(found, phase=HandshakePhase.READY, ready_s=0.1, force=Force.SIGKILL)
     assert any(finding.message.endswith("it took SIGKILL after 3 s") for finding in judge(late))
     monkeypatch.setattr(find_dialect("mcp"), "term_s", 5.0, raising=False)

@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.harness.matching import ScriptPaths, differences
+from supervisor.harness.comparison import ScriptPaths, differences
 from supervisor.harness.new_answers import rewrite, segments
 from supervisor.harness.script import Side, parse_script
 

@@ -11,7 +11,7 @@ from supervisor.extension.connection.handshake import Readiness
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.harness.harness import Harness
 from supervisor.harness.recorded_process import HandshakePhase, phase_of
-from supervisor.harness.script_runner import ended_badly, found_in
+from supervisor.harness.script_runner import exit_fault, find_extension
 from supervisor.process.child import SpawnError
 from tests.support.extension_folder import folder
 from tests.support.host import PRELUDE
@@ -36,7 +36,7 @@ def started(room: Harness, tmp_path: Path, code: str, **options) -> RecordedProc
     """Starts an extension with this source, and waits until its handshake is over or the process has ended."""
     source = tmp_path / "x.py"
     source.write_text(PRELUDE + code)
-    found = found_in(folder(tmp_path, "x", [sys.executable, "-I", "-S", str(source)], timeouts=PATIENT))
+    found = find_extension(folder(tmp_path, "x", [sys.executable, "-I", "-S", str(source)], timeouts=PATIENT))
     process = room.start(found, **options)
     assert room.wait(lambda: process.phase.is_over or not process.is_running, PATIENCE_S)
     return process
@@ -71,7 +71,7 @@ list(frames())
     ]  # fmt: skip
     assert process.greeting == 2
     assert process.has_acked
-    assert ended_badly(process) == ""
+    assert exit_fault(process) == ""
 
 
 def test_without_a_greeting_only_the_frames_of_the_script_are_sent(room: Harness, tmp_path: Path):
@@ -117,7 +117,7 @@ def test_a_shutdown_ack_that_comes_too_early_does_not_stop_the_shutdown(room: Ha
     process = started(room, tmp_path, 'hello()\nsend(type="shutdown_ack")\nsend(type="ready")\nlist(frames())')
     room.end(process)
     assert types(process)[-2:] == [("host", "shutdown"), ("extension", "shutdown_ack")]
-    assert ended_badly(process) == ""
+    assert exit_fault(process) == ""
 
 
 def test_lines_on_stderr_keep_their_indentation(room: Harness, tmp_path: Path):
@@ -130,4 +130,4 @@ def test_lines_on_stderr_keep_their_indentation(room: Harness, tmp_path: Path):
 
 def test_a_program_that_cannot_be_started_raises_the_reason(room: Harness, tmp_path: Path):
     with pytest.raises(SpawnError, match="no such file"):
-        room.start(found_in(folder(tmp_path, "x", ["./nix"])))
+        room.start(find_extension(folder(tmp_path, "x", ["./nix"])))

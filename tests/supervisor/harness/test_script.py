@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.harness.matching import ScriptPaths
+from supervisor.harness.comparison import ScriptPaths
 from supervisor.harness.script import ScriptError, ScriptStep, Side, parse_script, read_script, write_line
 
 CALL = {"type": "tool_call", "id": "1", "name": "shout", "args": {"text": "hi"}}

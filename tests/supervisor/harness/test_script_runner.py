@@ -12,8 +12,8 @@ import pytest
 
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.result import recording
-from supervisor.harness.script import About, Script, Side, parse_script
-from supervisor.harness.script_runner import found_in, play, record
+from supervisor.harness.script import Script, ScriptHeader, Side, parse_script
+from supervisor.harness.script_runner import find_extension, play, record
 from tests.support.extension_folder import extension, folder
 from tests.support.host import PRELUDE
 from tests.support.script_runs import run_script
@@ -208,12 +208,14 @@ for frame in frames():
 
 def test_a_recording_passes(echo):
     with Harness() as room:
-        outcome = record(room, found_in(echo), script(call("hi"), ("host", {"type": "event", "event": "turn_end"})))
+        outcome = record(
+            room, find_extension(echo), script(call("hi"), ("host", {"type": "event", "event": "turn_end"}))
+        )
         assert outcome.failure is None
-        text = recording(outcome, About())
-        again = play(room, found_in(echo), parse_script(text, "recording"))
+        text = recording(outcome, ScriptHeader())
+        again = play(room, find_extension(echo), parse_script(text, "recording"))
     assert again.failure is None, failure(again)
-    assert recording(again, About()) == text
+    assert recording(again, ScriptHeader()) == text
     steps = parse_script(text, "recording").steps
     assert [(step.side, step.frame["type"]) for step in steps[:2]] == [
         (Side.EXTENSION, "hello"),
@@ -229,7 +231,7 @@ def test_a_recording_of_an_extension_that_does_not_answer_fails(tmp_path):
     mute = extension(tmp_path, "never_answers", timeouts=PATIENT)
     with Harness() as room:
         asked = script(("host", {"type": "tool_call", "id": "1", "name": "hang", "args": {}}))
-        outcome = record(room, found_in(mute), asked, wait_s=0.05)
+        outcome = record(room, find_extension(mute), asked, wait_s=0.05)
     assert failure(outcome).startswith("line 2: no tool_result within 0.05 s")
 
 
@@ -237,7 +239,7 @@ def test_secrets_are_kept_from_the_extension(tmp_path, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
     asked = "host", {"type": "tool_call", "id": "1", "name": "env", "args": {}}
     with Harness() as room:
-        outcome = record(room, found_in(extension(tmp_path, "env_dump", timeouts=PATIENT)), script(asked))
+        outcome = record(room, find_extension(extension(tmp_path, "env_dump", timeouts=PATIENT)), script(asked))
     (answer,) = (said.frame for said in outcome.said if said.frame["type"] == "tool_result")
     assert "ANTHROPIC_API_KEY" not in json.loads(answer["content"][0]["text"])
     assert "ZOT_EXTENSION" in json.loads(answer["content"][0]["text"])
@@ -246,7 +248,7 @@ def test_secrets_are_kept_from_the_extension(tmp_path, monkeypatch):
 def test_closing_the_harness_ends_all_processes(tmp_path):
     stubborn = extension(tmp_path, "ignores_shutdown", timeouts=PATIENT)
     with Harness() as room:
-        actor = room.start(found_in(stubborn))
+        actor = room.start(find_extension(stubborn))
         assert room.wait(lambda: any(said.frame["type"] == "ready" for said in actor.heard), 20.0)
     assert actor.exit is not None
     assert actor.exit.code == -signal.SIGKILL
@@ -254,7 +256,7 @@ def test_closing_the_harness_ends_all_processes(tmp_path):
 
 def test_a_signal_ends_the_wait(echo):
     with Harness(owns_process=True) as room:
-        actor = room.start(found_in(echo))
+        actor = room.start(find_extension(echo))
         os.kill(os.getpid(), signal.SIGINT)
         with pytest.raises(HarnessInterruptedError):
             room.wait(lambda: False, 20.0)

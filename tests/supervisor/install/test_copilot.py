@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from supervisor.discovery.found import Scope
-from supervisor.discovery.kind import Kind
+from supervisor.discovery.found_extension import Scope
+from supervisor.discovery.kind import ExtensionKind
 from supervisor.home.config import Config
 from supervisor.install.errors import InstallError
 from supervisor.install.install import install, link
-from supervisor.install.installed import installed, is_trusted, look_at, named
+from supervisor.install.installed_extension import extension_named, installed_extensions, is_trusted, look_at
 from supervisor.install.manage import remove, switch
 from supervisor.install.source import LocalSource
 from supervisor.install.update import UpdateAction, update
@@ -36,8 +36,8 @@ def test_all_places_are_listed_with_what_is_wrong(here, tmp_path):
     (of_project / "gone").symlink_to("nowhere")
     copilot_extension(here.home / "copilot-extensions", "two")
     copilot_extension(tmp_path / "copilot" / "extensions", "three")
-    listed = installed(here)
-    assert [(each.name, each.scope, bool(each.trouble), each.kind is Kind.COPILOT) for each in listed] == [
+    listed = installed_extensions(here)
+    assert [(each.name, each.scope, bool(each.trouble), each.kind is ExtensionKind.COPILOT) for each in listed] == [
         ("empty", Scope.PROJECT, True, True),
         ("gone", Scope.PROJECT, True, True),
         ("one", Scope.PROJECT, False, True),
@@ -51,7 +51,7 @@ def test_all_places_are_listed_with_what_is_wrong(here, tmp_path):
 def test_one_is_installed_and_trusted_as_it_is(here, tmp_path, scope):
     source = copilot_extension(tmp_path / "made", "notes")
     result = install(LocalSource(source), scope, here)
-    assert (result.now.name, result.now.kind is Kind.COPILOT, result.is_trusted) == ("notes", True, True)
+    assert (result.now.name, result.now.kind is ExtensionKind.COPILOT, result.is_trusted) == ("notes", True, True)
     assert result.warnings == ("it needs @github/copilot-sdk, which is not installed: zot ext install-sdk copilot",)
     assert result.now.folder == here.parent(scope) / "notes"
     assert is_trusted(result.now, here.home)
@@ -85,7 +85,7 @@ def test_a_faulty_one_is_not_installed(here, tmp_path):
     source = copilot_extension(tmp_path / "made", "notes", priority="high")
     with pytest.raises(InstallError, match="manifest: priority"):
         install(LocalSource(source), Scope.GLOBAL, here)
-    assert installed(here) == []
+    assert installed_extensions(here) == []
 
 
 def test_a_folder_of_several_names_them(here, tmp_path):
@@ -101,7 +101,7 @@ def test_one_without_a_manifest_gets_one_to_be_switched_off(here):
     assert not (folder / "extension.json").exists()
     assert switch(there, here.home, on=False)
     assert json.loads((folder / "extension.json").read_text()) == {"enabled": False}
-    off = named("notes", installed(here))
+    off = extension_named("notes", installed_extensions(here))
     assert off.manifest is not None
     assert not off.manifest.is_enabled
     assert switch(off, here.home, on=True)
@@ -116,6 +116,6 @@ def test_a_switch_keeps_trust(here, tmp_path):
 def test_a_removed_one_is_not_trusted_when_it_comes_back(here, tmp_path):
     now = install(LocalSource(copilot_extension(tmp_path / "made", "notes")), Scope.GLOBAL, here).now
     remove(now, here.home, [])
-    assert installed(here) == []
+    assert installed_extensions(here) == []
     again = copilot_extension(now.folder.parent, "notes")
     assert not is_trusted(look_at(again, Scope.GLOBAL), here.home)

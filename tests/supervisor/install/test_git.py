@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from supervisor.home.config import Config
-from supervisor.install.git import GitError, started
+from supervisor.install.git import GitError, start_program
 from supervisor.install.install import install
 from supervisor.install.source import parse_source
 from supervisor.install.update import update
@@ -111,7 +111,7 @@ def test_an_interrupt_during_the_start_leaves_nothing_of_the_program(monkeypatch
         return known[0]
 
     monkeypatch.setattr(subprocess, "Popen", interrupted)
-    with pytest.raises(KeyboardInterrupt), started(["sleep", "600"], stdout=subprocess.PIPE):
+    with pytest.raises(KeyboardInterrupt), start_program(["sleep", "600"], stdout=subprocess.PIPE):
         pass
     assert known[0].returncode == -signal.SIGKILL
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

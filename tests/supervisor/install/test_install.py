@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from supervisor.install import staging, tree
+from supervisor.install import staging_folder, tree
 from supervisor.install.errors import ConflictError, InstallError
 from supervisor.install.git import GitError
 from supervisor.install.install import install
-from supervisor.install.installed import is_trusted
+from supervisor.install.installed_extension import is_trusted
 from supervisor.install.manage import switch
 from supervisor.install.record import read_record
 from supervisor.install.source import GitSource, LocalSource, parse_source
@@ -256,7 +256,9 @@ def test_an_interruption_leaves_nothing(here, tmp_path, monkeypatch, moment):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(*((staging.StagingFolder, "flush") if moment == "syncfs" else (os, "rename")), interrupted)
+    monkeypatch.setattr(
+        *((staging_folder.StagingFolder, "flush") if moment == "syncfs" else (os, "rename")), interrupted
+    )
     with pytest.raises(KeyboardInterrupt):
         install(LocalSource(made), Scope.GLOBAL, here)
     assert contents(here.home / "extensions") == ["other"]

@@ -9,7 +9,7 @@ import pytest
 from supervisor.home.config import Config
 from supervisor.install.errors import ConflictError, InstallError, MisuseError
 from supervisor.install.install import install, link
-from supervisor.install.installed import installed, is_trusted
+from supervisor.install.installed_extension import installed_extensions, is_trusted
 from supervisor.install.manage import remove, switch
 from supervisor.install.source import LocalSource
 from supervisor.install.update import update
@@ -52,14 +52,14 @@ def test_a_removal_leaves_the_source_and_its_data(here, made):
 def test_a_broken_link_is_listed_and_removed(here, made):
     link(LocalSource(made), Scope.GLOBAL, here)
     made.rename(made.with_name("elsewhere"))
-    (found,) = installed(here)
+    (found,) = installed_extensions(here)
     assert found.name == "guard"
     assert found.trouble.startswith(f"is a link to {made}, which does not exist")
     for refused in (lambda: update(found, here, Config()), lambda: switch(found, here.home, on=False)):
         with pytest.raises(InstallError, match="which does not exist; put the folder back"):
             refused()
     remove(found, here.home, [])
-    assert installed(here) == []
+    assert installed_extensions(here) == []
 
 
 def test_an_update_says_that_there_is_nothing_to_fetch(here, made):
@@ -94,7 +94,7 @@ def test_what_is_in_the_way(here, made, tmp_path):
 @pytest.mark.parametrize("in_one_step", [True, False])
 def test_a_link_in_place_of_a_copy_keeps_the_data(here, made, monkeypatch, in_one_step):
     if not in_one_step:
-        monkeypatch.setattr("supervisor.install.staging._exchange", lambda *_: False)
+        monkeypatch.setattr("supervisor.install.staging_folder._exchange", lambda *_: False)
     copy = install(LocalSource(made), Scope.GLOBAL, here).now
     (copy.folder / "todos.json").write_text("[]")
     with pytest.raises(ConflictError, match=r"'guard' is installed already"):

@@ -11,7 +11,13 @@ import pytest
 from supervisor.home import safe_files
 from supervisor.install.errors import InstallError, MisuseError
 from supervisor.install.install import install
-from supervisor.install.installed import ExtensionFolders, installed, is_trusted, look_at, named
+from supervisor.install.installed_extension import (
+    ExtensionFolders,
+    extension_named,
+    installed_extensions,
+    is_trusted,
+    look_at,
+)
 from supervisor.install.manage import remove, switch
 from supervisor.install.source import LocalSource
 from tests.support.installing import Scope, contents, manifest_in, shelves, source
@@ -79,7 +85,7 @@ def test_a_removal_of_a_link_removes_only_the_link(here, tmp_path):
     (parent / "guard").symlink_to(made)
     (parent / "dangling").symlink_to("nowhere")
     for name in ("guard", "dangling"):
-        remove(named(name, installed(here)), here.home, [])
+        remove(extension_named(name, installed_extensions(here)), here.home, [])
     assert contents(parent) == []
     assert contents(made) == ["extension.json", "run", "todos.json"]
 
@@ -88,7 +94,7 @@ def test_a_broken_extension_is_removed_by_its_folders_name(here):
     broken = here.home / "extensions" / "broken"
     source(broken)
     (broken / "extension.json").write_text("{")
-    found = named("broken", installed(here))
+    found = extension_named("broken", installed_extensions(here))
     assert "parse manifest" in found.trouble
     remove(found, here.home, [])
     assert contents(broken.parent) == []
@@ -184,7 +190,7 @@ def test_switching_what_is_linked_writes_to_what_it_leads_to(here, tmp_path):
     parent = here.home / "extensions"
     parent.mkdir(parents=True)
     (parent / "guard").symlink_to(made)
-    assert switch(named("guard", installed(here)), here.home, on=False)
+    assert switch(extension_named("guard", installed_extensions(here)), here.home, on=False)
     assert manifest_in(made)["enabled"] is False
     assert (parent / "guard").is_symlink()
 
@@ -198,31 +204,31 @@ def test_a_name_means_the_extension_or_its_folder(here):
         (Scope.GLOBAL, "a", "same"), (Scope.GLOBAL, "same", "same"), (Scope.GLOBAL, "x", "y"), (Scope.GLOBAL, "y", "z"),
     ):  # fmt: skip
         source(here.parent(scope) / folder, name=name)
-    everything = installed(here)
+    everything = installed_extensions(here)
     assert [extension.scope for extension in everything[:2]] == [Scope.PROJECT, Scope.GLOBAL]
-    assert named("guard", everything).folder.name == named("dev", everything).folder.name == "dev"
-    assert named("same", everything).folder.name == "same"
-    assert named("a", everything).folder.name == "a"
-    assert named("y", everything).folder.name == "x", "the manifest's name goes before the folder's"
+    assert extension_named("guard", everything).folder.name == extension_named("dev", everything).folder.name == "dev"
+    assert extension_named("same", everything).folder.name == "same"
+    assert extension_named("a", everything).folder.name == "a"
+    assert extension_named("y", everything).folder.name == "x", "the manifest's name goes before the folder's"
     with pytest.raises(MisuseError, match=r"more than once: .*project\), .*user\); add --project or --global"):
-        named("todo", everything)
-    assert named("todo", installed(here, [Scope.PROJECT])).scope is Scope.PROJECT
+        extension_named("todo", everything)
+    assert extension_named("todo", installed_extensions(here, [Scope.PROJECT])).scope is Scope.PROJECT
     with pytest.raises(MisuseError, match="did you mean 'guard'"):
-        named("gaurd", everything)
+        extension_named("gaurd", everything)
     with pytest.raises(MisuseError, match=r"^no such extension: 'x'; there is none installed$"):
-        named("x", [])
+        extension_named("x", [])
 
 
 def test_two_extensions_of_one_name_are_told_apart_by_their_folders(here):
     for folder in ("a", "b"):
         source(here.home / "extensions" / folder)
     with pytest.raises(MisuseError, match="name it by its folder"):
-        named("guard", installed(here))
-    assert named("b", installed(here)).folder.name == "b"
+        extension_named("guard", installed_extensions(here))
+    assert extension_named("b", installed_extensions(here)).folder.name == "b"
 
 
 def test_a_project_that_is_the_home_has_each_once(tmp_path):
     both = ExtensionFolders(tmp_path, tmp_path / ".zot")
     source(tmp_path / ".zot" / "extensions" / "guard")
-    assert [extension.scope for extension in installed(both)] == [Scope.GLOBAL]
-    assert len(installed(both, [Scope.PROJECT])) == 1
+    assert [extension.scope for extension in installed_extensions(both)] == [Scope.GLOBAL]
+    assert len(installed_extensions(both, [Scope.PROJECT])) == 1

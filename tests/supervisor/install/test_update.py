@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from supervisor.discovery.steps import Allowance
 from supervisor.home.config import Config
-from supervisor.install import staging, tree
+from supervisor.install import staging_folder, tree
 from supervisor.install.errors import InstallError, MisuseError, NeedsConsentError
 from supervisor.install.install import install
-from supervisor.install.installed import installed, is_trusted, look_at
+from supervisor.install.installed_extension import installed_extensions, is_trusted, look_at
 from supervisor.install.manage import switch
 from supervisor.install.record import newer_source, write_record
 from supervisor.install.source import GitSource, LocalSource
-from supervisor.install.update import UpdateAction, asked_for_anew, update
+from supervisor.install.update import UpdateAction, new_environment_parts, update
 from tests.support.installing import Scope, commit, contents, manifest_in, repository, shelves, source
 from wire.manifest import Manifest
 
@@ -153,11 +153,11 @@ POLICIES = st.sampled_from([None, "inherit", "minimal"])
 def test_what_is_asked_for_anew(old_env, old_policy, new_env, new_policy):
     old = Manifest("x", "x", env=tuple(old_env), env_policy=old_policy)
     new = Manifest("x", "x", env=tuple(new_env), env_policy=new_policy)
-    asks = asked_for_anew(old, new, CONFIG)
+    asks = new_environment_parts(old, new, CONFIG)
     assert len(set(asks)) == len(asks)
     assert set(new_env) - set(old_env) <= set(asks)
     assert not set(asks) & set(old_env)
-    assert asked_for_anew(new, new, CONFIG) == ()
+    assert new_environment_parts(new, new, CONFIG) == ()
     assert ("env_policy: inherit" in asks) == (old_policy == "minimal" and new_policy != "minimal")
 
 
@@ -194,7 +194,7 @@ def test_what_cannot_be_updated(here, tmp_path, made, guard):
     with pytest.raises(InstallError, match="parse manifest"):
         update(guard, here, CONFIG)
     made.rename(tmp_path / "moved")
-    with pytest.raises(InstallError, match=r"is not there any more; .*zot ext install --force PATH"):
+    with pytest.raises(InstallError, match=r"is gone; .*zot ext install --force PATH"):
         update(guard, here, CONFIG)
     by_hand = look_at(source(guard.folder.parent / "by-hand", name="by-hand"), Scope.GLOBAL)
     with pytest.raises(MisuseError, match="was not installed by zot ext install"):
@@ -227,8 +227,8 @@ def two(tmp_path):
     """An extension, and a stage with its new version."""
     parent = tmp_path / "extensions"
     source(parent / "guard")
-    with staging.locked(parent):
-        stage = staging.StagingFolder(parent, "guard")
+    with staging_folder.lock_folder(parent):
+        stage = staging_folder.StagingFolder(parent, "guard")
     source(stage.tree, version="2.0")
     return parent / "guard", stage
 
@@ -237,7 +237,7 @@ def two(tmp_path):
 def test_a_swap(two, in_one_step):
     target, stage = two
     with stage:
-        staging.swap(stage.tree, target, in_one_step=in_one_step)
+        staging_folder.swap(stage.tree, target, in_one_step=in_one_step)
     assert manifest_in(target)["version"] == "2.0"
     assert contents(target.parent) == ["guard"]
 
@@ -255,12 +255,12 @@ def test_killed_within_a_swap_of_two_steps(two, monkeypatch, renames):
         rename(*args)
 
     monkeypatch.setattr(os, "rename", dies)
-    monkeypatch.setattr(staging, "delete", lambda _folder: None)
+    monkeypatch.setattr(staging_folder, "delete", lambda _folder: None)
     with pytest.raises(Killed):
-        staging.swap(stage.tree, target, in_one_step=False)
+        staging_folder.swap(stage.tree, target, in_one_step=False)
     monkeypatch.undo()
     os.close(stage._fd)
-    staging.sweep(target.parent)
+    staging_folder.sweep(target.parent)
     assert contents(target.parent) == ["guard"]
     assert manifest_in(target)["version"] == ("1.0" if renames < 2 else "2.0")
     assert (target / "run").exists()
@@ -278,7 +278,7 @@ def test_a_second_rename_that_fails_is_undone(two, monkeypatch):
 
     monkeypatch.setattr(os, "rename", fails_once)
     with stage, pytest.raises(OSError, match="Input/output"):
-        staging.swap(stage.tree, target, in_one_step=False)
+        staging_folder.swap(stage.tree, target, in_one_step=False)
     assert manifest_in(target)["version"] == "1.0"
     assert contents(target.parent) == ["guard"]
 
@@ -287,7 +287,7 @@ def test_only_staging_folders_without_a_lock_are_swept(two):
     target, stage = two
     (target.parent / ".x.0123abcd.gone" / "tree").mkdir(parents=True)
     (target.parent / ".mine").mkdir()
-    staging.sweep(target.parent)
+    staging_folder.sweep(target.parent)
     assert contents(target.parent) == sorted([stage.folder.name, ".mine", "guard"])
     with stage:
         assert stage.folder.exists()
@@ -300,26 +300,26 @@ def test_folders_that_deny_it_are_deleted_all_the_same(tmp_path):
     (closed / "x").write_text("")
     closed.chmod(0o500)
     closed.parent.chmod(0o500)
-    staging.delete(tmp_path / "a")
+    staging_folder.delete(tmp_path / "a")
     assert not (tmp_path / "a").exists()
 
 
 def test_the_lock_is_not_waited_for_without_end(tmp_path):
     clock = iter(range(100))
     with (
-        staging.locked(tmp_path),
+        staging_folder.lock_folder(tmp_path),
         pytest.raises(InstallError, match=r"another zot ext is changing .*; try again"),
-        staging.locked(tmp_path, patience_s=3.0, clock=lambda: next(clock)),
+        staging_folder.lock_folder(tmp_path, patience_s=3.0, clock=lambda: next(clock)),
     ):
         pass
-    with staging.locked(tmp_path, patience_s=0.0):
+    with staging_folder.lock_folder(tmp_path, patience_s=0.0):
         pass
 
 
 def test_what_is_staged_is_not_taken_for_an_extension(here, guard):
-    with staging.StagingFolder(guard.folder.parent, "guard") as stage:
+    with staging_folder.StagingFolder(guard.folder.parent, "guard") as stage:
         source(stage.tree)
-        assert [which.folder for which in installed(here)] == [guard.folder]
+        assert [which.folder for which in installed_extensions(here)] == [guard.folder]
 
 
 def test_the_hash_is_of_what_an_extension_is(tmp_path):

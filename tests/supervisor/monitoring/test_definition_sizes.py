@@ -10,7 +10,7 @@ import pytest
 
 from supervisor.monitoring import definition_sizes
 from supervisor.monitoring.definition_sizes import DefinitionSize, key_of, read_sizes, sizes_keeper
-from supervisor.registry.definition_size import LARGE, too_large
+from supervisor.registry.definition_size import LARGE, size_warning
 from tests.support.host import CHILDREN
 
 TOOL = """
@@ -45,8 +45,8 @@ def test_the_figures_have_them_and_large_ones_are_warned_of_once(host):
 
 @pytest.mark.parametrize(("tools", "tokens", "is_told"), [(1, LARGE, False), (1, LARGE + 1, True)])
 def test_the_limit(tools, tokens, is_told):
-    assert bool(too_large(tools, tokens)) is is_told
-    assert "its 1 tool take" not in too_large(2, tokens)
+    assert bool(size_warning(tools, tokens)) is is_told
+    assert "its 1 tool take" not in size_warning(2, tokens)
 
 
 def test_what_an_extension_had_is_remembered_until_it_has_something_else(host, tmp_path):

@@ -13,7 +13,7 @@ import pytest
 from supervisor.process.cgroup_files import kill_leaves, members, remove_leaves
 from supervisor.process.cgroup_survey import OPT_OUT, CgroupDir, Unavailable, own_cgroup, survey, unified_mount
 from supervisor.process.cgroups import Cgroups
-from supervisor.process.spawn_limits import Confinement, prefixed
+from supervisor.process.spawn_limits import Confinement, limit_command
 from tests.support.doomed import collect_orphans
 from tests.support.fake_cgroups import HOST, FakeCgroups, refuse
 from wire.manifest import Limits
@@ -327,7 +327,7 @@ def real():
 
 
 def confined(leaf, script: str) -> subprocess.Popen[bytes]:
-    argv = prefixed(["/bin/sh", "-c", script], Confinement(join_file=leaf.join_file), os.environ)
+    argv = limit_command(["/bin/sh", "-c", script], Confinement(join_file=leaf.join_file), os.environ)
     return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from supervisor.loop.loop import Loop
 from supervisor.process import spawn_limits
 from supervisor.process.child import Child, SpawnError
-from supervisor.process.spawn_limits import Confinement, find_program, launch, limit_core, prefixed
+from supervisor.process.spawn_limits import Confinement, find_program, launch, limit_command, limit_core
 from tests.support.git_server import command_lines
 from tests.support.patience import PATIENCE_S
 from wire.manifest import Limits
@@ -101,7 +101,7 @@ def test_a_lower_limit_of_our_own_stays(teller: Path, tmp_path: Path):
 
 def test_a_limit_that_cannot_be_set_is_reported_and_the_child_starts(shell: str, teller: Path, tmp_path: Path):
     confinement = Confinement(open_files=10**18, join_file=tmp_path / "gone" / "cgroup.procs")
-    argv = prefixed([str(teller)], confinement, os.environ)
+    argv = limit_command([str(teller)], confinement, os.environ)
     done = subprocess.run(argv, capture_output=True, timeout=PATIENCE_S, check=True)
     assert json.loads(done.stdout)["argv"] == [os.fsencode(teller).hex()]
     first, second = done.stderr.decode().splitlines()
@@ -135,7 +135,7 @@ def test_any_bytes_pass(shell: str, tmp_path: Path):
 @settings(max_examples=25)
 @given(st.lists(st.binary(max_size=30).map(lambda raw: os.fsdecode(raw.replace(b"\0", b""))), max_size=6))
 def test_arguments_arrive_as_they_were(arguments):
-    argv = prefixed(["/usr/bin/printf", "%s\\0", "x", *arguments], ASKED, {})
+    argv = limit_command(["/usr/bin/printf", "%s\\0", "x", *arguments], ASKED, {})
     out = subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout
     assert out.split(b"\0")[:-1] == [b"x", *map(os.fsencode, arguments)]
 
@@ -166,7 +166,7 @@ def test_limits_do_not_depend_on_the_names_of_variables(teller: Path, tmp_path: 
     assert (said["pid"], join.read_text(), errors) == (pid, f"{pid}\n", "")
     assert bytes.fromhex(said["argv"][1]) == os.fsencode(odd_bytes)
     unset = Confinement(open_files=10**18, join_file=tmp_path / "gone" / "cgroup.procs")
-    done = subprocess.run(prefixed([str(teller)], unset, ODD), capture_output=True, timeout=PATIENCE_S, check=True)
+    done = subprocess.run(limit_command([str(teller)], unset, ODD), capture_output=True, timeout=PATIENCE_S, check=True)
     assert done.stderr.decode().splitlines() == [
         "zot: could not limit open files to 1000000000000000000; goes on without",
         f"zot: could not join the cgroup {tmp_path / 'gone'}; goes on outside",

@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given
 
-from supervisor.registry.plain_schema import unfit
+from supervisor.registry.plain_schema import unfit_reason
 from tests.support.any_message import JSON
 from wire.lenient_json import ARGUMENTS_DEPTH
 
@@ -33,7 +33,7 @@ def nested(levels: int) -> bytes:
     ids=lambda value: str(value[:40]),
 )
 def test_unfit(args: bytes, reason: str):
-    assert (unfit(args) or "").startswith(reason) or reason in (unfit(args) or "")
+    assert (unfit_reason(args) or "").startswith(reason) or reason in (unfit_reason(args) or "")
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ def test_unfit(args: bytes, reason: str):
     [b"{}", nested(ARGUMENTS_DEPTH), b'{"a": {"x": 1}, "b": {"x": 1}}', b'{"n": 123456789012345678901234567890}'],
 )
 def test_what_fits(args: bytes):
-    assert unfit(args) is None
+    assert unfit_reason(args) is None
 
 
 @given(JSON)
 def test_every_object_fits_and_nothing_else(value: object):
-    assert (unfit(json.dumps(value).encode()) is None) == isinstance(value, dict)
+    assert (unfit_reason(json.dumps(value).encode()) is None) == isinstance(value, dict)

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from supervisor.registry.old_schema_forms import in_new_form
+from supervisor.registry.old_schema_forms import renew_schema
 from supervisor.registry.plain_schema import NAMED_SCHEMAS, ONE_SCHEMA, SCHEMA_LISTS
 from supervisor.registry.registration import judge_tool
 from supervisor.registry.schema_rules import RULES, schema_fault
@@ -76,28 +76,28 @@ def test_an_old_form_is_taken_in_the_new_one_wherever_it_stands(old: dict, new: 
 
 def test_a_property_that_says_that_it_is_required():
     places = {"a": {"type": "string", "required": True}, "b": {"required": False}, "c": {"required": ["x"]}}
-    assert in_new_form({**OBJECT, "properties": places}) == {
+    assert renew_schema({**OBJECT, "properties": places}) == {
         **OBJECT,
         "properties": {"a": TEXT, "b": {}, "c": {"required": ["x"]}},
         "required": ["a"],
     }
-    assert in_new_form({"required": ["z"], "properties": {"a": {"required": True}}})["required"] == ["z", "a"]
-    assert in_new_form({"required": ["a"], "properties": {"a": {"required": True}}})["required"] == ["a"]
-    assert in_new_form({"required": None, "properties": {"a": {"required": True}}})["required"] == ["a"]
-    assert "required" not in in_new_form({**OBJECT, "required": True})
+    assert renew_schema({"required": ["z"], "properties": {"a": {"required": True}}})["required"] == ["z", "a"]
+    assert renew_schema({"required": ["a"], "properties": {"a": {"required": True}}})["required"] == ["a"]
+    assert renew_schema({"required": None, "properties": {"a": {"required": True}}})["required"] == ["a"]
+    assert "required" not in renew_schema({**OBJECT, "required": True})
 
 
 def test_the_top_is_an_object_also_if_it_is_said_to_be_nullable():
-    assert in_new_form({**OBJECT, "nullable": True}) == OBJECT
+    assert renew_schema({**OBJECT, "nullable": True}) == OBJECT
 
 
 def test_the_name_of_an_older_draft_goes_with_its_forms():
     old = {"$schema": "http://json-schema.org/draft-07/schema#", **inside({"items": [TEXT]})}
-    assert in_new_form(old) == inside({"prefixItems": [TEXT]})
+    assert renew_schema(old) == inside({"prefixItems": [TEXT]})
     unchanged = {"$schema": "http://json-schema.org/draft-07/schema#", **inside(TEXT)}
-    assert in_new_form(unchanged) == unchanged
+    assert renew_schema(unchanged) == unchanged
     new = {"$schema": "https://json-schema.org/draft/2020-12/schema", **inside({"items": [TEXT]})}
-    assert in_new_form(new)["$schema"] == new["$schema"]
+    assert renew_schema(new)["$schema"] == new["$schema"]
 
 
 def test_a_reference_into_a_tuple_still_leads_there():
@@ -115,7 +115,7 @@ def test_a_reference_into_a_tuple_still_leads_there():
         },
         "definitions": {"items": TEXT},
     }
-    places = in_new_form(schema)["properties"]
+    places = renew_schema(schema)["properties"]
     assert [places[name]["$ref"] for name in ("first", "deep", "rest", "lost", "whole", "name")] == [
         "#/properties/a~1b/prefixItems/0",
         "#/properties/a~1b/prefixItems/1/prefixItems/0",
@@ -128,7 +128,7 @@ def test_a_reference_into_a_tuple_still_leads_there():
 
 def test_what_is_wrong_in_every_draft_is_still_refused():
     for wrong in ({"items": 5}, {"exclusiveMinimum": "1"}, {"required": "a"}, {"type": "text"}, {"dependencies": 5}):
-        assert not jsonschema_rs.meta.is_valid(in_new_form(inside(wrong)))
+        assert not jsonschema_rs.meta.is_valid(renew_schema(inside(wrong)))
 
 
 # --- held against the validators of the old drafts --------------------------------------------------------------
@@ -204,7 +204,7 @@ def test_references_into_tuples_mean_the_same(items: list[dict], rest: dict, val
 
 def new(schema: dict) -> jsonschema_rs.Draft202012Validator:
     """Raises `ValidationError` if the schema is not in the form of draft 2020-12."""
-    return jsonschema_rs.Draft202012Validator(in_new_form(schema))
+    return jsonschema_rs.Draft202012Validator(renew_schema(schema))
 
 
 WORDS = sorted({*ONE_SCHEMA, *SCHEMA_LISTS, *NAMED_SCHEMAS, *RULES, "id", "nullable", "additionalItems", "type"})
@@ -219,7 +219,7 @@ ANYTHING = st.recursive(
 @example({"$anchor": [], "$comment": [], "$schema": "#"})
 def test_anything_has_a_new_form_and_it_is_the_last_one(schema: dict):
     before = json.dumps(schema)
-    renewed = in_new_form(schema)
+    renewed = renew_schema(schema)
     assert json.dumps(schema) == before
     if schema_fault(renewed) is None:
-        assert in_new_form(renewed) == renewed
+        assert renew_schema(renewed) == renewed

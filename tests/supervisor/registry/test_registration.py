@@ -18,7 +18,7 @@ from supervisor.registry.registration import (
     SCHEMA_DEPTH,
     SCHEMA_LIMIT,
     SCHEMA_VALUES,
-    RefusedError,
+    RegistrationError,
     Tool,
     command_name_fault,
     judge_tool,
@@ -37,7 +37,7 @@ def judge(schema: object, name: str = "tool") -> Tool:
 
 
 def refusal(frame: RegisterTool) -> str:
-    with pytest.raises(RefusedError) as caught:
+    with pytest.raises(RegistrationError) as caught:
         judge_tool(frame)
     return str(caught.value)
 
@@ -174,7 +174,7 @@ def test_any_schema_is_judged(schema: object):
     try:
         assert judge(schema).schema["type"] == "object"
         said = ""
-    except RefusedError as error:
+    except RegistrationError as error:
         said = str(error)
     assert isinstance(said, str)
 
@@ -189,7 +189,7 @@ def test_a_schema_is_refused_in_words_or_arguments_are_held_against_it(schema: d
     tool, said = None, ""
     try:
         tool = judge(schema)
-    except RefusedError as error:
+    except RegistrationError as error:
         said = str(error)
     if tool is None:
         assert said.startswith("tool 'tool': ")

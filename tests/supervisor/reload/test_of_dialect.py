@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from supervisor.discovery.discover import DISABLED, Discovery
-from supervisor.discovery.found import Found, Scope
-from supervisor.discovery.skipped import Cause, Skipped, Why
+from supervisor.discovery.found_extension import FoundExtension, Scope
+from supervisor.discovery.skipped_extension import SkipCause, SkippedExtension, SkipReason
 from supervisor.reload.plan import Keep, KnownExtension, Plan, Replace, Skip, Start, Stop, plan_dialect
 from wire.manifest import parse_manifest
 
@@ -18,15 +18,15 @@ PARENT = Path("/project/extensions")
 USERS = Path("/home/extensions")
 
 
-def found(name: str, parent: Path = PARENT, dialect: str = "mcp", scope: Scope = Scope.PROJECT) -> Found:
+def found(name: str, parent: Path = PARENT, dialect: str = "mcp", scope: Scope = Scope.PROJECT) -> FoundExtension:
     fields: dict[str, Any] = {"name": name, "exec": "x", "dialect": dialect}
-    return Found(parent / name, parse_manifest(json.dumps(fields).encode()), scope)
+    return FoundExtension(parent / name, parse_manifest(json.dumps(fields).encode()), scope)
 
 
 def plans(
-    known: list[Found],
-    discovered: list[Found],
-    skipped: list[Skipped] | None = None,
+    known: list[FoundExtension],
+    discovered: list[FoundExtension],
+    skipped: list[SkippedExtension] | None = None,
     held: dict[str, str] | None = None,
 ) -> dict[str, Plan]:
     made = plan_dialect(
@@ -44,13 +44,13 @@ def test_only_extensions_of_the_dialect_get_a_plan():
     one, other, new, new_other = found("one"), found("other", dialect="zot"), found("new"), found("n2", dialect="zot")
     assert plans([one, other], [one, other, new, new_other]) == {"one": Replace(one), "new": Start(new)}
     assert plans([other], []) == {}
-    assert plans([other], [], [Skipped(other.folder / "x", Why("bad"))]) == {}
+    assert plans([other], [], [SkippedExtension(other.folder / "x", SkipReason("bad"))]) == {}
 
 
-@pytest.mark.parametrize("why", [Why("never seen", Cause.NEVER_SEEN), Why("read manifest: nothing")])
-def test_a_version_that_may_not_run_replaces_nothing_and_lets_no_other_in(why: Why):
+@pytest.mark.parametrize("why", [SkipReason("never seen", SkipCause.NEVER_SEEN), SkipReason("read manifest: nothing")])
+def test_a_version_that_may_not_run_replaces_nothing_and_lets_no_other_in(why: SkipReason):
     running = found("guard")
-    skipped = Skipped(running.folder, why, untrusted=running if why.is_waiting else None)
+    skipped = SkippedExtension(running.folder, why, untrusted=running if why.is_waiting else None)
     kept = Keep("not trusted (never seen)" if why.is_waiting else "read manifest: nothing", why.is_waiting)
     assert plans([running], [], [skipped]) == {"guard": kept}
     users = found("guard", USERS, scope=Scope.GLOBAL)
@@ -60,7 +60,9 @@ def test_a_version_that_may_not_run_replaces_nothing_and_lets_no_other_in(why: W
 @pytest.mark.parametrize("how", ["gone", "disabled"])
 def test_what_guards_is_not_stopped(how: str):
     guard, tool = found("guard"), found("tool")
-    skipped = [Skipped(each.folder, DISABLED, is_error=False) for each in (guard, tool)] if how == "disabled" else []
+    skipped = (
+        [SkippedExtension(each.folder, DISABLED, is_error=False) for each in (guard, tool)] if how == "disabled" else []
+    )
     made = plans([guard, tool], [], skipped, held={"guard": "it guards tool_call"})
     why = "its folder is gone" if how == "gone" else "it is disabled"
     assert made == {
@@ -83,9 +85,9 @@ def test_an_extension_does_not_turn_into_one_of_another_dialect():
 def test_what_waits_for_trust_is_told_and_what_is_broken_elsewhere_is_not():
     waits = found("waits", Path("/else"))
     skipped = [
-        Skipped(waits.folder, Why("never seen", Cause.NEVER_SEEN), untrusted=waits),
-        Skipped(PARENT / "broken", Why("read manifest: nothing")),
-        Skipped(Path("/elsewhere/broken"), Why("read manifest: nothing")),
+        SkippedExtension(waits.folder, SkipReason("never seen", SkipCause.NEVER_SEEN), untrusted=waits),
+        SkippedExtension(PARENT / "broken", SkipReason("read manifest: nothing")),
+        SkippedExtension(Path("/elsewhere/broken"), SkipReason("read manifest: nothing")),
     ]
     assert plans([], [], skipped) == {
         "waits": Skip("not trusted (never seen)", is_waiting=True),

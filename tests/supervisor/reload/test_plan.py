@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from supervisor.discovery.discover import DISABLED, Discovery
-from supervisor.discovery.found import Found, Scope
-from supervisor.discovery.kind import Kind
-from supervisor.discovery.skipped import Skipped, Why
+from supervisor.discovery.found_extension import FoundExtension, Scope
+from supervisor.discovery.kind import ExtensionKind
+from supervisor.discovery.skipped_extension import SkippedExtension, SkipReason
 from supervisor.reload.plan import Keep, KnownExtension, Replace, Skip, Start, Stop, plan_all, plan_one
 from wire.manifest import ManifestError, parse_manifest
 
@@ -25,7 +25,7 @@ def manifest(name: str = "a", **fields: Any) -> Any:
 
 
 def known(tmp_path: Path, name: str = "a", scope: Scope = Scope.GLOBAL, *, is_stopped: bool = False) -> KnownExtension:
-    return KnownExtension(Found(tmp_path / name, manifest(name), scope), is_stopped)
+    return KnownExtension(FoundExtension(tmp_path / name, manifest(name), scope), is_stopped)
 
 
 def test_an_extension_is_kept_stopped_or_replaced_by_its_manifest(tmp_path: Path):
@@ -54,8 +54,8 @@ def test_each_extension_gets_one_plan(fates: list[str], new: int):
         for fate in set(fates)
     }
     fresh = [known(Path("/x"), f"n{number}").found for number in range(new)]
-    skipped = [Skipped(found.folder, Why("bad")) for found in by_fate.get("error", ())]
-    skipped += [Skipped(found.folder, DISABLED, is_error=False) for found in by_fate.get("disabled", ())]
+    skipped = [SkippedExtension(found.folder, SkipReason("bad")) for found in by_fate.get("error", ())]
+    skipped += [SkippedExtension(found.folder, DISABLED, is_error=False) for found in by_fate.get("disabled", ())]
     plans = plan_all(running, Discovery((*by_fate.get("found", ()), *fresh), tuple(skipped)))
     names = [name for name, _ in plans]
     assert len(names) == len(set(names)) == len(running) + new
@@ -65,9 +65,9 @@ def test_each_extension_gets_one_plan(fates: list[str], new: int):
     assert all(type(plan) in (Start, Skip) for _, plan in plans[len(fates) :])
 
 
-def server(tmp_path: Path, name: str = "s", **fields: Any) -> Found:
+def server(tmp_path: Path, name: str = "s", **fields: Any) -> FoundExtension:
     file = tmp_path / ".mcp.json"
-    return Found(tmp_path, manifest(name, **fields), Scope.PROJECT, mcp_file=file, workspace=tmp_path)
+    return FoundExtension(tmp_path, manifest(name, **fields), Scope.PROJECT, mcp_file=file, workspace=tmp_path)
 
 
 def test_a_server_of_a_file_is_replaced_as_its_entry_is_now(tmp_path: Path):
@@ -80,14 +80,14 @@ def test_a_server_of_a_file_is_replaced_as_its_entry_is_now(tmp_path: Path):
 def test_servers_of_one_file_are_told_apart(tmp_path: Path):
     one, two, file = server(tmp_path, "one"), server(tmp_path, "two"), tmp_path / ".mcp.json"
     running = [KnownExtension(one), KnownExtension(two)]
-    bad = Skipped(file / "two", Why("bad"), Kind.MCP, mcp_file=file)
+    bad = SkippedExtension(file / "two", SkipReason("bad"), ExtensionKind.MCP, mcp_file=file)
     assert plan_all(running, Discovery((one,), (bad,))) == [("one", Replace(one)), ("two", Keep("bad"))]
     assert plan_all(running, Discovery((one,), ())) == [("one", Replace(one)), ("two", Stop(f"it is not in {file}"))]
 
 
 def test_a_file_that_cannot_be_read_stops_no_server(tmp_path: Path):
     file = tmp_path / ".mcp.json"
-    whole = Skipped(file, Why(f"{file}:1:2: this is no JSON"), Kind.MCP_FILE, mcp_file=file)
+    whole = SkippedExtension(file, SkipReason(f"{file}:1:2: this is no JSON"), ExtensionKind.MCP_FILE, mcp_file=file)
     plans = dict(plan_all([KnownExtension(server(tmp_path))], Discovery((), (whole,))))
     assert plans["s"] == Keep(whole.reason)
     assert plans[".mcp.json"] == Skip(whole.reason)

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from supervisor.discovery.discover import DISABLED, Discovery
-from supervisor.discovery.found import Scope
-from supervisor.discovery.skipped import Skipped, Why
+from supervisor.discovery.found_extension import Scope
+from supervisor.discovery.skipped_extension import SkippedExtension, SkipReason
 from supervisor.discovery.steps import no_steps
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.reload.reloader import Reloader
@@ -39,7 +39,10 @@ def test_a_reload_of_all_starts_stops_and_skips(host: Host, tmp_path: Path):
     stays_found = next(found for found in host.found if found.manifest.name == "stays")
     discovery = Discovery(
         (stays_found, new_found),
-        (Skipped(off.path, DISABLED, is_error=False), Skipped(tmp_path / "odd", Why("read manifest: nothing"))),
+        (
+            SkippedExtension(off.path, DISABLED, is_error=False),
+            SkippedExtension(tmp_path / "odd", SkipReason("read manifest: nothing")),
+        ),
     )
     host.reloader = Reloader(host.supervisor, rediscover=lambda: no_steps(discovery))
     said = {outcome.name: (outcome.outcome, outcome.reason) for outcome in reload(host)}
@@ -83,7 +86,7 @@ def test_an_extension_that_is_disabled_during_its_start_does_not_start(host: Hos
     host.found = [replace(found, scope=Scope.GLOBAL) for found in host.found]
     host.start()
     (there,) = host.found
-    disabled = Skipped(folder.path, DISABLED, is_error=False)
+    disabled = SkippedExtension(folder.path, DISABLED, is_error=False)
     host.reloader = Reloader(host.supervisor, rediscover=lambda: no_steps(Discovery((), (disabled,))))
     assert [outcome.outcome for outcome in reload(host)] == ["stopped"]
     host.reloader = Reloader(host.supervisor, rediscover=lambda: no_steps(Discovery((there,), ())))

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from supervisor.discovery.discover import read_manifest
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.discovery.steps import no_steps
 from supervisor.extension.lifecycle import WorkerState
 from supervisor.reload.reloader import Reloader
@@ -41,7 +41,7 @@ class Words(Folder):
         self.manifest = {"exec": "/bin/sh", "args": ["x.sh"], "dialect": NAME, **manifest}
         self.say(script)
         (self.path / "extension.json").write_bytes(self.text())
-        host.found.append(Found(self.path, read_manifest(self.path), Scope.EXPLICIT, len(host.found)))
+        host.found.append(FoundExtension(self.path, read_manifest(self.path), Scope.EXPLICIT, len(host.found)))
 
     def say(self, script: str) -> None:
         (self.path / "x.sh").write_text(script)

@@ -18,7 +18,7 @@ from tests.support.reloading import Folder, lone, reload, slowly
 from wire.manifest import parse_manifest
 
 if TYPE_CHECKING:
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.discovery.steps import Steps
 
 
@@ -78,7 +78,7 @@ def test_a_version_that_may_not_run_is_not_started(host: Host, folder: Folder):
     host.start()
     asked = []
 
-    def may_run(found: Found, old: Any) -> Steps[Found | str]:
+    def may_run(found: FoundExtension, old: Any) -> Steps[FoundExtension | str]:
         asked.append((found.manifest.env, old.env))
         return no_steps("it asks for OPENAI_API_KEY")
 
@@ -95,7 +95,7 @@ def test_a_version_that_is_checked_for_long_holds_up_no_guard(host: Host, folder
     answers: list[str] = []
     got: list[Any] = []
 
-    def may_run(found: Found, _old: Any) -> Steps[Found | str]:
+    def may_run(found: FoundExtension, _old: Any) -> Steps[FoundExtension | str]:
         while len(answers) < 20:
             yield
         return found
@@ -111,7 +111,7 @@ def test_a_version_that_is_checked_for_long_holds_up_no_guard(host: Host, folder
 
 
 def test_a_host_that_stops_while_a_version_is_checked_answers(host: Host, folder: Folder):
-    def may_run(_found: Found, _old: Any) -> Steps[Found | str]:
+    def may_run(_found: FoundExtension, _old: Any) -> Steps[FoundExtension | str]:
         while True:
             yield
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from supervisor.discovery.admission import Admission, Consent
-from supervisor.discovery.discover import Discovery, discovering
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.discover import Discovery, discovery_steps
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.discovery.steps import finish
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.reload.strict_admission import StrictAdmission
@@ -18,7 +18,7 @@ from tests.support.project_extension import append, written
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.discovery.skipped import Skipped, Why
+    from supervisor.discovery.skipped_extension import SkippedExtension, SkipReason
 
 
 class Place:
@@ -49,13 +49,13 @@ class Place:
 
     def _discover(self) -> Discovery:
         named = (self.named,) if self.named else ()
-        return finish(discovering(named, self.project, self.home, self.admission.for_one_start()))
+        return finish(discovery_steps(named, self.project, self.home, self.admission.for_one_start()))
 
-    def again(self) -> tuple[dict[str, Found], dict[str, Skipped]]:
+    def again(self) -> tuple[dict[str, FoundExtension], dict[str, SkippedExtension]]:
         discovery = finish(self.strict.again(self._discover()))
         return {each.manifest.name: each for each in discovery.found}, {each.name: each for each in discovery.skipped}
 
-    def why_not(self, name: str) -> Why:
+    def why_not(self, name: str) -> SkipReason:
         found, skipped = self.again()
         assert name not in found
         assert skipped[name].untrusted is not None
@@ -154,7 +154,7 @@ def test_other_dialects_are_left_as_the_run_has_admitted_them(tmp_path: Path):
     assert sorted(place.again()[0]) == ["new", "one"]
 
 
-def started(place: Place) -> Found:
+def started(place: Place) -> FoundExtension:
     (found,) = place.started.found
     return found
 
@@ -172,8 +172,8 @@ def test_one_with_an_absolute_link_runs_once(tmp_path: Path, trusted: bool):
     place.start()
     assert started(place).change == ""
     assert started(place).lasting_change == (
-        f"it is not started again in a run with --copilot: {folder / 'extension.mjs'} is an absolute link, and nobody"
-        " has seen what it leads to; put the file itself in its place"
+        f"it is not started again in a run with --copilot: {folder / 'extension.mjs'} is an absolute link, and its"
+        " target was not checked; put the file itself in its place"
     )
 
 

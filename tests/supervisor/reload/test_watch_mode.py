@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.reload.file_watcher import LOOK_S
 from supervisor.reload.watch_mode import watch
 from wire.manifest import parse_manifest
@@ -24,7 +24,7 @@ def test_files_are_not_looked_at_without_watch_mode(host: Host, folder: Folder):
 
 def test_data_of_the_extension_is_no_change_of_its_program(host: Host, folder: Folder):
     folder.version("v1", data=["notes.txt"])
-    host.found[-1] = Found(folder.path, parse_manifest(folder.text()), Scope.EXPLICIT)
+    host.found[-1] = FoundExtension(folder.path, parse_manifest(folder.text()), Scope.EXPLICIT)
     host.start()
     watching = watch(host.supervisor, host.reloader, (), lambda _line: None)
     (folder.path / "notes.txt").write_text("1")

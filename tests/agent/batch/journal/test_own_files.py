@@ -13,7 +13,7 @@ from agent.batch.journal import own_files
 from agent.batch.journal.errors import FolderError
 from agent.batch.journal.folder import OWN_FOLDERS, OWN_NAMES, RunFolder
 from agent.batch.journal.own_files import SMALL, make_own_folder, open_own, own_lines, read_own
-from supervisor.home.safe_files import replacing
+from supervisor.home.safe_files import replacement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +74,7 @@ def test_the_path_to_rundir_may_have_links_and_what_is_missing_is_made_for_the_u
     before = os.umask(0)
     try:
         os.close(open_own(rundir / "runs" / "a" / "f", WRITE, own=3))
-        with replacing(rundir / "batch.json") as file:
+        with replacement(rundir / "batch.json") as file:
             file.write(b"x")
     finally:
         os.umask(before)
@@ -106,7 +106,7 @@ def test_a_name_beside_a_file_that_is_replaced_is_not_written_to(rundir, tmp_pat
     (tmp_path / "elsewhere").write_text("secret")
     new = rundir / ".f.new"
     new.symlink_to(tmp_path / "elsewhere") if kind == "a link" else os.mkfifo(new)
-    with replacing(rundir / "f") as file:
+    with replacement(rundir / "f") as file:
         file.write(b"x")
     assert ((rundir / "f").read_text(), (tmp_path / "elsewhere").read_text()) == ("x", "secret")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.answers.schema import AnswerSchema
-from tests.support.scripted_model import says
+from tests.support.scripted_model import fails, says
 from wire import events
 from wire.exit_codes import Status
 
@@ -114,10 +114,8 @@ for kind, host in heard():
 
 
 def test_a_sent_prompt_that_fails_is_told_and_changes_no_status(run):
-    broken = [{"type": "error", "kind": "invalid_request", "status": 400, "message": "no", "retry_after_s": None,
-               "content": [], "usage": {}}]  # fmt: skip
     program = SENDS_AT_ONCE.replace("for _", 'want("SendPrompt", "l", text="never")\nfor _')
-    ran = run(says("One."), broken, programs={"eager": program})
+    ran = run(says("One."), fails(), programs={"eager": program})
     (error,) = ran.of(events.Error)
     assert error.message.startswith("the prompt of extension eager: ")
     assert f"zot: {error.message}" in ran.stderr.replace("\n     ", "\n")
@@ -132,8 +130,6 @@ def test_a_sent_prompt_that_fails_is_told_and_changes_no_status(run):
 
 
 def test_after_a_failure_of_the_users_prompt_nothing_that_was_sent_runs(run):
-    broken = [{"type": "error", "kind": "invalid_request", "status": 400, "message": "no", "retry_after_s": None,
-               "content": [], "usage": {}}]  # fmt: skip
     program = """\
 hello(events=["idle", "error", "session_end"], intercept=["user_prompt"])
 for kind, host in heard():
@@ -143,7 +139,7 @@ for kind, host in heard():
     elif kind == "event":
         say("note", text=json.dumps(host))
 """
-    ran = run(broken, programs={"eager": program})
+    ran = run(fails(), programs={"eager": program})
     assert ran.users == [("", "go")]
     assert (ran.result.status, ran.result.sent) == ("error", events.msgspec.UNSET)
     assert ran.warnings("eager") == ["1 prompt that it has sent was not carried out: a prompt before it has failed"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.scripted_model import says
+from tests.support.scripted_model import fails, says
 
 HEARS = """\
 hello(events={events!r})
@@ -11,12 +11,6 @@ with open({file!r}, "w") as told:
         if kind == "event":
             print(json.dumps(host), file=told, flush=True)
 """
-BROKEN = [
-    {
-        "type": "error", "kind": "invalid_request", "status": 400, "message": "no", "retry_after_s": None,
-        "content": [], "usage": {},
-    }
-]  # fmt: skip
 
 
 def heard(tmp_path, *events):
@@ -40,7 +34,7 @@ def test_idle_is_told_once_no_prompt_waits(run, tmp_path):
 
 
 def test_an_error_is_told_with_its_place_and_the_end_with_its_reason(run, tmp_path):
-    run(BROKEN, programs={"a": heard(tmp_path, "error", "idle", "session_end")})
+    run(fails(), programs={"a": heard(tmp_path, "error", "idle", "session_end")})
     error, idle, end = told(tmp_path)
     assert (error["event"], error["error_context"]) == ("error", "model_call")
     assert (idle["event"], end["event"], end["reason"]) == ("idle", "session_end", "error")

@@ -13,7 +13,7 @@ from agent.run.turn.tool_calls import ToolCalls
 from agent.transcript import Text, ToolCall, ToolResult
 from supervisor.calls.guard_chain import UNTOUCHED, Judgement, fold
 from supervisor.mcp_server.served_call import ServedCall
-from supervisor.registry.plain_schema import unfit
+from supervisor.registry.plain_schema import unfit_reason
 from wire import frames
 from wire.dialects.verdict import GuardVerdict, VerdictKind
 from wire.exit_codes import Status
@@ -188,9 +188,11 @@ TABLE = {
     ),
     "replaced arguments": Row({"tool_call": [Judgement(args=b'{"a":2}')]}, ["hi"], ran_with=b'{"a":2}'),
     "replaced arguments that no tool can take": Row(
-        {"tool_call": [Judgement(args=TWICE)]}, [f"rewritten by a guard: {unfit(TWICE)}"], True, 0
+        {"tool_call": [Judgement(args=TWICE)]}, [f"rewritten by a guard: {unfit_reason(TWICE)}"], True, 0
     ),
-    "arguments that readers understand differently": Row({}, [unfit(TWICE)], True, 0, asked="tool_result", args=TWICE),
+    "arguments that readers understand differently": Row(
+        {}, [unfit_reason(TWICE)], True, 0, asked="tool_result", args=TWICE
+    ),
     "a replaced result": Row({"tool_result": [changed("***")]}, ["***"]),
     "a replaced result that is an error": Row({"tool_result": [changed("***", is_error=True)]}, ["***"], True),
     "a replaced error": Row(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from supervisor.discovery.found import Scope
+from supervisor.discovery.found_extension import Scope
 from supervisor.install.install import install
-from supervisor.install.installed import ExtensionFolders
+from supervisor.install.installed_extension import ExtensionFolders
 from supervisor.install.source import LocalSource
 from tests.support.installing import source
 

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from supervisor.discovery.found import Scope
+from supervisor.discovery.found_extension import Scope
 from tests.support.forked import run
 from tests.support.installing import manifest_in, source
 

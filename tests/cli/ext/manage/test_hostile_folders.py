@@ -86,7 +86,9 @@ def test_what_cannot_be_deleted_is_told_in_one_line_and_is_in_nobodys_way(zot, c
     installed(clean)
     assert contents(parent) == ["guard"], "the remains of a killed command are deleted"
     (left / "tree").mkdir(parents=True)
-    monkeypatch.setattr("supervisor.install.staging.delete", lambda path: f"{path}/tree\x1b[2J/file: Not permitted")
+    monkeypatch.setattr(
+        "supervisor.install.staging_folder.delete", lambda path: f"{path}/tree\x1b[2J/file: Not permitted"
+    )
     told = f"{left}/tree/file: Not permitted"
     for words in (["list"], ["info", "guard"], ["disable", "guard"]):
         outcome = run(zot, "ext", *words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cli.ext.manage.list import _print_table
-from supervisor.install.installed import installed
+from supervisor.install.installed_extension import installed_extensions
 from tests.support.forked import run
 from tests.support.installing import shelves, source
 
@@ -32,7 +32,7 @@ def test_on_a_narrow_terminal_names_and_what_is_wrong_stay_whole(tmp_path, capsy
     parent = folders.home / "extensions"
     source(parent / ("a-name-of-some-length-" * 2), name="guard-of-everything-that-moves")
     (parent / "broken").mkdir()
-    _print_table(installed(folders), folders.home, 60)
+    _print_table(installed_extensions(folders), folders.home, 60)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["scope", "name", "enabled", "trusted"]
     assert max(len(line) for line in lines[:3]) <= 60

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.discovery.content.content_hash import MAX_DEPTH, hash_content, hashing
+from supervisor.discovery.content.content_hash import MAX_DEPTH, hash_content, hash_steps
 from supervisor.discovery.content.covered_files import ENTRY_COST, ContentError
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.steps import STEP_BYTES, Allowance
@@ -204,12 +204,12 @@ def test_extensions_share_one_allowance_and_the_largest_file_is_named_before_it_
 
 
 def test_the_work_is_divided_into_steps_by_bytes_and_by_files(folder):
-    few = sum(1 for _ in hashing(folder))
+    few = sum(1 for _ in hash_steps(folder))
     (folder / "large").write_bytes(bytes(20 * STEP_BYTES))
-    assert sum(1 for _ in hashing(folder)) >= few + 20
+    assert sum(1 for _ in hash_steps(folder)) >= few + 20
     for number in range(300):
         (folder / f"{number}").write_text("")
-    assert sum(1 for _ in hashing(folder)) >= few + 20 + 300 * ENTRY_COST // STEP_BYTES - 1
+    assert sum(1 for _ in hash_steps(folder)) >= few + 20 + 300 * ENTRY_COST // STEP_BYTES - 1
 
 
 @pytest.mark.parametrize("depth", [MAX_DEPTH, 1100])

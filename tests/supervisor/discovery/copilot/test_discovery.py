@@ -7,8 +7,8 @@ import pytest
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import McpFiles, discover
 from supervisor.discovery.environment import extension_environment
-from supervisor.discovery.found import Scope
-from supervisor.discovery.skipped import lines_of
+from supervisor.discovery.found_extension import Scope
+from supervisor.discovery.skipped_extension import lines_of
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.home.config import Config
 from tests.support.copilot_folders import copilot_extension, fake_sdk

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import McpFiles, discover
-from supervisor.discovery.found import Found, Scope
-from supervisor.discovery.skipped import lines_of
+from supervisor.discovery.found_extension import FoundExtension, Scope
+from supervisor.discovery.skipped_extension import lines_of
 from supervisor.discovery.steps import finish
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.reload.strict_admission import StrictAdmission
@@ -172,7 +172,7 @@ def test_the_sdk_that_it_was_started_with_counts_though_it_would_get_another_one
     strict = StrictAdmission(home, "copilot")
     (found,) = finish(strict.first(discover([str(folder)] if is_named else [], project, home))).found
     assert found.set_env["COPILOT_SDK_PATH"] == str(package)
-    assert isinstance(finish(strict.may_run(replace(found, seal=None))), Found)
+    assert isinstance(finish(strict.may_run(replace(found, seal=None))), FoundExtension)
     (package / "dist" / "extension.js").write_text("other\n")
     (package / "package.json").write_text('{"version": "0.1.0"}')  # so that it is passed over now
     refused = finish(strict.may_run(replace(found, seal=None)))

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import McpFiles, discover, read_manifest
-from supervisor.discovery.found import Found, Scope
+from supervisor.discovery.found_extension import FoundExtension, Scope
 from supervisor.discovery.steps import finish
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.loop.loop import Loop
@@ -44,7 +44,7 @@ def test_an_extension_that_becomes_another_kind_needs_a_new_start(found, tmp_pat
     plan = plan_one(KnownExtension(found), other)
     assert isinstance(plan, Keep)
     assert "needs a new start" in plan.reason
-    plain = Found(tmp_path, other, Scope.GLOBAL)
+    plain = FoundExtension(tmp_path, other, Scope.GLOBAL)
     assert isinstance(plan_one(KnownExtension(plain), found.manifest), Keep)
 
 
@@ -54,18 +54,18 @@ def test_a_new_version_must_be_trusted_as_it_is(found, home, folder, scope):
     admission = Admission(home, Consent())
     assert "not trusted (never seen)" in str(finish(admission.may_run(found, found.manifest)))
     TrustStore(home).trust(folder, found.manifest)
-    assert isinstance(finish(admission.may_run(found, found.manifest)), Found)
+    assert isinstance(finish(admission.may_run(found, found.manifest)), FoundExtension)
     (folder / "extension.mjs").write_text("other")
     assert "its files have changed" in str(finish(admission.may_run(found, found.manifest)))
 
 
 def test_consent_to_a_project_is_none_to_what_the_user_has(found, home):
     admission = Admission(home, Consent(whole_project=True))
-    assert isinstance(finish(admission.may_run(found, found.manifest)), Found)
+    assert isinstance(finish(admission.may_run(found, found.manifest)), FoundExtension)
     mine = replace(found, scope=Scope.GLOBAL)
     assert isinstance(finish(admission.may_run(mine, found.manifest)), str)
     once = Admission(home, Consent(folders=frozenset({mine.place})))
-    assert isinstance(finish(once.may_run(mine, found.manifest)), Found)
+    assert isinstance(finish(once.may_run(mine, found.manifest)), FoundExtension)
 
 
 def test_their_folders_are_watched(project, home, cli_home):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.discovery.copilot.sdk import PACKAGE, Sdk, Search, Where, search
+from supervisor.discovery.copilot.sdk import PACKAGE, Sdk, SdkPlace, SdkSearch, search
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ def places(tmp_path):
     return inside, outside, tmp_path / "project", tmp_path / "home"
 
 
-def problem_of(found: Search) -> str:
+def problem_of(found: SdkSearch) -> str:
     assert found.problem is not None
     return found.problem.text
 
@@ -41,13 +41,13 @@ def test_the_nearest_is_taken(places):
     inside, _, project, home = places
     assert search(inside, project, home).sdk is None
     at_home = put(home / "copilot-sdk")
-    assert search(inside, project, home).sdk == Sdk(at_home, "1.0.14", Where.HOME)
+    assert search(inside, project, home).sdk == Sdk(at_home, "1.0.14", SdkPlace.HOME)
     of_project = put(project, version="1.2.3")
-    assert search(inside, project, home).sdk == Sdk(of_project, "1.2.3", Where.PROJECT)
+    assert search(inside, project, home).sdk == Sdk(of_project, "1.2.3", SdkPlace.PROJECT)
     between = put(project / ".github", version="2.0.0-beta.1+x")
-    assert search(inside, project, home).sdk == Sdk(between, "2.0.0-beta.1+x", Where.PROJECT)
+    assert search(inside, project, home).sdk == Sdk(between, "2.0.0-beta.1+x", SdkPlace.PROJECT)
     own = put(inside, version="1.0.0")
-    assert search(inside, project, home).sdk == Sdk(own, "1.0.0", Where.EXTENSION)
+    assert search(inside, project, home).sdk == Sdk(own, "1.0.0", SdkPlace.EXTENSION)
 
 
 def test_folders_above_the_project_and_another_project_are_not_looked_at(places):
@@ -58,7 +58,7 @@ def test_folders_above_the_project_and_another_project_are_not_looked_at(places)
     assert search(outside, project, home).sdk is None
     assert search(inside, None, home).sdk is None
     own = put(outside)
-    assert search(outside, project, home).sdk == Sdk(own, "1.0.14", Where.EXTENSION)
+    assert search(outside, project, home).sdk == Sdk(own, "1.0.14", SdkPlace.EXTENSION)
 
 
 def test_what_is_missing_is_said_with_what_to_do(places):
@@ -73,7 +73,7 @@ def test_what_is_missing_is_said_with_what_to_do(places):
     )
     at_home = put(home / "copilot-sdk")
     found = search(inside, project, home)
-    assert (found.sdk, found.problem) == (Sdk(at_home, "1.0.14", Where.HOME), None)
+    assert (found.sdk, found.problem) == (Sdk(at_home, "1.0.14", SdkPlace.HOME), None)
     assert found.unfit == (f"{old} is version 0.1.32, older than 1.0.0",)
 
 
@@ -110,7 +110,7 @@ def test_files_in_the_way_and_links(places):
     assert search(inside, project, home).sdk is None
     real = put(project.parent / "elsewhere")
     (project / "node_modules").symlink_to(real.parents[1])
-    assert search(inside, project, home).sdk == Sdk(project / "node_modules" / PACKAGE, "1.0.14", Where.PROJECT)
+    assert search(inside, project, home).sdk == Sdk(project / "node_modules" / PACKAGE, "1.0.14", SdkPlace.PROJECT)
     (project / "node_modules").unlink()
     (project / "node_modules").symlink_to(project / "nowhere")
     assert search(inside, project, home).sdk is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -11,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from supervisor.discovery.admission import Admission, Consent
-from supervisor.discovery.found import Found
+from supervisor.discovery.found_extension import FoundExtension
 from supervisor.discovery.steps import Allowance, finish
 from supervisor.discovery.trust_rules import TrustState
 from supervisor.discovery.trust_store import TrustStore
@@ -215,7 +216,7 @@ def test_a_new_version_is_judged_in_a_project_and_not_in_the_user_s_file(project
     )
     write_servers(tmp_path / "home" / "mcp.json", one={"command": "x", "env": {"T": "${HOME}"}})
     [mine] = found_in(tmp_path, tmp_path / "home").found
-    assert isinstance(finish(admission.may_run(mine, old.manifest)), Found)
+    assert isinstance(finish(admission.may_run(mine, old.manifest)), FoundExtension)
 
 
 def test_too_much_is_not_read(project, store):
@@ -269,8 +270,13 @@ def content_of(project, tmp_path, **entry):
     return TrustStore(tmp_path / "zot").examine(found.place, found.manifest, found).content
 
 
-@pytest.mark.parametrize("text", SPELLINGS)
-@pytest.mark.parametrize("shell", [["sh", "-c"], ["/bin/bash", "-o", "pipefail", "-lc"], ["env", "A=1", "sh", "-ec"]])
+SHELLS = [["sh", "-c"], ["/bin/bash", "-o", "pipefail", "-lc"], ["env", "A=1", "sh", "-ec"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "shell"),
+    [*((SPELLINGS[0], shell) for shell in SHELLS), *zip(SPELLINGS[1:], itertools.cycle(SHELLS), strict=False)],
+)
 def test_however_a_shell_is_told_to_run_a_script_its_change_ends_the_trust(scripts, tmp_path, text, shell):
     write_servers(scripts / ".mcp.json", one={"command": shell[0], "args": [*shell[1:], text]})
     store = TrustStore(tmp_path / "zot")

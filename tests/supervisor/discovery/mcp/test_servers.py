@@ -9,9 +9,9 @@ import pytest
 
 from supervisor.discovery.discover import McpFiles, discover
 from supervisor.discovery.environment import extension_environment
-from supervisor.discovery.found import Found, Scope
-from supervisor.discovery.mcp.servers import expanded, is_same, read_again, read_servers
-from supervisor.discovery.skipped import Cause, Skipped, Why
+from supervisor.discovery.found_extension import FoundExtension, Scope
+from supervisor.discovery.mcp.servers import expand_variables, is_same, read_again, read_servers
+from supervisor.discovery.skipped_extension import SkipCause, SkippedExtension, SkipReason
 from supervisor.home.config import Config
 from tests.support.extension_folder import folder as make_folder
 from tests.support.mcp_files import found_in, server_of, write_servers
@@ -218,12 +218,12 @@ def test_a_secret_in_args_is_told(project, monkeypatch):
 def test_a_server_of_the_project_waits_for_trust(project):
     write_servers(project / ".mcp.json", one={"command": "x"})
 
-    def admit(_found: Found) -> Any:
+    def admit(_found: FoundExtension) -> Any:
         yield from ()
-        return Why("never seen", Cause.NEVER_SEEN)
+        return SkipReason("never seen", SkipCause.NEVER_SEEN)
 
     [skipped] = found_in(project, admit=admit).skipped
-    assert isinstance(skipped, Skipped)
+    assert isinstance(skipped, SkippedExtension)
     assert skipped.line == (
         "MCP server one of this project is not trusted (never seen): not started; zot ext trust one, or --trust-project"
     )
@@ -241,7 +241,7 @@ def test_reading_again(project, monkeypatch):
     write_servers(file, one={"command": "x", "args": "y"})
     with pytest.raises(ManifestError, match=r"\.mcp\.json:1:\d+: args: expected array"):
         read_again(one, {})
-    with pytest.raises(ManifestError, match="has no server 'two' any more"):
+    with pytest.raises(ManifestError, match="no longer has a server 'two'"):
         read_again(two, {})
 
 
@@ -253,5 +253,5 @@ def test_where_it_runs(project, cwd, at):
 
 def test_the_host_s_own_token_is_never_handed_over(project):
     [found] = read_servers(write_servers(project / "f", one={"command": "${ZOTCORE_RPC_TOKEN}"}), Scope.GLOBAL, project)
-    assert isinstance(found, Found)
-    assert "is not set" in str(expanded(found, {"ZOTCORE_RPC_TOKEN": "t"}))
+    assert isinstance(found, FoundExtension)
+    assert "is not set" in str(expand_variables(found, {"ZOTCORE_RPC_TOKEN": "t"}))

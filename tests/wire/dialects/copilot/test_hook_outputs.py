@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.calls.guard_chain import effective
+from supervisor.calls.guard_chain import allowed_part
 from tests.support.any_json import json_values
 from tests.support.copilot_verdicts import Talk, dumped, tool_call, tool_result
 from wire import frames
@@ -326,7 +326,7 @@ def test_whatever_a_hook_returns_becomes_one_legal_verdict_or_none(hook: str, ou
     assert last.id == "c1"
     if isinstance(last, GuardAnswer):
         assert msgspec.convert(msgspec.to_builtins(last.verdict), GuardVerdict) == last.verdict
-        assert effective(event.event, last.verdict).kind is not VerdictKind.NO_VERDICT
+        assert allowed_part(event.event, last.verdict).kind is not VerdictKind.NO_VERDICT
     if hook == "preToolUse" and isinstance(output, dict) and not output.get("zotHookError"):
         said = output.get("permissionDecision")
         if said in ("deny", "ask") and not isinstance(last, frames.Malformed):

@@ -2,7 +2,7 @@
 
 `.NAME.RANDOM.new` holds an extension that is being made, and `.NAME.RANDOM.gone` one that is being deleted.
 `.NAME.RANDOM.old` holds one that is being replaced, if the kernel cannot swap two folders. The extension is in a
-subfolder, so nobody takes a staging folder for an extension. The process that made the folder holds a lock on it
+subfolder, so a staging folder is never taken for an extension. The process that made the folder holds a lock on it
 (`flock`; the kernel releases the lock when the process ends). A staging folder without a lock was left by a killed
 process.
 """
@@ -37,7 +37,9 @@ LABEL_BYTES = 150
 
 
 @contextmanager
-def locked(parent: Path, patience_s: float = LOCK_S, clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
+def lock_folder(
+    parent: Path, patience_s: float = LOCK_S, clock: Callable[[], float] = time.monotonic
+) -> Iterator[None]:
     """Locks a folder of extensions against other commands. Hold it briefly, never during a fetch. Raises `InstallError`
     after `patience_s` seconds."""
     fd = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -169,7 +171,7 @@ def sweep(parent: Path) -> list[str]:
     try:
         if not any(is_staging(name) for name in os.listdir(parent)):
             return []
-        with locked(parent, patience_s=0.0):
+        with lock_folder(parent, patience_s=0.0):
             for name in os.listdir(parent):
                 if (kind := STAGING.fullmatch(name)) is None:
                     continue

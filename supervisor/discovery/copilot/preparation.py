@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from supervisor.discovery.copilot.sdk import BOOTSTRAP, FOLDER, Sdk, Where, packages_of, search
-from supervisor.discovery.found import Found, Scope, on_path
+from supervisor.discovery.copilot.sdk import BOOTSTRAP, FOLDER, Sdk, SdkPlace, packages_of, search
+from supervisor.discovery.found_extension import FoundExtension, Scope, on_path
 from supervisor.discovery.kind import NODE
-from supervisor.discovery.skipped import Cause, Why
+from supervisor.discovery.skipped_extension import SkipCause, SkipReason
 from supervisor.home.copilot_folders import PROGRAM
 from supervisor.home.repository import repository_root
 from supervisor.home.zot_home import zot_home
 
 if TYPE_CHECKING:
-    from supervisor.discovery.copilot.sdk import Search
+    from supervisor.discovery.copilot.sdk import SdkSearch
 
-NO_NODE = Why(
-    "Node.js is not on PATH", Cause.LACKING, "install Node 20.6 or newer, or start zot with a PATH that has it"
+NO_NODE = SkipReason(
+    "Node.js is not on PATH", SkipCause.LACKING, "install Node 20.6 or newer, or start zot with a PATH that has it"
 )
 
 
-def prepared(found: Found, workspace: Path, home: Path | None) -> tuple[Found, Why | None]:
+def prepare(found: FoundExtension, workspace: Path, home: Path | None) -> tuple[FoundExtension, SkipReason | None]:
     """A Copilot extension as it is started in a project's folder, the `workspace`; and what this machine lacks for
     that, None if nothing is known. `home` is the `$ZOT_HOME` in which the SDK may be installed. Starts
     nothing."""
@@ -41,12 +41,12 @@ def prepared(found: Found, workspace: Path, home: Path | None) -> tuple[Found, W
     return made, looked.problem if on_path(NODE) is not None else NO_NODE
 
 
-def sdk_of(found: Found, home: Path) -> Sdk | None:
-    """The SDK that a Copilot extension gets; None if there is none. `home` is `$ZOT_HOME`."""
+def sdk_of(found: FoundExtension, home: Path) -> Sdk | None:
+    """The SDK that a Copilot extension gets; None without one. `home` is `$ZOT_HOME`."""
     return _search(found.folder, found.scope, home).sdk
 
 
-def _search(folder: Path, scope: Scope, home: Path) -> Search:
+def _search(folder: Path, scope: Scope, home: Path) -> SdkSearch:
     folder, project = Path(os.path.abspath(folder)), project_of(folder)
     if project is None and scope is Scope.EXPLICIT:
         folder = folder.resolve()
@@ -63,18 +63,18 @@ def project_of(folder: Path) -> Path | None:
     return repository_root(project) or project
 
 
-def sdk_beside(folder: Path, home: Path, found: Found | None = None) -> list[str]:
+def sdk_beside(folder: Path, home: Path, found: FoundExtension | None = None) -> list[str]:
     """The paths, relative to the extension's folder, of the packages outside of it that it runs on: they are trusted
     together with it. Empty if it gets the SDK from `$ZOT_HOME`, which is `home`. `found` is the extension if it is
     known how it is started: the SDK that it has may not be the one that it would get now."""
     sdks = [_search(folder, Scope.PROJECT if found is None else found.scope, home).sdk, _started_with(found, home)]
     root = os.path.realpath(folder)
-    packages = [each for sdk in sdks if sdk is not None and sdk.where is not Where.HOME for each in packages_of(sdk)]
+    packages = [each for sdk in sdks if sdk is not None and sdk.where is not SdkPlace.HOME for each in packages_of(sdk)]
     return [os.path.relpath(each, root) for each in packages if not each.startswith(f"{root}/")]
 
 
-def _started_with(found: Found | None, home: Path) -> Sdk | None:
+def _started_with(found: FoundExtension | None, home: Path) -> Sdk | None:
     path = "" if found is None else found.set_env.get("COPILOT_SDK_PATH", "")
     if not path or Path(path).is_relative_to(home / FOLDER):
         return None
-    return Sdk(Path(path), "", Where.PROJECT)
+    return Sdk(Path(path), "", SdkPlace.PROJECT)

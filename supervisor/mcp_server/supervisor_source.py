@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
 
 
-class OwnSource(StartingSource):
+class SupervisorSource(StartingSource):
     """`start` must be called when the host has started its extensions."""
 
     def __init__(self, supervisor: Supervisor) -> None:
@@ -97,14 +97,14 @@ class OwnSource(StartingSource):
         def called(answer: ToolAnswer) -> None:
             if (stats_file := self._supervisor.stats_file) is not None:
                 stats_file.mark("tool_call", name, owned.owner.name, began, detail=answer.reason)
-            done(answer.frame if answer.frame is not None else error_result(_failed(extension, name, answer)))
+            done(answer.frame if answer.frame is not None else error_result(_failure_text(extension, name, answer)))
 
         return self._supervisor.begin_call(owned, args, called, on_progress)
 
     def invoke(self, name: str, args: str, done: Callable[[frames.CommandResponse], None]) -> Cancellable:
         owned = self._supervisor.registrations.commands().get(name)
         if owned is None:
-            gone = frames.CommandResponse("", error="no extension that runs has this command any more")
+            gone = frames.CommandResponse("", error="no running extension has this command now")
             return self._soon(lambda: done(gone))
         extension = owned.owner.name
 
@@ -120,7 +120,7 @@ class OwnSource(StartingSource):
         return self._supervisor.begin_command(owned, args, ran)
 
     def _close_panel(self, extension: str, panel_id: str) -> None:
-        """Nobody can use a panel here: its text is in the answer."""
+        """Closes the panel: it cannot be used here, and its text is in the answer."""
         try:
             self._supervisor.panels.close(extension, panel_id)
         except UnknownNameError:
@@ -136,7 +136,7 @@ class _Ended:
         """There is nothing to cancel."""
 
 
-def _failed(extension: str, tool: str, answer: ToolAnswer) -> str:
+def _failure_text(extension: str, tool: str, answer: ToolAnswer) -> str:
     if answer.failure is Failure.INVALID_ARGS:
         return answer.reason
     if answer.failure is Failure.TIMEOUT:

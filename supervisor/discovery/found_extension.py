@@ -1,4 +1,4 @@
-"""What discovery finds: extensions that can be started, with where they are from."""
+"""Extensions that discovery finds and that can be started, with their origin."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from supervisor.discovery.kind import COPILOT, NODE, Kind
+from supervisor.discovery.kind import COPILOT, NODE, ExtensionKind
 from supervisor.home.copilot_folders import PROGRAM, is_for_copilot
 from wire.dialects.table import find_dialect
 
@@ -45,14 +45,14 @@ class Scope(IntEnum):
         return names[self]
 
 
-class Copy(msgspec.Struct, frozen=True):
+class ProjectCopy(msgspec.Struct, frozen=True):
     """A copy of a project's folder, which is judged by what is trusted in the original. Both are resolved paths."""
 
     folder: str
     original: str
 
     @classmethod
-    def of(cls, folder: str, original: str) -> Copy:
+    def of(cls, folder: str, original: str) -> ProjectCopy:
         return cls(os.path.realpath(folder), os.path.realpath(original))
 
     def in_original(self, path: str) -> str | None:
@@ -61,7 +61,7 @@ class Copy(msgspec.Struct, frozen=True):
         return self.original.rstrip("/") + inside if inside[:1] == "/" and inside != path else None
 
 
-class Found(msgspec.Struct, frozen=True):
+class FoundExtension(msgspec.Struct, frozen=True):
     """An extension that can be started."""
 
     folder: Path
@@ -94,21 +94,25 @@ class Found(msgspec.Struct, frozen=True):
     """The folder in which its process runs; None if that is `folder`."""
 
     @property
-    def kind(self) -> Kind:
-        """A program of another kind may speak the protocol of Copilot extensions: it is none."""
+    def kind(self) -> ExtensionKind:
+        """The kind by origin, not by protocol: other programs may speak the protocol of Copilot extensions."""
         if self.mcp_file is not None:
-            return Kind.MCP
-        return Kind.COPILOT if (self.manifest.dialect, *self.written) == (COPILOT, NODE, PROGRAM) else Kind.OWN
+            return ExtensionKind.MCP
+        return (
+            ExtensionKind.COPILOT
+            if (self.manifest.dialect, *self.written) == (COPILOT, NODE, PROGRAM)
+            else ExtensionKind.OWN
+        )
 
     @property
     def names(self) -> frozenset[str]:
-        """What people may call it: its name, and that of an MCP server as it is written in its file."""
+        """The names that people may use: its name, and the name of an MCP server as its file has it."""
         return frozenset((self.manifest.name, *(() if self.mcp_entry is None else (self.mcp_entry.key,))))
 
     @property
     def place(self) -> Path:
-        """What it is known by in records: its folder; of an MCP server the path of its file with its name behind it,
-        where no file can be."""
+        """Its key in records: its folder; for an MCP server its file's path with its name behind it, where no file can
+        be."""
         return self.folder if self.mcp_file is None else self.mcp_file / self.manifest.name
 
     @property
@@ -215,15 +219,15 @@ class Found(msgspec.Struct, frozen=True):
         return (-self.manifest.priority, self.scope, self.position, self.manifest.name)
 
 
-def unread_kind(place: Path, mcp_file: Path | None = None) -> Kind:
+def unread_kind(place: Path, mcp_file: Path | None = None) -> ExtensionKind:
     """The kind of what cannot be read, in a folder or at a place in a file of MCP servers: by where it lies."""
     if mcp_file is not None:
-        return Kind.MCP_FILE if place == mcp_file else Kind.MCP
-    return Kind.COPILOT if is_for_copilot(place.parent) else Kind.OWN
+        return ExtensionKind.MCP_FILE if place == mcp_file else ExtensionKind.MCP
+    return ExtensionKind.COPILOT if is_for_copilot(place.parent) else ExtensionKind.OWN
 
 
 def on_path(program: str) -> str | None:
-    """The absolute path of a program; None if there is none.
+    """The absolute path of a program; None if it is not found.
 
     Entries that are no absolute paths (`.`, `node_modules/.bin`, an empty one) are passed over: they mean the folder in
     which somebody works, and a project could put its own program in the place of the user's.

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.discovery.found import Scope
-from supervisor.discovery.withheld import EXTENSIONS_KEPT, untold
+from supervisor.discovery.found_extension import Scope
+from supervisor.discovery.withheld_secrets import EXTENSIONS_KEPT, report_new
 from supervisor.home.config import Config
 from tests.support.project_extension import found
 
@@ -26,7 +26,7 @@ def guard(name="guard", **fields):
 
 
 def tell(home, *extensions, config=None, environ=HOST):
-    return untold(home, extensions, config or Config(), environ)
+    return report_new(home, extensions, config or Config(), environ)
 
 
 def test_it_is_said_once_for_each_extension_and_variable(home):

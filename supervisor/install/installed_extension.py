@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from supervisor.discovery.content.covered_files import ContentError
 from supervisor.discovery.discover import MANIFEST, mcp_file, read_manifest, servers_of
-from supervisor.discovery.found import Found, Scope, unread_kind
+from supervisor.discovery.found_extension import FoundExtension, Scope, unread_kind
 from supervisor.discovery.trust_store import TrustError, TrustStore
 from supervisor.home.copilot_folders import PROGRAM, copilot_folder_of, copilot_folders_of_user, is_for_copilot
 from supervisor.home.safe_files import is_staging
 from supervisor.install.errors import MisuseError
-from supervisor.install.record import Record, RecordError, read_record
-from supervisor.install.staging import sweep
+from supervisor.install.record import InstallRecord, RecordError, read_record
+from supervisor.install.staging_folder import sweep
 from wire.manifest import Manifest, ManifestError
 from wire.suggestions import no_such
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from supervisor.discovery.kind import Kind
+    from supervisor.discovery.kind import ExtensionKind
     from supervisor.discovery.trust_rules import TrustJudgement
 
 BOTH = (Scope.PROJECT, Scope.GLOBAL)
@@ -50,7 +50,7 @@ class ExtensionFolders:
 
 
 @dataclass(frozen=True)
-class Installed:
+class InstalledExtension:
     """One folder in an extension folder, or one MCP server of a file."""
 
     folder: Path
@@ -58,7 +58,7 @@ class Installed:
     the file."""
     scope: Scope
     manifest: Manifest | None
-    record: Record | None
+    record: InstallRecord | None
     """None for a link: a record in the folder that it leads to is not about the link."""
     trouble: str = ""
     """The fault of the manifest; empty if the manifest is readable."""
@@ -66,7 +66,7 @@ class Installed:
     """The fault of the record; empty if the record is readable or missing."""
     mcp_file: Path | None = None
     """The file that an MCP server is from."""
-    mcp_found: Found | None = None
+    mcp_found: FoundExtension | None = None
     """The MCP server, if its entry can be read; not expanded if a variable is not set, which `trouble` says."""
 
     @property
@@ -91,10 +91,10 @@ class Installed:
             return ""
 
     @property
-    def found(self) -> Found | None:
+    def found(self) -> FoundExtension | None:
         if self.mcp_found is not None:
             return self.mcp_found
-        return None if self.manifest is None else Found(self.folder, self.manifest, self.scope)
+        return None if self.manifest is None else FoundExtension(self.folder, self.manifest, self.scope)
 
     @property
     def needs_trust(self) -> bool:
@@ -102,8 +102,8 @@ class Installed:
         return self.scope is Scope.PROJECT if self.found is None else self.found.needs_trust
 
     @property
-    def kind(self) -> Kind:
-        """What it is; if it cannot be read, by where it lies."""
+    def kind(self) -> ExtensionKind:
+        """The kind of the extension; if it cannot be read, by where it lies."""
         return unread_kind(self.folder, self.mcp_file) if self.found is None else self.found.kind
 
     @property
@@ -118,7 +118,7 @@ class Installed:
         return f"{self.mcp_file or self.folder} ({self.scope.label})"
 
 
-def look_at(folder: Path, scope: Scope) -> Installed:
+def look_at(folder: Path, scope: Scope) -> InstalledExtension:
     """Reads the manifest and the record of a folder. Raises nothing."""
     manifest, record, trouble, record_trouble = None, None, "", ""
     try:
@@ -129,12 +129,12 @@ def look_at(folder: Path, scope: Scope) -> Installed:
         record = None if folder.is_symlink() else read_record(folder)
     except RecordError as error:
         record_trouble = str(error)
-    return Installed(folder, scope, manifest, record, trouble, record_trouble)
+    return InstalledExtension(folder, scope, manifest, record, trouble, record_trouble)
 
 
-def installed(
+def installed_extensions(
     folders: ExtensionFolders, scopes: Iterable[Scope] = BOTH, tell: Callable[[str], None] = lambda _line: None
-) -> list[Installed]:
+) -> list[InstalledExtension]:
     """Returns all extensions of these scopes: those of the project first, each scope sorted by folder, then its Copilot
     extensions, then the MCP servers of its file. First cleans up after killed commands; `tell` gets a line for what
     cannot be deleted. Raises `OSError` for a folder that cannot be read."""
@@ -169,21 +169,23 @@ def _folders(parent: Path) -> list[Path]:
     ]
 
 
-def _servers(folders: ExtensionFolders, scope: Scope) -> list[Installed]:
+def _servers(folders: ExtensionFolders, scope: Scope) -> list[InstalledExtension]:
     found = servers_of(scope, folders.project, folders.home)
     if not found:
         return []
-    from supervisor.discovery.mcp.servers import expanded
+    from supervisor.discovery.mcp.servers import expand_variables
 
     file = folders.mcp_file(scope)
-    servers: list[Installed] = []
+    servers: list[InstalledExtension] = []
     for each in found:
-        if not isinstance(each, Found):
-            servers.append(Installed(each.folder, scope, None, None, each.reason, mcp_file=file))
+        if not isinstance(each, FoundExtension):
+            servers.append(InstalledExtension(each.folder, scope, None, None, each.reason, mcp_file=file))
             continue
-        made = expanded(each, os.environ)
+        made = expand_variables(each, os.environ)
         trouble, server = (made, each) if isinstance(made, str) else ("", made)
-        servers.append(Installed(each.place, scope, server.manifest, None, trouble, mcp_file=file, mcp_found=server))
+        servers.append(
+            InstalledExtension(each.place, scope, server.manifest, None, trouble, mcp_file=file, mcp_found=server)
+        )
     return servers
 
 
@@ -191,9 +193,9 @@ def _is_same(folder: Path, other: Path) -> bool:
     return os.path.realpath(folder) == os.path.realpath(other)
 
 
-def named(name: str, candidates: Sequence[Installed]) -> Installed:
+def extension_named(name: str, candidates: Sequence[InstalledExtension]) -> InstalledExtension:
     """Returns the extension with this name in its manifest, else the extension in the folder of this name. Raises
-    `MisuseError` if there is none, or more than one."""
+    `MisuseError` if no extension, or more than one, has it."""
     matching = [
         extension for extension in candidates if extension.manifest is not None and extension.manifest.name == name
     ]
@@ -216,7 +218,7 @@ def named(name: str, candidates: Sequence[Installed]) -> Installed:
     raise MisuseError(f"{name!r} is the name of more than one: {listed}; name it by its folder")
 
 
-def trust(extension: Installed, home: Path) -> str:
+def trust(extension: InstalledExtension, home: Path) -> str:
     """Records that the user trusts an extension as it is now. Returns why that failed, or ""."""
     if extension.manifest is None:
         return extension.trouble
@@ -227,12 +229,12 @@ def trust(extension: Installed, home: Path) -> str:
     return ""
 
 
-def judge_trust(extension: Installed, home: Path) -> TrustJudgement | None:
+def judge_trust(extension: InstalledExtension, home: Path) -> TrustJudgement | None:
     """Returns the judgement on the extension's trust; None if its manifest is broken."""
     return None if extension.found is None else TrustStore(home).judge(extension.found)
 
 
-def is_trusted(extension: Installed, home: Path) -> bool:
+def is_trusted(extension: InstalledExtension, home: Path) -> bool:
     """Whether a run starts the extension without a question."""
     judged = judge_trust(extension, home)
     return judged is not None and judged.is_trusted

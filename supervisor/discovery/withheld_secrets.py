@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from supervisor.discovery.environment import CUSTOM_HEADERS, HOST_SECRETS, withheld
+from supervisor.discovery.environment import CUSTOM_HEADERS, HOST_SECRETS, withheld_secrets
 from supervisor.home.config import NAME as CONFIG
 from supervisor.home.safe_files import read_file, replace_file
 from supervisor.home.zot_home import private_folder
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from supervisor.discovery.found import Found
+    from supervisor.discovery.found_extension import FoundExtension
     from supervisor.home.config import Config
 
 NAME = "withheld.json"
 SET_FOR_ZOT = frozenset({"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", CUSTOM_HEADERS})
 """Are set for zot itself, on almost every machine: that an extension does not get them is no news."""
 EXTENSIONS_KEPT = 500
-"""The file remembers so many extensions: those that were told of last."""
+"""Maximum number of extensions in the file: those that were told of last."""
 VARIABLES_KEPT = 500
-"""The file remembers so many variables of one extension."""
+"""Maximum number of variables of one extension in the file."""
 NAMED = 5
-"""The line names so many extensions and variables; the others are counted."""
+"""Maximum number of extensions, and of variables, named in the line; the others are counted."""
 
 GROUPS = 3
-"""Extensions that did not get the same variables are a group; the line has so many groups."""
+"""Maximum number of groups in the line. Extensions that did not get the same variables are a group."""
 
 Told = dict[str, list[str]]
 """The names of the variables that were told, by extension."""
@@ -46,7 +46,7 @@ class _File(msgspec.Struct):
     told: Told = {}
 
 
-def untold(home: Path, found: Iterable[Found], config: Config, environ: Mapping[str, str]) -> str:
+def report_new(home: Path, found: Iterable[FoundExtension], config: Config, environ: Mapping[str, str]) -> str:
     """Returns a line about the secrets of `environ` that these extensions do not get, and of which the user has not
     been told; empty if there is nothing to tell. Remembers them as told. If the file is damaged or cannot be written,
     the user may be told twice; nothing is raised."""
@@ -57,7 +57,7 @@ def untold(home: Path, found: Iterable[Found], config: Config, environ: Mapping[
     new = {name: fresh for name, names in kept if (fresh := [one for one in names if one not in told.get(name, ())])}
     if not new:
         return ""
-    _write(home, _merged(told, new))
+    _write(home, _merge(told, new))
     return line(new, home)
 
 
@@ -79,9 +79,9 @@ def line(new: Mapping[str, list[str]], home: Path) -> str:
     )
 
 
-def _grantable(found: Found, config: Config, environ: Mapping[str, str]) -> list[str]:
+def _grantable(found: FoundExtension, config: Config, environ: Mapping[str, str]) -> list[str]:
     """The variables to tell of: the extension does not get them, and a manifest or a config can name them."""
-    names = withheld(found.manifest, config, environ)
+    names = withheld_secrets(found.manifest, config, environ)
     return [name for name in names if name not in SET_FOR_ZOT and name.isascii() and name.isidentifier()]
 
 
@@ -92,8 +92,8 @@ def _some(names: Sequence[str]) -> str:
     return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} more"
 
 
-def _merged(told: Told, new: Told) -> Told:
-    """What the file remembers now: extensions that were told of last come last, and stay longest."""
+def _merge(told: Told, new: Told) -> Told:
+    """The next content of the file: extensions that were told of last come last, and stay longest."""
     merged = {name: variables for name, variables in told.items() if name not in new}
     for name, variables in new.items():
         merged[name] = [*told.get(name, ()), *variables][-VARIABLES_KEPT:]

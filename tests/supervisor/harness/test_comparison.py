@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.harness.matching import ANY, ScriptPaths, differences, shown
+from supervisor.harness.comparison import ANY, ScriptPaths, compact_json, differences
 from tests.supervisor.harness.test_script import JSON
 
 PLACES = ScriptPaths(cwd="/tmp/z/project", extension_dir="/home/me/ext", data_dir="/home/me/ext/data")
@@ -67,7 +67,7 @@ def test_long_texts_are_shown_where_they_differ():
     assert difference.expected.endswith('x1"')
     assert difference.said.endswith('x2"')
     assert len(difference.said) < 60
-    assert shown("y" * 900).endswith("… (902 characters)")
+    assert compact_json("y" * 900).endswith("… (902 characters)")
 
 
 @pytest.mark.parametrize(

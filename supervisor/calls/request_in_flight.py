@@ -1,7 +1,7 @@
 """Requests whose callers do not wait, and their deadlines: a callback gets the result, exactly once.
 
 A request that is not answered in time fails. An answer that comes later is ignored, with a line in the extension's log.
-So a verdict that is too late is none, and the guard's `on_failure` decides. A caller that waits has the same deadline,
+So a late verdict counts as no verdict, and the guard's `on_failure` decides. A caller that waits has the same deadline,
 see `PendingRequests.wait`.
 """
 
@@ -28,7 +28,7 @@ def end_after_progress(progressed_at: float, asked_at: float, timeout_s: float) 
     return min(progressed_at + timeout_s, asked_at + TIMES_AT_MOST * timeout_s)
 
 
-class InFlight:
+class RequestInFlight:
     """A request to extensions that is under way. Its callback is called exactly once, in a later pass of the loop than
     the pass that began or cancelled the request."""
 

@@ -38,7 +38,7 @@ class ScriptPaths:
             for name, path in self.names().items():
                 value = value.replace(name, path)
             return value
-        return _rebuilt(value, self.fill)
+        return _rebuild(value, self.fill)
 
     def hide(self, value: Any) -> Any:
         """Replaces the paths by the names, at any depth. Longer paths first: one may be within another."""
@@ -47,10 +47,10 @@ class ScriptPaths:
                 # Does not replace a part of a longer path.
                 value = re.sub(rf"{re.escape(path)}(?![\w.-]*\w)", name.replace("\\", ""), value)
             return value
-        return _rebuilt(value, self.hide)
+        return _rebuild(value, self.hide)
 
 
-def _rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
+def _rebuild(value: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(value, dict):
         return {key: change(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -112,7 +112,7 @@ def _difference(path: str, expected: Any, said: Any) -> Difference:
         start = _first_difference(expected, said)
         if start > SHOWN // 2:  # cut the equal start of long texts
             expected, said = (f"…{text[start - 20 :]}" for text in (expected, said))
-    return Difference(path or "the frame", shown(expected), "nothing" if said is None else shown(said))
+    return Difference(path or "the frame", compact_json(expected), "nothing" if said is None else compact_json(said))
 
 
 def _first_difference(expected: str, said: str) -> int:
@@ -120,7 +120,7 @@ def _first_difference(expected: str, said: str) -> int:
     return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(expected), len(said)))
 
 
-def shown(value: Any, limit: int = SHOWN) -> str:
+def compact_json(value: Any, limit: int = SHOWN) -> str:
     """Returns compact JSON of at most about `limit` characters."""
     text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
     return text if len(text) <= limit else f"{text[: limit - 1]}… ({len(text)} characters)"

@@ -1,4 +1,4 @@
-"""What discovery finds and does not start: why, and the lines about it for people."""
+"""Extensions that discovery finds and does not start: why, and the lines about them for people."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from supervisor.discovery.found import Found, Scope
-from supervisor.discovery.kind import Kind
+from supervisor.discovery.found_extension import FoundExtension, Scope
+from supervisor.discovery.kind import ExtensionKind
 from wire.text import counted
 
 if TYPE_CHECKING:
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAMED = 5
-"""A line about several extensions names so many."""
+"""Maximum number of extensions named in a line about several."""
 
 
-class Cause(Enum):
-    """What keeps an extension from being started."""
+class SkipCause(Enum):
+    """The cause that keeps an extension from being started."""
 
     UNUSABLE = "unusable"
     """It cannot be read, or not be used as it is."""
@@ -38,21 +38,21 @@ class Cause(Enum):
     """It needs trust, and is not what the user has trusted, or that cannot be told."""
 
 
-class Why(msgspec.Struct, frozen=True):
+class SkipReason(msgspec.Struct, frozen=True):
     """Why an extension is not started."""
 
     what: str
-    """What is the matter; of one that needs trust why it is not trusted, in a few words."""
-    cause: Cause = Cause.UNUSABLE
+    """The fault; for an extension that needs trust why it is not trusted, in a few words."""
+    cause: SkipCause = SkipCause.UNUSABLE
     advice: str = ""
-    """What to do; "" if `what` says it, or nobody knows."""
+    """The way out; "" if `what` says it, or it is unknown."""
     of_several: str = ""
     """`what`, said of several extensions; "" if that is the same."""
 
     @property
     def is_waiting(self) -> bool:
         """Whether the extension is not started only until the user trusts it."""
-        return self.cause in (Cause.NEVER_SEEN, Cause.UNTRUSTED)
+        return self.cause in (SkipCause.NEVER_SEEN, SkipCause.UNTRUSTED)
 
     @property
     def text(self) -> str:
@@ -66,20 +66,20 @@ class Why(msgspec.Struct, frozen=True):
         """The same of several extensions."""
         return msgspec.structs.replace(self, what=self.of_several or self.what).text
 
-    def with_way_out(self, found: Found) -> Why:
+    def with_way_out(self, found: FoundExtension) -> SkipReason:
         """The same of one that needs trust, with what to do at the start of a run."""
-        return msgspec.structs.replace(self, advice=_trusting(shlex.quote(found.manifest.name), found))
+        return msgspec.structs.replace(self, advice=_trust_command(shlex.quote(found.manifest.name), found))
 
 
-class Skipped(msgspec.Struct, frozen=True):
+class SkippedExtension(msgspec.Struct, frozen=True):
     """A folder whose extension is not started, and why."""
 
     folder: Path
-    why: Why
-    kind: Kind = Kind.OWN
+    why: SkipReason
+    kind: ExtensionKind = ExtensionKind.OWN
     is_error: bool = True
     """Whether the user must be told. False if the user wants the extension skipped."""
-    untrusted: Found | None = None
+    untrusted: FoundExtension | None = None
     """The extension that would be started if the user trusted it."""
     is_named: bool = False
     """Whether the folder was named with `--ext`."""
@@ -91,7 +91,7 @@ class Skipped(msgspec.Struct, frozen=True):
     it; `reason` names the file."""
     is_of_others: bool = False
     """Whether it is a Copilot extension in a folder of the user's that was never trusted: it is there for other
-    programs, and nobody counts on it as a guard here."""
+    programs, and does not count as a guard here."""
 
     @property
     def reason(self) -> str:
@@ -127,24 +127,24 @@ class Skipped(msgspec.Struct, frozen=True):
     def _state(self) -> object:
         """Equal for those that share a line: Copilot extensions that wait for trust, or cannot be started, for the same
         reason; and what is broken among those of other programs, whatever the faults are."""
-        if self.kind is Kind.COPILOT and self.untrusted is not None:
+        if self.kind is ExtensionKind.COPILOT and self.untrusted is not None:
             return self.untrusted.scope, self.why.what
-        if self.kind is Kind.COPILOT and (self.is_of_others or self.why.cause is Cause.LACKING):
+        if self.kind is ExtensionKind.COPILOT and (self.is_of_others or self.why.cause is SkipCause.LACKING):
             return self.is_of_others or self.why
         return id(self)
 
 
-def lines_of(skipped: Iterable[Skipped]) -> list[str]:
+def lines_of(skipped: Iterable[SkippedExtension]) -> list[str]:
     """The notices for the user about all that must be told. Copilot extensions with the same fault share one: a folder
-    of the Copilot CLI may have many that nobody wants here."""
-    alike: dict[object, list[Skipped]] = {}
+    of the Copilot CLI may have many that are unwanted here."""
+    alike: dict[object, list[SkippedExtension]] = {}
     for each in skipped:
         if each.is_error:
             alike.setdefault(each._state, []).append(each)
     return [each[0].line if len(each) == 1 else _line_of_several(each) for each in alike.values()]
 
 
-def _line_of_several(skipped: Sequence[Skipped]) -> str:
+def _line_of_several(skipped: Sequence[SkippedExtension]) -> str:
     first, why, names = skipped[0].untrusted, skipped[0].why, [shlex.quote(each.name) for each in skipped]
     more = len(names) - NAMED
     named = ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
@@ -153,13 +153,13 @@ def _line_of_several(skipped: Sequence[Skipped]) -> str:
         return f"{count} of yours cannot be used: {named}: zot ext list says why of each"
     if first is None:
         return f"{count} cannot be started: {named}: {why.text_of_several}"
-    said = "" if why.cause is Cause.NEVER_SEEN else f" ({why.what})"
-    return f"{count} of {_whose(first)} are not trusted{said}: not started: {named}; {_trusting('NAME', first)}"
+    said = "" if why.cause is SkipCause.NEVER_SEEN else f" ({why.what})"
+    return f"{count} of {_whose(first)} are not trusted{said}: not started: {named}; {_trust_command('NAME', first)}"
 
 
-def _whose(found: Found) -> str:
+def _whose(found: FoundExtension) -> str:
     return "this project" if found.scope is Scope.PROJECT else "yours"
 
 
-def _trusting(name: str, found: Found) -> str:
+def _trust_command(name: str, found: FoundExtension) -> str:
     return f"zot ext trust {name}" + (", or --trust-project" if found.scope is Scope.PROJECT else "")
