@@ -61,8 +61,7 @@ class Active:
 class Attempts:
     """`tell` gets records, `on_event` the lines of event streams, and `on_over` each attempt whose outcome is safe and
     whether it is final, before `tell` does. `on_failure` gets the reason when a file of a run cannot be written,
-    `on_no_room` when there is no room for a workspace, `notice` what the user should know, and `advise` what the user
-    might do better."""
+    `on_no_room` when there is no room for a workspace; `notice` gets news for the user, and `advise` advice."""
 
     def __init__(
         self,
@@ -295,8 +294,7 @@ class Attempts:
         self._loop.call_later(SAMPLE_S if limit is None else SAMPLE_LIMITED_S, self._sample)
 
     def _tell_installed(self, names: Sequence[str], used: int) -> None:
-        """Says once that each task starts many extensions that no flag has named. `used` are the bytes of a run that
-        has them."""
+        """Says once that each task starts many extensions that no flag has named. `used`: bytes of a run with them."""
         flags = self._request.run
         if (
             used

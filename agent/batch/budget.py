@@ -30,8 +30,7 @@ class LimitStop(NamedTuple):
 
 
 def reached_limit(request: BatchRequest, spent: Spent, failures: int, elapsed_s: float) -> LimitStop | None:
-    """The first limit of the batch that is used up; None if runs may be started. `failures` and `elapsed_s` are of this
-    start of the batch."""
+    """The first limit that is used up; None if runs may start. `failures` and `elapsed_s` count from this start."""
     if request.max_cost_usd is not None and spent.at_most_usd >= request.max_cost_usd:
         limit = f"${dollars(request.max_cost_usd, 2)} (--max-cost-usd)"
         words = f"${dollars(spent.known_usd, 4)} of {limit} is used"

@@ -40,8 +40,7 @@ OF_NO_PROMPT = (
     events.PanelRender,
     events.PanelClose,
 )
-"""Records of extensions, also those of `run_command`, and of the whole session: they may come at any time, and name no
-prompt."""
+"""Records of extensions, also of `run_command`, and of the whole session: they come at any time and name no prompt."""
 
 
 class ClientOutput:

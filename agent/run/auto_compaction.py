@@ -60,8 +60,7 @@ class CompactionPlan(msgspec.Struct, frozen=True):
 
 
 def fill_after_reply(usage: Mapping[str, int], messages: int) -> Fill:
-    """The fill after a reply with this use, the last of `messages` messages. An empty `Fill` if the server reported no
-    tokens."""
+    """The fill after a reply with this use, the last of `messages` messages; empty if the server reported no tokens."""
     asked = usage.get("input", 0) + usage.get("cache_read", 0) + usage.get("cache_write", 0)
     return Fill(asked + usage.get("output", 0), messages) if asked else Fill()
 

@@ -153,7 +153,7 @@ class SlashCommands:
 
 def unknown_command(name: str, known: Collection[str], absent: Iterable[tuple[str, str]]) -> str:
     """The error about a command that no extension has registered. `absent` has the name of each extension that does
-    not run, and the end of a sentence that says why: nobody knows which commands it has."""
+    not run, and the end of a sentence that says why: its commands are unknown."""
     slashed = [f"/{command}" for command in known]
     reasons: dict[str, list[str]] = {}
     for extension, why in sorted(absent, key=lambda each: each[0] != name):

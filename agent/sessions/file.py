@@ -245,7 +245,7 @@ class SessionFile:
 
 
 def append_summary(path: Path, text: str) -> None:
-    """Writes a summary into a session that nobody writes to now. Raises `SessionBusyError` and `SessionError`."""
+    """Writes a summary into a session that is not in use. Raises `SessionBusyError` and `SessionError`."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:

@@ -72,8 +72,7 @@ def _stub(call: str) -> ToolResult:
 
 
 def _fit(message: Message, waiting: Sequence[str]) -> Message | None:
-    """The message with the blocks that it may have; `waiting` are the calls of the message before. None if none is
-    left."""
+    """The message with the blocks that it may have; None if none is left. `waiting`: the calls of the one before."""
     kept: list[Block] = []
     seen: set[str] = set()
     for block in message.content:

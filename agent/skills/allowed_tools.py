@@ -65,8 +65,7 @@ class ToolRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def entries_in(text: str) -> list[str] | None:
-    """The entries of a list on one line, `Read, Bash(git log:*)`, with commas or blanks between them; None if it is no
-    such list."""
+    """The entries of a line `Read, Bash(git log:*)`, with commas or blanks between them; None if it is no such list."""
     left = _ENTRY.sub("", text)
     return None if left.strip(" \t\r\n,") else _ENTRY.findall(text)
 

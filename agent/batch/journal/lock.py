@@ -160,8 +160,7 @@ def _take_file(journal: Path) -> Path:
 
 
 def _remove_stale(path: Path, journal: Path) -> None:
-    """Removes the file of a process that is gone. Raises `BusyError` if it is not, and `JournalError` if
-    that is unknown."""
+    """Removes the file of a process that is gone. Raises `BusyError` if it runs, `JournalError` if that is unknown."""
     owner = _read_owner(path)
     if owner is None or owner.host != socket.gethostname():
         who = f"a process on {owner.host}" if owner else "its writer"

@@ -27,8 +27,7 @@ class TaskHistory(msgspec.Struct, gc=False):
     running: int = 0
     """The attempt that has started and not finished; 0 for none. In a journal without a batch process: interrupted."""
     failed: int = 0
-    """Attempts that ended without being final and were not interrupted, since the task was reopened last: the retries
-    that it has used."""
+    """Attempts since the last reopening that were neither final nor interrupted: the retries that are used."""
     reopened_at: int = 0
     """`attempts` when it was reopened last. A result of these attempts stands until a later one has started."""
     status: TaskStatus | None = None
@@ -50,8 +49,7 @@ class TaskHistory(msgspec.Struct, gc=False):
 
 
 class BatchState:
-    """A fold over the lines of one journal. Each task has at most one final outcome: the first one, since it was
-    reopened last."""
+    """A fold over the lines of one journal. Each task has at most one final outcome: the first since its reopening."""
 
     def __init__(self) -> None:
         self.tasks: dict[str, TaskHistory] = {}

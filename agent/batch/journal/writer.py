@@ -1,7 +1,7 @@
 """Writes a journal: what is appended in one turn of the loop is written and synced once, at the end of the turn.
 
 Nothing is told before it is safe: `when_durable` calls back after the sync. A write that fails ends the journal for
-good, and what was not safe by then is told to nobody.
+good, and lines that were not safe by then are never told.
 """
 
 from __future__ import annotations
@@ -162,8 +162,7 @@ class Journal:
     def closed(
         self, reason: Literal["done", "drained", "stopped", "budget", "deadline", "failures"], limit: str = ""
     ) -> None:
-        """This process ends its work in good order; `close` the journal after it. `limit` is the flag of the limit that
-        was used up."""
+        """This process ends in good order; `close` the journal after it. `limit` is the flag of a limit used up."""
         self.append(Closed, reason=reason, limit=limit)
 
     def append(self, kind: type[AnyLine], **fields: Any) -> None:
@@ -178,8 +177,7 @@ class Journal:
         self._arm()
 
     def when_durable(self, callback: Callable[[], None]) -> None:
-        """Calls back in the loop once all that was appended so far is safe on the disk. Never at once, and never after
-        a failure."""
+        """Calls back in the loop once all lines so far are safe on the disk; never at once, nor after a failure."""
         if self.life is JournalState.OPEN:
             self._callbacks.append(callback)
             self._arm()
@@ -263,8 +261,7 @@ class Journal:
         self.commits += 1
 
     def _fail(self, reason: str) -> None:
-        """Ends the writing. Cuts off bytes that are not safe: the system may show them to the next process and lose
-        them later."""
+        """Ends the writing. Cuts off unsafe bytes: the system may show them to the next process and lose them later."""
         self.life = JournalState.FAILED
         self._waiting, self._callbacks = [], []
         try:

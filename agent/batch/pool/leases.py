@@ -1,5 +1,4 @@
-"""The requests of runs on their way through the pool, and its model workers: which are leased, which are idle, which
-end."""
+"""The requests of runs on their way through the pool, and its model workers: leased, idle, or ending."""
 
 from __future__ import annotations
 

@@ -180,8 +180,7 @@ class RunFacts:
 
 
 class RunClock:
-    """The time of a run, from `now` on the clock of the loop. Seconds in which it waits for a rate limit do not
-    count."""
+    """The time of a run, from `now` on the clock of the loop, without waits for a rate limit."""
 
     def __init__(self, now: float) -> None:
         self.began = now
@@ -316,7 +315,7 @@ def crash_reason(exit_status: ExitStatus | None, last_words: Sequence[str], *, h
     elif exit_status.code < 0:
         how = f"the run was ended by {exit_status}"
         if exit_status.code == -signal.SIGKILL:
-            how += " (nobody here has sent it: the kernel does that when the memory of the machine is used up)"
+            how += " (zot has not sent it: the kernel does that when the memory of the machine is used up)"
     else:
         how = f"the run ended with {exit_status} before it had told how"
     if had_result:

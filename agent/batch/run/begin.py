@@ -58,8 +58,8 @@ def decode_request(raw: msgspec.Raw) -> RunRequest:
 
 
 def run_request(flags: RunRequest, task: Task) -> RunRequest:
-    """The request for this task. A field of the task replaces that of the flags; lists are not joined. Its images
-    are those of `files`."""
+    """The request for this task. Its fields replace those of the flags; lists are not joined. Images come from
+    `files`."""
     said: dict[str, Any] = {
         "cwd": task.cwd,
         "model": task.model,

@@ -66,8 +66,7 @@ class ModelReply(msgspec.Struct, frozen=True):
     is_too_long: bool = False
     """Whether the request, or the request with this reply, was too long for the model or its server."""
     may_pass: bool = False
-    """Whether the same prompt may end better when it is sent once more. Not so if the model itself has ended the reply:
-    it is paid for."""
+    """Whether the same prompt may end better if sent again. Never if the model has ended the reply: it is paid for."""
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:

@@ -83,8 +83,7 @@ STOPPING = "the host is stopping"
 
 
 class ExtensionTools:
-    """The two tools of one engine. `project` is the working folder, `home` is `$ZOT_HOME`. `reloader` finds extensions
-    again."""
+    """The two tools of one engine. `project`: the working folder, `home`: `$ZOT_HOME`. `reloader` finds extensions."""
 
     specs = OF_EXTENSIONS
 
