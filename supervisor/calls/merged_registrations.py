@@ -174,8 +174,8 @@ class Claims:
         self._reserved = frozenset(reserved)
 
     def judge(self, extension: Extension, found: FoundExtension, claimed: Collection[str]) -> str:
-        """Returns why this version of the extension cannot have what it claims; "" if it can. Then those that have to
-        yield are given up."""
+        """Returns why this version of the extension cannot have what it claims; "" if it can. Then the losers are given
+        up."""
         if not claimed:
             return ""
         if builtin := self._reserved.intersection(claimed):

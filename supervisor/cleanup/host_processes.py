@@ -94,8 +94,8 @@ class HostProcesses:
         self._loop = loop
         self._owns_process = owns_process
         self.token, self.task = (os.urandom(16).hex(), "") if keeper is None else (keeper.token, keeper.task)
-        """Every child has the token in its environment. It identifies the children of a killed host. The task is what a
-        kept host works on."""
+        """Every child has the token in its environment. It identifies the children of a killed host. The task is the
+        work of a kept host, for people."""
         self.table = SharedProcessTable(loop)
         self.tracker: ProcessTracker | None = None
         if runtime_folder is not None:

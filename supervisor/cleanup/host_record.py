@@ -1,4 +1,4 @@
-"""Each host keeps a record while it runs. The record tells the next host what a killed host has left."""
+"""Each host keeps a record while it runs. The record names the leftovers of a killed host to the next host."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Consent(msgspec.Struct, frozen=True):
     folders: frozenset[Path] = frozenset()
     """The extensions in these folders, and the MCP servers of these places, run in this run."""
     copy: ProjectCopy | None = None
-    """The project's folder is a copy: what equals what is trusted in the original runs."""
+    """The project's folder is a copy: an extension runs if it equals a trusted one of the original."""
 
 
 class Admission:

@@ -46,7 +46,8 @@ class Scope(IntEnum):
 
 
 class ProjectCopy(msgspec.Struct, frozen=True):
-    """A copy of a project's folder, which is judged by what is trusted in the original. Both are resolved paths."""
+    """A copy of a project's folder, which is judged by the records of trust of the original. Both are resolved
+    paths."""
 
     folder: str
     original: str
@@ -85,11 +86,11 @@ class FoundExtension(msgspec.Struct, frozen=True):
     workspace: Path | None = None
     """With `mcp_file`: the project's folder."""
     command: tuple[str, ...] = ()
-    """The program and its arguments, if they are not those of the manifest. A Copilot extension is started by a program
-    of zot's. With `mcp_file` they are expanded; then all that is shown has those of the manifest, since an expanded
-    word may be a secret."""
+    """The program and its arguments, if they differ from the manifest's. A Copilot extension is started by a program of
+    zot's. With `mcp_file` they are expanded; then people are shown the manifest's words, since an expanded word may be
+    a secret."""
     set_env: Mapping[str, str] = {}
-    """Variables that it gets besides those of the host's environment, expanded."""
+    """Variables that it gets besides the host's environment, expanded."""
     runs_in: Path | None = None
     """The folder in which its process runs; None if that is `folder`."""
 
@@ -220,7 +221,7 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
 
 def unread_kind(place: Path, mcp_file: Path | None = None) -> ExtensionKind:
-    """The kind of what cannot be read, in a folder or at a place in a file of MCP servers: by where it lies."""
+    """The kind of an unreadable extension, in a folder or at a place in a file of MCP servers: by where it lies."""
     if mcp_file is not None:
         return ExtensionKind.MCP_FILE if place == mcp_file else ExtensionKind.MCP
     return ExtensionKind.COPILOT if is_for_copilot(place.parent) else ExtensionKind.OWN

@@ -48,7 +48,7 @@ class ExtensionKind(msgspec.Struct, frozen=True, kw_only=True):
     """Whether variables in its command line and its environment are filled in. They may be secrets, and have defaults.
     """
     described_in: str = "manifest"
-    """The word for what describes it."""
+    """The word for its description."""
     fields_advice: str = "correct or remove it: zot ext schema manifest has all fields"
     """Advice about an unknown field there."""
     dialect: str = ""

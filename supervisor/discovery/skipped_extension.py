@@ -35,7 +35,7 @@ class SkipCause(Enum):
     NEVER_SEEN = "never seen"
     """It needs trust, and the user has said nothing of it."""
     UNTRUSTED = "untrusted"
-    """It needs trust, and is not what the user has trusted, or that cannot be told."""
+    """It needs trust, and differs from the content that the user has trusted, or that is unknown."""
 
 
 class SkipReason(msgspec.Struct, frozen=True):
@@ -125,8 +125,8 @@ class SkippedExtension(msgspec.Struct, frozen=True):
 
     @property
     def _state(self) -> object:
-        """Equal for those that share a line: Copilot extensions that wait for trust, or cannot be started, for the same
-        reason; and what is broken among those of other programs, whatever the faults are."""
+        """Equal for extensions that share a line: Copilot extensions that wait for trust, or cannot be started, for the
+        same reason; and what is broken among those of other programs, whatever the faults are."""
         if self.kind is ExtensionKind.COPILOT and self.untrusted is not None:
             return self.untrusted.scope, self.why.what
         if self.kind is ExtensionKind.COPILOT and (self.is_of_others or self.why.cause is SkipCause.LACKING):

@@ -65,7 +65,7 @@ class HostContext(msgspec.Struct):
     is_strict: bool = False
     """Whether a missing verdict of any guard means deny."""
     lets_asked_pass: bool = False
-    """Whether what a guard wants a person to decide is allowed."""
+    """Whether an event is allowed if a guard wants a person to decide."""
     restarts: RestartGate = msgspec.field(default_factory=RestartGate)
 
     def set_model(self, model: str) -> None:

@@ -192,8 +192,8 @@ class ExtensionLog:
         return self._ends_line if position == self._end else os.pread(self._fd, 1, position - 1) == b"\n"
 
     def _note_time(self, position: int, level: str) -> None:
-        """Writes an entry for what comes at this position, unless the last entry is right for it. The entry is written
-        before the line, so that whoever reads a line finds its time."""
+        """Writes an entry for the next bytes at this position, unless the last entry is right for them. The entry is
+        written before the line, so that whoever reads a line finds its time."""
         now = self._clock()
         then, last_level = self._entry
         if position == self._end and level == last_level and 0.0 <= now - then < RESOLUTION_S:

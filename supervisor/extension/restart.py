@@ -32,7 +32,7 @@ class EndCause(Enum):
     UNSTARTABLE = "unstartable"
     """Its program cannot be started: it is missing or not executable."""
     DISAGREES = "disagrees"
-    """The host gave it up: its registrations differ from those of the other workers."""
+    """The host gave it up: its registrations differ from the other workers'."""
 
 
 class WorkerEnding(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ class RestartHistory(msgspec.Struct, frozen=True):
     """Times of the last exits in a row of workers that never got ready. The policy's window does not apply to them:
     starts that take a minute to fail would never fill it."""
     over_limit: int = 0
-    """Of `row`, those for a limit."""
+    """The endings of `row` that were for a limit."""
     since: float | None = None
     """Time of the first exit of `row`; None without one."""
 

@@ -206,7 +206,7 @@ class Worker:
         raise NotImplementedError
 
     def _connect(self, stdin: PipeWriter | Link, stdout: PipeReader | Link, hello_s: float) -> None:
-        """Says what the host says first, and waits for the hello."""
+        """Sends the host's first messages, and waits for the hello."""
 
         def late() -> None:
             self.give_up(no_hello(hello_s, self.trouble), EndCause.REFUSED)
@@ -327,8 +327,8 @@ class Worker:
     # --- end ----------------------------------------------------------------------------------------------
 
     def ask_to_stop(self) -> None:
-        """Sends what asks it to exit, after all frames that are queued already; closes its input if there is no such
-        message, once it has read all if the dialect wants that."""
+        """Asks it to exit, after all frames that are queued already; closes its input if there is no such message, once
+        it has read all if the dialect wants that."""
         self.restart_timer(None)
         is_ending = self.state is WorkerState.STOPPING and self._acked
         self._move(Trigger.STOP)

@@ -25,8 +25,8 @@ def copilot_folder_of(project: Path) -> Path:
 
 
 def copilot_folders_of_user(home: Path) -> tuple[Path, Path]:
-    """The folders with those of the user: in `$ZOT_HOME`, which is `home`, then that of the Copilot CLI. They need not
-    be there."""
+    """The folders with the user's: in `$ZOT_HOME`, which is `home`, then that of the Copilot CLI. They need not be
+    there."""
     return home / OF_ZOT, _cli_home() / "extensions"
 
 

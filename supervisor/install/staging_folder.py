@@ -154,8 +154,8 @@ def take_away(target: Path) -> list[str]:
 
 
 def open_up(path: Path) -> None:
-    """Gives the user all rights to a file or folder, if it is the user's. A folder that is not writable cannot be moved
-    by anybody but root."""
+    """Gives the user all rights to a file or folder, if it is the user's. Only root can move a folder that is not
+    writable."""
     with suppress(OSError, ValueError):
         mode = os.lstat(path).st_mode
         needed = 0o700 if stat.S_ISDIR(mode) else 0o600

@@ -1,8 +1,7 @@
 """The event loop watches descriptors, timers and signals. It is the only place where the host waits.
 
 The loop is synchronous: `run_until` and `wait` return when the awaited thing has happened or the deadline has passed.
-Callbacks never wait (asserted). The cost of a pass grows with the descriptors that are ready, not with those that are
-registered.
+Callbacks never wait (asserted). The cost of a pass grows with the ready descriptors, not with the registered ones.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FAULTS_NAMED = 5
 FAULT_LENGTH = 200
-"""Characters of one fault. Of a longer one the middle is cut: it begins with the value and ends with what is wrong."""
+"""Characters of one fault. Of a longer one the middle is cut: it begins with the value and ends with the fault."""
 
 Location = tuple["Location", str | int] | None
 """Where a value lies in another one: the location of what contains it, and its name or index there. None for the
@@ -205,7 +205,7 @@ def _say_one_of(rule: list[Any], value: Any) -> str:
 
 
 def _says(words: str, noun: str = "", nouns: str = "") -> Callable[[Any, Any], str]:
-    """The words between the value and the limit, and what is counted."""
+    """The words between the value and the limit, and the noun for the counted things."""
 
     def say(limit: Any, value: Any) -> str:
         counted = f" {noun if limit == 1 else nouns}" if noun else ""
@@ -269,7 +269,7 @@ INNER: dict[str, Callable[[Any, Any, Any], _Inner]] = {
     "items": _in_list,
     "allOf": lambda _schema, rule, value: [(inner, value, None) for inner in rule],
 }
-"""Keywords about what is inside a value: schemas, what each must fit, and the step to it; None for the value itself."""
+"""Keywords about the parts of a value: schemas, what each must fit, and the step to it; None for the value itself."""
 PLAIN = ANNOTATIONS | SIMPLE.keys() | INNER.keys()
 
 

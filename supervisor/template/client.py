@@ -108,7 +108,7 @@ class Template:
         return fork
 
     def _pump(self) -> None:
-        """Sends what can be sent."""
+        """Sends the requests that can be sent now."""
         if self._outbox and self._connection is None:
             self.start()
         connection = self._connection

@@ -198,7 +198,7 @@ class ForkedChild:
     # --- what the connection to the template tells -----------------------------------------------------------
 
     def asked(self, take_replies: Callable[[], None]) -> None:
-        """The request is sent. `take_replies` reads what the template has said."""
+        """The request is sent. `take_replies` reads the template's replies."""
         self.state = ForkState.ASKED
         self._take_replies = take_replies
         self._close_fds()

@@ -61,7 +61,7 @@ class Ready(msgspec.Struct, array_like=True, frozen=True, tag=0):
 
 class Started(msgspec.Struct, array_like=True, frozen=True, tag=1):
     """The fork exists and leads a session of its own, or is detached. Comes from the fork itself, with its pidfd,
-    before it does anything: what was never announced has never run."""
+    before it does anything: a fork that was never announced has never run."""
 
     id: int
     pid: int

@@ -40,8 +40,8 @@ class Inherited(NamedTuple):
     mask: frozenset[int]
     """Blocked signals."""
     handlers: dict[int, Any]
-    """The signals that do not do what they do in a new interpreter, and what they do there. Signals that are ignored
-    stay so, as in a program that is started."""
+    """The signals whose action differs from a new interpreter's, with that interpreter's action. Signals that are
+    ignored stay so, as in a program that is started."""
     blocked: frozenset[int]
     """The signals to block over a fork: each could run a handler of the template's."""
     env: dict[bytes, bytes]
@@ -161,7 +161,7 @@ def _status(value: object) -> int:
 
 
 def _flush() -> bool:
-    """Flushes what the function has written. Returns False if that fails."""
+    """Flushes the output of the function. Returns False if that fails."""
     is_flushed = True
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -1,4 +1,4 @@
-"""Says how a Copilot extension is started, and what this machine lacks for that.
+"""Prepares the start of a Copilot extension, and names what this machine lacks for it.
 
 Node runs a program of ours that lets the extension import the SDK, and then the extension. The SDK is looked for in the
 `node_modules` of the extension and of its project, then in `$ZOT_HOME`. Extensions of the user never get that of a
