@@ -40,8 +40,7 @@ class Orphans:
         self._found: dict[str, list[tuple[int, str]]] = {}
 
     def of(self, table: ProcessTable, extension: str, start: str | None = None) -> list[int]:
-        """Returns the pids of the orphans in this table that belong to this extension, or to one start of its
-        workers."""
+        """Returns the pids of the orphans in this table that belong to this extension, or to one worker start."""
         if not self._adopts:
             return []
         if table is not self._table:

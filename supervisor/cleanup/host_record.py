@@ -83,8 +83,7 @@ class HostRecord(msgspec.Struct, frozen=True):
         return path
 
     def remove(self, folder: Path) -> None:
-        """Removes the record at the orderly end of the host. Does nothing if the file is missing or belongs to another
-        host."""
+        """Removes the record at the orderly end of the host. Does nothing if the file is missing or another host's."""
         if (file := open_record(self.path(folder))) is not None:
             if file.record == self:
                 file.remove()

@@ -114,8 +114,7 @@ def end_leftovers(facts: HostFacts, record: str) -> None:
 
 
 def _remove_record(path: str, token: str) -> None:
-    """Removes the file and the socket of the host, unless it is by now the record of another host with the same
-    pid."""
+    """Removes the file and the socket of the host, unless it is now the record of another host with this pid."""
     import os
 
     try:

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 
 class Consent(msgspec.Struct, frozen=True):
-    """The project extensions that the user has allowed for one run. The extensions with a trust record are not among
-    them."""
+    """The project extensions that the user has allowed for one run. Extensions with a trust record are not included."""
 
     whole_project: bool = False
     """`--trust-project`: all project extensions run in this run; nothing is recorded."""

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 NEVER = frozenset({"ZOTCORE_RPC_TOKEN"})
 """No extension gets these, even if its manifest asks for them: this token gives access to the host itself."""
 CUSTOM_HEADERS = "ANTHROPIC_CUSTOM_HEADERS"
-"""Headers of each request to the model, often with a gateway's key. Only the process that talks to the model gets
-them."""
+"""Headers of each request to the model, often with a gateway's key. Only the process that calls the model gets them."""
 HOST_SECRETS = NEVER | {
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",

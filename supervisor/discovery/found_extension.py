@@ -46,8 +46,7 @@ class Scope(IntEnum):
 
 
 class ProjectCopy(msgspec.Struct, frozen=True):
-    """A copy of a project's folder, which is judged by the records of trust of the original. Both are resolved
-    paths."""
+    """A copy of a project's folder, which is judged by the trust records of the original. Both are resolved paths."""
 
     folder: str
     original: str
@@ -73,8 +72,7 @@ class FoundExtension(msgspec.Struct, frozen=True):
     seal: Seal | None = None
     """The files as they were hashed; None if the extension needs no trust."""
     link: Link | None = None
-    """The connection to an extension of the scope PROGRAM; None in the other scopes. `folder` is then that of the
-    host."""
+    """The connection to an extension of the scope PROGRAM; None in the other scopes. `folder` is then the host's."""
 
     options: Mapping[str, Any] = {}
     """Settings that only its dialect knows."""
@@ -112,8 +110,7 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> Path:
-        """Its key in records: its folder; for an MCP server its file's path with its name behind it, where no file can
-        be."""
+        """Its key in records: its folder; for an MCP server its file's path and its name, where no file can be."""
         return self.folder if self.mcp_file is None else self.mcp_file / self.manifest.name
 
     @property
@@ -201,8 +198,8 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
     @property
     def is_of_a_project(self) -> bool:
-        """Whether the extension lies in a project's `.zot/extensions` or `.github/extensions`, even if it was named
-        with `--ext`."""
+        """Whether the extension lies in a project's `.zot/extensions` or `.github/extensions`, even if named by
+        `--ext`."""
         if self.scope is not Scope.EXPLICIT or not self.kind.has_folder:
             return self.scope is Scope.PROJECT
         parent = self.folder.absolute().parent

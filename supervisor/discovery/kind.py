@@ -13,8 +13,7 @@ NODE = "node"
 
 
 class ExtensionKind(msgspec.Struct, frozen=True, kw_only=True):
-    """The kind of a found, skipped or installed extension, apart from its protocol. There are four; compare with
-    `is`."""
+    """The kind of a found, skipped or installed extension, apart from its protocol. Compare the four with `is`."""
 
     OWN: ClassVar[ExtensionKind]
     """A folder with a manifest that says how it is started."""

@@ -84,8 +84,7 @@ class SkippedExtension(msgspec.Struct, frozen=True):
     is_named: bool = False
     """Whether the folder was named with `--ext`."""
     may_be_needed: bool = False
-    """Whether its manifest, which is faulty, may be that of a required extension or of a guard whose failure means
-    deny."""
+    """Whether its faulty manifest may be that of a required extension or of a guard whose failure means deny."""
     mcp_file: Path | None = None
     """The file of MCP servers that this is about. `folder` is then that file, or its path with the server's name behind
     it; `reason` names the file."""

@@ -86,8 +86,7 @@ def _none_adopted(_table: ProcessTable, _start: str) -> Iterable[int]:
 
 
 class EventSink(msgspec.Struct, frozen=True):
-    """The reports of one extension. All are called from within the loop and must not wait. The defaults do nothing, or
-    refuse."""
+    """The reports of one extension. They run within the loop and must not wait. Defaults do nothing, or refuse."""
 
     changed: Callable[[], None] = _ignore
     """The tools, commands, subscriptions or state of the extension changed."""

@@ -45,8 +45,7 @@ RESOLUTION_S = 0.01
 
 
 class PrefixFilter:
-    """Keeps the host's prefix out of a text that another program wrote, also where the prefix comes in pieces. The
-    length stays."""
+    """Keeps the host's prefix out of a text that another program wrote, also in pieces. The length stays."""
 
     def __init__(self) -> None:
         self._begun = b""  # the end of the last piece, if the prefix may go on after it
@@ -243,7 +242,7 @@ def _open_file(path: Path, flags: int = 0) -> int:
 
 
 def _value(raw: msgspec.Raw) -> str:
-    """Returns a text without white space and quotes as it is, any other value as JSON. A value that will be cut is not
+    """Returns text without white space and quotes as it is, any other value as JSON. A value to be cut is not
     decoded."""
     text = bytes(raw)
     try:

@@ -105,7 +105,7 @@ class WorkerSlot:
             self._tracker.collected(self.worker.child.identity)
 
     def memory_kills(self) -> int:
-        """The number of processes of this start that the kernel killed because of `rss_mb`. Call it after
+        """The number of this start's processes that the kernel killed because of `rss_mb`. Call it after
         `collected`."""
         if self._tracker is None or self.worker.child is None:
             return 0
@@ -151,8 +151,7 @@ class WorkerSlot:
     # --- refilling ------------------------------------------------------------------------------------------
 
     def refill_later(self, delay_s: float) -> None:
-        """Has the next worker started after `delay_s` seconds, but not before the last worker's processes have
-        ended."""
+        """Has the next worker started after `delay_s` seconds, but not before the last one's processes have ended."""
         self._cancel_timer()
         self._due = self._loop.clock() + delay_s
         self._timer = self._loop.call_at(self._due, self._refill)

@@ -65,8 +65,7 @@ class WorkerOwner(Protocol):
         """The process has been waited for. Processes that it started may live on."""
 
     def memory_breach(self, worker: Worker) -> str | None:
-        """SIGKILL has ended the process. Returns the reason if the memory limit was the cause. Called after
-        `collected`."""
+        """SIGKILL has ended the process. Returns the reason if it was the memory limit. Called after `collected`."""
 
     def stopped(self, worker: Worker) -> None:
         """The process has ended after the host had stopped the worker or given it up."""

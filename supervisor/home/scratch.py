@@ -49,7 +49,7 @@ def _sweep(parent: Path, pattern: re.Pattern[str]) -> None:
 
 
 def _lock(fd: int) -> bool | None:
-    """Whether the folder is locked now; None on a file system without locks. The kernel releases the locks of a killed
+    """Whether the folder is locked now; None on a file system without locks. The kernel releases those of a killed
     process."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -68,8 +68,8 @@ class StagingFolder:
     """Makes a staging folder in `parent`. On exit deletes it with its content. `tree` is the extension's subfolder."""
 
     def __init__(self, parent: Path, label: str, kind: str = "new") -> None:
-        """The parent must be locked. Otherwise `sweep` of another command could delete the folder before it has its
-        lock."""
+        """The parent must be locked. Otherwise another command's `sweep` could delete the folder before it is
+        locked."""
         short = label.encode()[:LABEL_BYTES].decode("utf-8", "ignore")
         self.folder = parent / f".{short}.{secrets.token_hex(4)}.{kind}"
         self.folder.mkdir(mode=0o700)

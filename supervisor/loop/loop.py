@@ -50,8 +50,7 @@ SLOW_YIELD_S = 400e-6
 NO_SPIN_S = 1.0
 """Seconds without spinning after a slow yield."""
 FAIR_S = 5e-3
-"""Seconds. If one call follows another without a pause, the other descriptors and the timers are still served this
-often."""
+"""Seconds. If one call follows another without a pause, other descriptors and timers are still served this often."""
 
 CANCELLED_KEPT = 64
 """Cancelled timers that may stay in the heap before the heap is rebuilt without them."""

@@ -1,4 +1,4 @@
-"""Serves one MCP client on the loop: carries out the actions of the session, and bounds the output that waits for the
+"""Serves one MCP client on the loop: carries out the session's actions, and bounds the output that waits for the
 client."""
 
 from __future__ import annotations

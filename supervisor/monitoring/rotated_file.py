@@ -70,8 +70,7 @@ class RotatedFile:
         return self._is_regular and self._size > 0 and self._size + more > PART_BYTES
 
     def rotate(self) -> None:
-        """Renames all parts and begins a new one; the oldest goes. Raises `OSError`, then nothing more can be
-        appended."""
+        """Renames all parts and begins a new one; the oldest goes. Raises `OSError`; then nothing can be appended."""
         os.close(self._fd)
         self._fd = -1
         rotate(self._path, PARTS)
@@ -82,8 +81,7 @@ class RotatedFile:
         return self._fd >= 0
 
     def append(self, line: bytes) -> None:
-        """Raises `OSError`; then nothing of the line is in the file. After a short write the next write raises the
-        reason."""
+        """Raises `OSError`; then nothing of the line is in the file. After a short write the next raises the reason."""
         written = 0
         try:
             while written < len(line):

@@ -30,8 +30,7 @@ class Template:
 
     def __init__(self, loop: Loop, argv: Sequence[str], *, env: Mapping[str, str], cwd: str = "/") -> None:
         """`argv` starts the program, which gets the number of its socket as a further argument and ends in
-        `server.serve`. `env` is also what /proc shows for all forks: it needs the token by which leftovers are
-        found."""
+        `server.serve`. `env` is also what /proc shows for all forks: it needs the token that marks leftovers."""
         self._loop = loop
         self._argv = list(argv)
         self._env = dict(env)

@@ -38,7 +38,7 @@ class Fork(msgspec.Struct, array_like=True, frozen=True, tag=0):
     """The argument of the function."""
     cwd: bytes
     env: bytes | None
-    """The whole environment as the kernel keeps it: `NAME=value`, each followed by a zero byte. None: the
+    """The whole environment as the kernel keeps it: `NAME=value`, each with a zero byte behind. None: the
     template's."""
     umask: int | None
     """None: the template's."""

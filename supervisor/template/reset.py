@@ -115,7 +115,7 @@ def _kind(fd: int) -> tuple[int, int] | None:
 
 def reopen_streams(kinds: Sequence[tuple[int, int] | None]) -> None:
     """Opens new standard streams on 0, 1 and 2, with the encodings that the interpreter has chosen at its start. Keeps
-    the template's streams, which are empty, where the descriptor is of the same kind as before: a new one takes 0.14
+    the template's streams, which are empty, where the descriptor's kind is the same as before: a new one takes 0.14
     ms."""
     for fd, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if kinds[fd] is not None and kinds[fd] == _kind(fd):

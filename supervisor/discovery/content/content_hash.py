@@ -97,8 +97,7 @@ class _Walk(Covered):
             self._add(f"./{FILE}", digest_state(hashlib.sha256(self._text).hexdigest(), 0))
 
     def named(self, word: str) -> Steps[None]:
-        """Covers the files and folders that a word of the command line names by relative paths that lead out of the
-        folder."""
+        """Covers the files and folders that a word of the command line names by relative paths out of the folder."""
         for named in paths_in(word):
             if "\0" in named:
                 continue

@@ -1,5 +1,4 @@
-"""Hashes the part of an MCP server's entry that is trusted: how it is started, and the files of the project that it
-names.
+"""Hashes the part of an MCP server's entry that is trusted: how it is started, and the project's files that it names.
 
 Of the entry count the name, `command`, `args`, `env`, `cwd` and `env_policy` as they are written. A word names a file
 if it leads to one that lies in the project, as it is, behind a `=`, or as a part between spaces, colons, commas and the
@@ -213,8 +212,7 @@ class _Files(Covered):
                 yield from self._file(path)
 
     def _file(self, path: str) -> Steps[None]:
-        """Covers a file, if it is one of the project. Of a link that leads out of the project counts where it leads
-        to."""
+        """Covers a file, if it is one of the project. For a link that leads out of the project its target counts."""
         path, real = _path_and_target(path)
         inside, really_inside = _relative_path(path, self._project), _relative_path(real, self._real)
         shown = inside or really_inside
