@@ -42,8 +42,7 @@ class Histogram:
         return sum(self._counts)
 
     def percentile(self, fraction: float) -> float | None:
-        """Returns the middle, in seconds, of the bucket where this fraction of samples is reached; None without
-        samples."""
+        """Returns the middle, in seconds, of the bucket where this fraction of samples is reached; None without any."""
         wanted = fraction * self.count
         counted = 0
         for index, count in enumerate(self._counts):

@@ -64,8 +64,7 @@ def breaches(limits: Limits, reading: LimitReading) -> Iterator[Breach]:
 
 
 def limits_used(limits: Limits, readings: Iterable[LimitReading]) -> Iterator[tuple[str, float, float | None]]:
-    """Name and value of each set limit on use, with the largest use of a worker; None for a use that was not
-    measured."""
+    """Name and value of each set limit on use, with the largest use of a worker; None for one that was not measured."""
     readings = list(readings)
     measured: dict[str, list[float | None]] = {
         "rss_mb": [reading.rss / MIB for reading in readings],

@@ -10,7 +10,6 @@ class Keeper(msgspec.Struct, frozen=True):
     cover it. Nor does it look for leftovers of dead hosts."""
 
     token: str
-    """In the environment of every child, in the place of a token of the host's own: that of the other host, a dot, and
-    more."""
+    """In the environment of every child, in place of a token of the host's own: the other host's, a dot, and more."""
     task: str = ""
     """The task of the host, for people."""

@@ -81,8 +81,7 @@ def listen(host: int, facts: HostFacts) -> None:
 
 
 def end_leftovers(facts: HostFacts, record: str) -> None:
-    """Ends all processes that the host has left. Then removes the host's record: the next host need not look for
-    them."""
+    """Ends all processes that the host has left. Then removes its record: the next host need not look for them."""
     import os
     import time
 

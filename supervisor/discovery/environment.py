@@ -60,7 +60,7 @@ TOKEN_BEGINNINGS = (
 )  # fmt: skip
 """A value that begins so is a secret, whatever its name."""
 NOT_SECRET = ("ZOT_HOST_TOKEN", "XDG_ACTIVATION_TOKEN", "PASSWORD_STORE_")
-"""Names, and beginnings of names, that look like secrets: a mark on processes, a mark on windows, and the settings of
+"""Names, and their beginnings, that look like secrets: a mark on processes, a mark on windows, and the settings of
 `pass`."""
 MINIMAL = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL",

@@ -198,8 +198,7 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
     @property
     def is_of_a_project(self) -> bool:
-        """Whether the extension lies in a project's `.zot/extensions` or `.github/extensions`, even if named by
-        `--ext`."""
+        """Whether it lies in a project's `.zot/extensions` or `.github/extensions`, even if named by `--ext`."""
         if self.scope is not Scope.EXPLICIT or not self.kind.has_folder:
             return self.scope is Scope.PROJECT
         parent = self.folder.absolute().parent

@@ -242,8 +242,7 @@ def _open_file(path: Path, flags: int = 0) -> int:
 
 
 def _value(raw: msgspec.Raw) -> str:
-    """Returns text without white space and quotes as it is, any other value as JSON. A value to be cut is not
-    decoded."""
+    """Returns text without white space and quotes as it is, other values as JSON. A value to be cut is not decoded."""
     text = bytes(raw)
     try:
         value = msgspec.json.decode(text if len(text) <= FRAME_LINE_LIMIT else b"")

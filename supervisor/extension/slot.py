@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.cleanup.env_marks import START
-from supervisor.extension.restart import RestartHistory
+from supervisor.extension.restart import PastExits
 from supervisor.process.child import SpawnError
 from supervisor.process.spawn_limits import Confinement, launch
 from supervisor.process.stop_policy import StopStage
@@ -44,7 +44,7 @@ class WorkerSlot:
         adopted: Callable[[ProcessTable, Stoppable], Iterable[int]],
     ) -> None:
         self.worker = worker
-        self.history = RestartHistory()
+        self.history = PastExits()
         self.last_end = ""
         """Why the last worker ended that has ended by itself or was given up; empty if none has."""
         self.starts = 0
@@ -158,7 +158,7 @@ class WorkerSlot:
 
     def restart(self) -> None:
         """Stops the worker gracefully and has the next worker started. Earlier exits are forgotten."""
-        self.history = RestartHistory()
+        self.history = PastExits()
         self.refill_later(0.0)
         if self._teardown is None and self.worker.is_running:
             self.clear(StopStage.ASKED)

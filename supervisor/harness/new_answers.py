@@ -121,8 +121,7 @@ def _key(frame: Frame) -> tuple[str, str]:
 
 
 def _merge(expected: Any, said: Any, paths: ScriptPaths) -> Any:
-    """`said`, with the parts of `expected` that still fit it: placeholders, and objects with only some of the
-    members."""
+    """`said`, with the parts of `expected` that still fit: placeholders, and objects with only some of the members."""
     if not differences(paths.fill(expected), said):
         return expected
     if isinstance(expected, dict) and isinstance(said, dict):

@@ -1,5 +1,4 @@
-"""Serves one MCP client on the loop: carries out the session's actions, and bounds the output that waits for the
-client."""
+"""Serves one MCP client on the loop: carries out the session's actions, and bounds the output that waits for it."""
 
 from __future__ import annotations
 

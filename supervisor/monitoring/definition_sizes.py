@@ -52,7 +52,7 @@ Sizes = dict[tuple[str, str], DefinitionSize]
 
 
 def key_of(name: str, place: Path) -> tuple[str, str]:
-    """The key of an extension: `place` is that of `Found`. Two of one name in two projects are two. Links are
+    """The key of an extension: `place` is a `FoundExtension`'s. Two projects' extensions of one name are two. Links are
     followed."""
     return name, os.path.realpath(place)
 

@@ -86,8 +86,8 @@ class Cgroups:
             self.shortage = f"the kernel refused to pass {', '.join(sorted(missing))} on from {place.path}"
 
     def _enable(self, path: str, names: Iterable[str]) -> list[str]:
-        """Enables the controllers one by one, for one bad name the kernel refuses a whole line. Returns the enabled
-        ones."""
+        """Enables the controllers one by one, since the kernel refuses a line with one bad name. Returns the
+        enabled."""
         done = []
         for name in sorted(names):
             try:

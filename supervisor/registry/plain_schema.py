@@ -355,8 +355,7 @@ def _unique(pairs: list[tuple[str, object]]) -> None:
 def fault_at_once(schema: dict[str, Any], parts: int, args: bytes) -> str | None:
     """Returns the faults of the arguments, each with its path; "" without faults. `parts` are the `plain_parts` of the
     schema. None if this is not plainly cheap: then a checker process (`checkers`) must check them. Extensions write the
-    schemas, all others wait while the loop runs a check, and a few hundred bytes of schema can ask for millions of
-    steps."""
+    schemas, all others wait while the loop runs it, and a few hundred bytes of schema can ask for millions of steps."""
     if not parts or len(args) > BYTES_LIMIT:
         return None
     try:

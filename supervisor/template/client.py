@@ -48,8 +48,7 @@ class Template:
         return None if self._connection is None else self._connection.child
 
     def start(self) -> None:
-        """Starts the process, so that it is ready when the first request comes. If that fails, the first request says
-        why."""
+        """Starts the process, so that it is ready for the first request. If that fails, the first request says why."""
         if self._connection is None and not self._refusal:
             try:
                 self._connection = TemplateConnection(

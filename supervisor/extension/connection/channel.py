@@ -44,8 +44,8 @@ def _fail_session(error: Exception) -> Received:
 
 class Channel:
     """The frames of one worker in both directions, and the times at which the session of its protocol wants to be
-    called. `on_timeout` is called when a request has got no answer in time, `on_unusable` when the worker is of no
-    use."""
+    called. `on_timeout` is called when a request has got no answer in time, `on_unusable` when the worker is
+    useless."""
 
     __slots__ = (
         "_account", "_complaints", "_has_ended", "_loop", "_more_timer", "_most", "_session_timer", "frames_in",
