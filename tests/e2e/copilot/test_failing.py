@@ -107,7 +107,7 @@ def test_a_call_in_which_it_leaves_ends_at_once(each_sdk):
     assert left == ("left" if each_sdk.package.parents[2].name == "oldest" else "the extension has left the session")
     assert on.startswith("$ echo on")
     (lost,) = [each.message for each in outcome.of(Extension) if each.event == "no_verdict"]
-    assert "its permission handler is asked nothing any more" in lost
+    assert "its permission handler is no longer asked" in lost
 
 
 @pytest.mark.slow

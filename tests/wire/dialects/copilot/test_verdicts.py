@@ -170,7 +170,7 @@ def test_a_second_answer_is_ignored():
     assert talk.permit(sent, ONCE)[0] == (GuardAnswer("c1", ALLOW),)
     (remark,), nothing = talk.permit(sent, {"kind": "reject"})
     assert isinstance(remark, Remarked)
-    assert "nobody waits for" in remark.text
+    assert "which is not open" in remark.text
     assert nothing == b""
 
 
