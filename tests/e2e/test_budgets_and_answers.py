@@ -78,7 +78,7 @@ def test_nothing_is_printed_of_such_an_answer_and_of_another_one_its_json(zot, s
     assert late_imports(report) == {}
 
 
-@pytest.mark.parametrize("mode", ["--json", "-p", "--rpc"])
+@pytest.mark.parametrize("mode", ["--json", "--rpc"])
 def test_a_faulty_schema_or_a_model_without_a_price_is_an_error_before_anything_starts(zot, mode):
     (zot.cwd / "s.json").write_text('{"properties":\n {"a": {"$ref": "https://example.com/a.json"}}}')
     words = () if mode == "--rpc" else ("go",)
