@@ -211,7 +211,7 @@ class AsyncWatch:
         self._client = client
         self._stream = stream
         self._answer: PendingAnswer | None = answer
-        # blocking: self._taken()
+        # blocking: self._wait_taken()
 
     @property
     def missed(self) -> int:
@@ -223,13 +223,13 @@ class AsyncWatch:
 
     async def __anext__(self) -> Stats | AnyEvent:
         self._client.check_reader()
-        await self._taken()
+        await self._wait_taken()
         item: Stats | AnyEvent | None = await next_item(self._stream)
         if item is None:
             raise StopAsyncIteration
         return item
 
-    async def _taken(self) -> None:
+    async def _wait_taken(self) -> None:
         """Waits until the host has accepted the watch. Raises `HostRefusedError` if it refuses."""
         if self._answer is not None:
             try:

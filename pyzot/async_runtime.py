@@ -104,7 +104,7 @@ class AsyncRuntime:
             on_stderr=on_stderr,
         )  # fmt: skip
         self._is_closed = False
-        # blocking: self._greeted()
+        # blocking: self._wait_greeting()
 
     # --- prompts --------------------------------------------------------------------------------------------
 
@@ -274,7 +274,7 @@ class AsyncRuntime:
             self._client.begin_close()
         await gone(self._client.process)
 
-    async def _greeted(self) -> Self:
+    async def _wait_greeting(self) -> Self:
         try:
             await come(self._client.greeting, ANSWER_S)
             if self._client.own_extensions is not None:
@@ -286,10 +286,10 @@ class AsyncRuntime:
         return self
 
     def __await__(self) -> Generator[Any, None, Self]:  # not blocking
-        return self._greeted().__await__()
+        return self._wait_greeting().__await__()
 
     async def __aenter__(self) -> Self:
-        return await self._greeted()  # not blocking
+        return await self._wait_greeting()  # not blocking
         # blocking: return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -317,14 +317,14 @@ class AsyncEventStream:
         self._client = client
         self._stream = stream
         self._answer: PendingAnswer | None = answer
-        # blocking: self._taken()
+        # blocking: self._wait_taken()
 
     def __aiter__(self) -> AsyncIterator[AnyEvent]:
         return self
 
     async def __anext__(self) -> AnyEvent:
         self._client.check_reader("events")
-        await self._taken()
+        await self._wait_taken()
         try:
             event: AnyEvent | None = await next_item(self._stream)
         except BaseException:
@@ -334,7 +334,7 @@ class AsyncEventStream:
             raise StopAsyncIteration
         return event
 
-    async def _taken(self) -> None:
+    async def _wait_taken(self) -> None:
         """Waits until the engine has accepted the prompt. Raises `RefusedError` if it refuses."""
         if self._answer is not None:
             try:

@@ -200,7 +200,7 @@ class Watch:
         self._client = client
         self._stream = stream
         self._answer: PendingAnswer | None = answer
-        self._taken()
+        self._wait_taken()
 
     @property
     def missed(self) -> int:
@@ -212,13 +212,13 @@ class Watch:
 
     def __next__(self) -> Stats | AnyEvent:
         self._client.check_reader()
-        self._taken()
+        self._wait_taken()
         item: Stats | AnyEvent | None = next_item(self._stream)
         if item is None:
             raise StopIteration
         return item
 
-    def _taken(self) -> None:
+    def _wait_taken(self) -> None:
         """Waits until the host has accepted the watch. Raises `HostRefusedError` if it refuses."""
         if self._answer is not None:
             try:

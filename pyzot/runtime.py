@@ -94,7 +94,7 @@ class Runtime:
             on_stderr=on_stderr,
         )  # fmt: skip
         self._is_closed = False
-        self._greeted()
+        self._wait_greeting()
 
     # --- prompts --------------------------------------------------------------------------------------------
 
@@ -256,7 +256,7 @@ class Runtime:
             self._client.begin_close()
         gone(self._client.process)
 
-    def _greeted(self) -> Self:
+    def _wait_greeting(self) -> Self:
         try:
             come(self._client.greeting, ANSWER_S)
             if self._client.own_extensions is not None:
@@ -295,14 +295,14 @@ class EventStream:
         self._client = client
         self._stream = stream
         self._answer: PendingAnswer | None = answer
-        self._taken()
+        self._wait_taken()
 
     def __iter__(self) -> Iterator[AnyEvent]:
         return self
 
     def __next__(self) -> AnyEvent:
         self._client.check_reader("events")
-        self._taken()
+        self._wait_taken()
         try:
             event: AnyEvent | None = next_item(self._stream)
         except BaseException:
@@ -312,7 +312,7 @@ class EventStream:
             raise StopIteration
         return event
 
-    def _taken(self) -> None:
+    def _wait_taken(self) -> None:
         """Waits until the engine has accepted the prompt. Raises `RefusedError` if it refuses."""
         if self._answer is not None:
             try:
