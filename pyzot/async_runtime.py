@@ -9,7 +9,7 @@ import warnings
 
 from .client import Client
 from .connection import requests
-from .connection.async_waits import come, gone, next_item, over, running_loop
+from .connection.async_waits import next_item, running_loop, wait_answer, wait_gone, wait_over
 from .connection.images import all_data
 from .connection.pending_answer import ANSWER_S
 from .connection.prompt_stream import Summary
@@ -269,17 +269,17 @@ class AsyncRuntime:
             if self._client.own_extensions is not None:
                 self._client.cancel()
                 for closing in self._client.own_extensions.begin_close():
-                    await come(closing, None)
+                    await wait_answer(closing, None)
         finally:
             self._client.begin_close()
-        await gone(self._client.process)
+        await wait_gone(self._client.process)
 
     async def _wait_greeting(self) -> Self:
         try:
-            await come(self._client.greeting, ANSWER_S)
+            await wait_answer(self._client.greeting, ANSWER_S)
             if self._client.own_extensions is not None:
                 begun = self._client.own_extensions.begin(self._client, running_loop())
-                self._client.own_extensions.check(await come(begun, ANSWER_S))
+                self._client.own_extensions.check(await wait_answer(begun, ANSWER_S))
         except BaseException:
             await self.close()
             raise
@@ -306,8 +306,8 @@ class AsyncRuntime:
     async def _ask(self, request: Request[T]) -> T:
         _, _, timeout_s, read = request
         for stream in self._client.ending(request):
-            await over(stream)
-        return read(await come(self._client.request(request), timeout_s))
+            await wait_over(stream)
+        return read(await wait_answer(self._client.request(request), timeout_s))
 
 
 class AsyncEventStream:
@@ -338,7 +338,7 @@ class AsyncEventStream:
         """Waits until the engine has accepted the prompt. Raises `RefusedError` if it refuses."""
         if self._answer is not None:
             try:
-                await come(self._answer, ANSWER_S)
+                await wait_answer(self._answer, ANSWER_S)
             except BaseException:
                 self._client.abort(self._stream)
                 raise
@@ -355,7 +355,7 @@ class AsyncEventStream:
             self._client.leave(self._stream)
             if not (self._client.process.is_own_thread or self._client.process.is_foreign):
                 self._stream.drop()
-                await over(self._stream)
+                await wait_over(self._stream)
 
     async def __aenter__(self) -> Self:
         return self
