@@ -15,7 +15,7 @@ STAYS_DOWN = {"policy": "temporary"}
 
 
 def check_others(outcome, place) -> None:
-    """The sound one beside it has answered, and nobody else is said to have failed."""
+    """The sound one beside it has answered, and no other is said to have failed."""
     assert "Hello, Ada" in results_of(place.asked())
     cost = outcome.result.extensions["guide-tools"]
     assert (cost.state, cost.errors, cost.exit_status) == ("exited", 0, "exit 0")

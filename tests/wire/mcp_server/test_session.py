@@ -1,4 +1,4 @@
-"""What a session answers, line by line: the sessions that begin with `initialize`."""
+"""Answers of a session, line by line: the sessions that begin with `initialize`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models.json may have, and how a fault in it is named."""
+"""The fields of models.json, and the messages about faults in it."""
 
 from __future__ import annotations
 

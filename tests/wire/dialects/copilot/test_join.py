@@ -1,4 +1,4 @@
-"""What an extension says as it joins, and what of it is registered."""
+"""Parameters with which an extension joins, and what of them is registered."""
 
 from __future__ import annotations
 

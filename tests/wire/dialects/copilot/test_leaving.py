@@ -16,7 +16,7 @@ TOOL_ANSWER = "session.tools.handlePendingToolCall"
 
 
 def left(talk: Talk, method: str = "session.detach") -> list[Any]:
-    """What the host takes as the extension leaves, and has read that it has."""
+    """Returns the messages that the host takes as the extension leaves, and has read that it has."""
     heard, answer = talk.request(method)
     assert answer["result"] == {"success": True}
     asked = [each["id"] for each in talk.sent if each.get("method") == "zot.left"]

@@ -1,4 +1,4 @@
-"""The conversation with an extension: joining, calls and commands, ids that nobody waits for, junk, and bounds."""
+"""The conversation with an extension: joining, calls and commands, unknown ids, junk, and bounds."""
 
 from __future__ import annotations
 

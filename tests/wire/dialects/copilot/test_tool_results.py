@@ -1,4 +1,4 @@
-"""What tools return: every legal kind of result, and what is none."""
+"""Results of tools: every legal kind, and illegal ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def text(words: str) -> ContentBlock:
 
 
 def returned(**params: object) -> Any:
-    """What a result comes to, which is the last of its messages."""
+    """The frame that a result becomes: the last of its messages."""
     talk = opened()
     talk.call("c1")
     return talk.result("c1", **params)[-1]
