@@ -121,9 +121,9 @@ class Host:
         self.home = home or zot_home()
         self.tell: Callable[[HostEvent], None] = tell or (lambda _event: None)
         self.stopped_by = ""
-        """Who asked the host to stop, in words; empty if nobody has."""
+        """The person or program that asked the host to stop, in words; empty without such a request."""
         self.missing = ""
-        """The required extension that could not be started, and why; empty if there is none. Such an extension stops
+        """The required extension that could not be started, and why; empty if all were started. Such an extension stops
         the host."""
         self._extensions = tuple(extensions)
         is_within = kind == "mcp" and START in os.environ

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from agent.batch import schedule
 from agent.batch.attempts import Attempts
-from agent.batch.budget import Stop, used_up
+from agent.batch.budget import LimitStop, reached_limit
 from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.folder import RunFolder
 from agent.batch.journal.shards import write_results
@@ -112,7 +112,7 @@ class Batch:
         self._later = 0
         """Tasks that are to come to `_retries`."""
         self._digests: dict[str, str] = {}
-        self._limit: Stop | None = None
+        self._limit: LimitStop | None = None
         self._halt = schedule.Halt.NONE
         self._failure = ""
         """Why the files of the batch cannot be written."""
@@ -304,7 +304,7 @@ class Batch:
     def _is_used_up(self) -> bool:
         """Whether a limit of the batch forbids the next start. Says so once."""
         elapsed = self.loop.clock() - self._tally.began
-        self._limit = used_up(self._request, self._spent(), self._tally.failures, elapsed)
+        self._limit = reached_limit(self._request, self._spent(), self._tally.failures, elapsed)
         if self._limit is None:
             return False
         left = len(self._waiting) + len(self._retries) + self._later

@@ -65,7 +65,7 @@ class Estimate(NamedTuple):
         return self.input_tokens if limit == "input_tokens" else self.output_tokens
 
 
-class Wait(NamedTuple):
+class RateWait(NamedTuple):
     """No request now."""
 
     until: float
@@ -119,18 +119,18 @@ class Throttle:
         """Whether a limit is less than this request takes alone."""
         return any(0 < self._buckets[name].limit < estimate.of(name) for name in LIMITS)
 
-    def may_send(self, now: float, estimate: Estimate) -> Wait | None:
+    def may_send(self, now: float, estimate: Estimate) -> RateWait | None:
         """None if a request may be sent now."""
         if now < self._paused_until:
-            return Wait(self._paused_until, self._why_paused)
+            return RateWait(self._paused_until, self._why_paused)
         if len(self._open) >= self._aimd.limit:
-            return Wait(math.inf, f"the server takes {counted(self._aimd.limit, 'request')} at the same time")
+            return RateWait(math.inf, f"the server takes {counted(self._aimd.limit, 'request')} at the same time")
         if self._beginning >= self._at_once:
-            return Wait(math.inf, "one request tries whether the server takes requests again")
+            return RateWait(math.inf, "one request tries whether the server takes requests again")
         waits = [wait for name in LIMITS if (wait := self._wait_for(name, now, estimate)) is not None]
         return max(waits, key=lambda wait: wait.until, default=None)
 
-    def _wait_for(self, name: str, now: float, estimate: Estimate) -> Wait | None:
+    def _wait_for(self, name: str, now: float, estimate: Estimate) -> RateWait | None:
         bucket = self._buckets[name]
         if not bucket.limit:
             return None
@@ -143,7 +143,7 @@ class Throttle:
         until = bucket.ready_at(now, needed + reserved)
         if until <= now:
             until = math.inf if reserved else now + SHORTEST_WAIT_S
-        return Wait(until, reason)
+        return RateWait(until, reason)
 
     def sent(self, request: str, size: int) -> None:
         """A request of so many bytes has been sent, under this id."""

@@ -53,10 +53,10 @@ def canonical(
 ) -> Json:
     """The request parameters with placeholders and without cache markers. Equal requests of different machines give
     equal parameters."""
-    return Names.of(params, cwd=cwd, home=home, places=places).request(params)
+    return PlaceholderNames.of(params, cwd=cwd, home=home, places=places).request(params)
 
 
-class Names:
+class PlaceholderNames:
     """The placeholders of one exchange, with their values on this machine."""
 
     def __init__(self, values: Mapping[str, Sequence[str]]) -> None:
@@ -68,7 +68,7 @@ class Names:
     @classmethod
     def of(
         cls, params: Mapping[str, Any], *, cwd: str, home: str | None, places: Mapping[str, str] | None = None
-    ) -> Names:
+    ) -> PlaceholderNames:
         """The names for a request and its reply; `places` has further directories by their names. The root directory
         gets no name, because every path starts with it."""
         values: dict[str, list[str]] = {}

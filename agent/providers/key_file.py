@@ -20,7 +20,7 @@ class KeyFileError(ValueError):
     """The text names the file and the fault; it never has a part of the content."""
 
 
-def shown(path: str) -> str:
+def display_path(path: str) -> str:
     """How messages name the file."""
     return "--api-key-file - (stdin)" if path == STDIN else f"--api-key-file {path}"
 
@@ -31,7 +31,7 @@ def read_key(path: str, *, name: str = "") -> tuple[str, str]:
 
     A FIFO that nobody writes to is an error after `WAIT_S`.
     """
-    name = name or shown(path)
+    name = name or display_path(path)
     try:
         fd = 0 if path == STDIN else os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:

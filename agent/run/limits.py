@@ -26,17 +26,17 @@ class ModelUse(msgspec.Struct, frozen=True):
     used: Totals = cost.NOTHING
 
 
-def steps_used_up(steps: int, max_steps: int | None) -> str | None:
+def step_refusal(steps: int, max_steps: int | None) -> str | None:
     """Why no further turn may be taken after these; None if one may."""
     return None if max_steps is None or steps < max_steps else f"max steps ({max_steps}) exceeded"
 
 
-def tokens(used: Totals) -> int:
+def total_tokens(used: Totals) -> int:
     """All tokens that the model has read or written."""
     return used.input + used.output + used.cache_read + used.cache_write
 
 
-def decide(spent: Totals, budget: Budget) -> str | None:
+def budget_refusal(spent: Totals, budget: Budget) -> str | None:
     """Why no further request may be made; None if one may. A cost that is not known counts as too high."""
     if budget.max_cost_usd is not None:
         limit = f"${dollars(budget.max_cost_usd, 2)} (--max-cost-usd)"
@@ -44,8 +44,8 @@ def decide(spent: Totals, budget: Budget) -> str | None:
             return f"budget: nobody knows how much of {limit} is used: the price of a model that was asked is not known"
         if spent.cost_usd >= budget.max_cost_usd:
             return f"budget: ${dollars(spent.cost_usd, 4)} of {limit} is used; {MORE}"
-    if budget.max_tokens is not None and tokens(spent) >= budget.max_tokens:
-        return f"budget: {tokens(spent):,} of {budget.max_tokens:,} tokens (--max-tokens) are used; {MORE}"
+    if budget.max_tokens is not None and total_tokens(spent) >= budget.max_tokens:
+        return f"budget: {total_tokens(spent):,} of {budget.max_tokens:,} tokens (--max-tokens) are used; {MORE}"
     return None
 
 
@@ -55,7 +55,7 @@ def dollars(amount: float, places: int) -> str:
     return max(exact, f"{amount:.{places}f}", key=len)
 
 
-def refusal(model: str, budget: Budget) -> str | None:
+def unpriced_refusal(model: str, budget: Budget) -> str | None:
     """Why the model cannot be asked within this budget; None if it can."""
     if budget.max_cost_usd is None or cost.is_known(model):
         return None
@@ -87,4 +87,4 @@ class Spending:
 
     def used_up(self) -> str | None:
         """Why no further request may be made; None if one may."""
-        return decide(self.spent, self.budget)
+        return budget_refusal(self.spent, self.budget)

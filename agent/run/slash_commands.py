@@ -51,7 +51,7 @@ def parse(prompt: str) -> Invocation | None:
     return None if found is None else Invocation(found[1], (found[2] or "").strip())
 
 
-class Meanwhile(Protocol):
+class MeanwhileWork(Protocol):
     """What is carried out while a command goes on: it may wait for the end of a prompt that it has sent."""
 
     @property
@@ -69,7 +69,7 @@ class SlashCommands:
         event_writer: EventWriter,
         abort: Abort,
         skipped: Sequence[SkippedExtension] = (),
-        meanwhile: Meanwhile | None = None,
+        meanwhile: MeanwhileWork | None = None,
     ) -> None:
         """`skipped` are the extensions that were found and are not started: one of them may have the command."""
         self._supervisor = supervisor

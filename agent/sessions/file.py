@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from agent.sessions import rows
 from agent.sessions.load import SessionError, load_from
-from agent.sessions.places import folder_of, unfinished
+from agent.sessions.places import folder_of, unfinished_path
 from agent.sessions.rows import Meta
 from supervisor.home.safe_files import replacement, sync_folder
 from supervisor.home.zot_home import private_folder
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from agent.sessions.load import Loaded
-    from agent.sessions.reading.source import Source
+    from agent.sessions.load import LoadedSession
+    from agent.sessions.reading.source import SessionSource
     from agent.transcript import Message
     from wire.events import Totals
 
@@ -69,11 +69,11 @@ class SessionFile:
         self._ends_in_line = True
         self._is_meta_new = False
         """Whether `meta` has changed since it was written: the next message writes it first."""
-        self._source: Source | None = None
+        self._source: SessionSource | None = None
         """A session whose kept rows are the first ones of this one."""
 
     @classmethod
-    def new(cls, home: Path, meta: Meta, source: Source | None = None) -> SessionFile:
+    def new(cls, home: Path, meta: Meta, source: SessionSource | None = None) -> SessionFile:
         """A session of the folder `meta.cwd`, which begins now; it gets an id. With `source` it begins with the rows
         that are kept of that one, which is closed with the new file."""
         started = datetime.now(UTC)
@@ -83,7 +83,7 @@ class SessionFile:
         return file
 
     @classmethod
-    def reopen(cls, path: Path) -> tuple[SessionFile, Loaded]:
+    def reopen(cls, path: Path) -> tuple[SessionFile, LoadedSession]:
         """Goes on with a session: takes the lock, then reads the file. Nothing is written before the next message.
         Raises `SessionBusyError` if another run has the lock, and `SessionError`."""
         try:
@@ -271,7 +271,7 @@ def write_file(target: Path, pieces: Iterable[bytes]) -> None:
         if os.path.lexists(target) and not target.is_file():
             raise OSError(errno.EINVAL, "not a file")
         private_folder(target.parent)
-        with replacement(target, sibling=unfinished(target)) as file:
+        with replacement(target, sibling=unfinished_path(target)) as file:
             file.writelines(pieces)
     except OSError as error:
         raise SessionError(f"{target}: cannot be written: {error.strerror}") from None
@@ -282,7 +282,7 @@ def _begun(path: Path) -> tuple[int, Path]:
     such a file for a moment: then it is tried with another one. Raises `OSError` and `SessionError`."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     for left in reversed(range(ATTEMPTS)):
-        temporary = unfinished(path)
+        temporary = unfinished_path(path)
         fd = os.open(temporary, flags, 0o600)
         try:
             _lock(fd, path)

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.sessions.load import SessionError, opened
+from agent.sessions.load import SessionError, session_descriptor
 from agent.sessions.places import PORTABLE_SUFFIX, SUFFIX, session_files
 from agent.sessions.rows import Meta
 from agent.sessions.torn_line import Lines
@@ -76,7 +76,7 @@ def head(path: Path) -> list[Row]:
     be read."""
     found: list[Row] = []
     try:
-        with opened(path) as fd:
+        with session_descriptor(path) as fd:
             for line in Lines(fd, HEAD_BYTES):
                 found.append(line.row)
                 if not isinstance(found[-1], Meta | Totals):

@@ -26,7 +26,7 @@ BLOCKS: dict[str, tuple[type, ...]] = {
 """What the messages of each role may hold."""
 
 
-def repaired(messages: Sequence[Message]) -> tuple[list[Message], int]:
+def repair_messages(messages: Sequence[Message]) -> tuple[list[Message], int]:
     """The messages as the API takes them, and how many were changed, added or left out. A valid transcript comes back
     as it is."""
     found: list[Message] = []
@@ -52,8 +52,8 @@ def repaired(messages: Sequence[Message]) -> tuple[list[Message], int]:
     return found, changes
 
 
-def added_at_end(before: Sequence[Message], messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The results that `repaired` has put behind the last message of `before`; written there, they mend the end."""
+def missing_results(before: Sequence[Message], messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The results that `repair_messages` has put after the last message of `before`: a file lacks them there."""
     is_answered = bool(before) and len(messages) > 1 and messages[-2] is before[-1]
     return (messages[-1],) if is_answered else ()
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.sessions.load import TITLE_CHARACTERS, SessionError, opened
+from agent.sessions.load import TITLE_CHARACTERS, SessionError, session_descriptor
 from agent.sessions.places import session_files
 from agent.sessions.rows import Meta, Rename, read_row
 from agent.sessions.torn_line import Lines
@@ -85,7 +85,7 @@ def describe(path: Path) -> SessionInfo:
 
 
 def _describe(path: Path, locked: frozenset[int] | None) -> SessionInfo:
-    with opened(path) as fd:
+    with session_descriptor(path) as fd:
         status = os.fstat(fd)
         glance = _Glance()
         for line in Lines(fd):

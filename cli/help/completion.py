@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from agent.providers.user_models import Known
+    from agent.providers.user_models import KnownModels
 
 ANSWER_S = 0.3
 """Seconds to wait for one host."""
@@ -195,15 +195,15 @@ def _find_installed(ctx: typer.Context, *, with_user: bool = True) -> Iterator[t
                 yield each.manifest.name, each.manifest.is_enabled
 
 
-def _users_models() -> Known:
+def _users_models() -> KnownModels:
     """The models of the user's file; empty if the file is faulty."""
-    from agent.providers.user_models import Known, UserModelsError, load
+    from agent.providers.user_models import KnownModels, UserModelsError, load_user_models
     from supervisor.home.zot_home import zot_home
 
     try:
-        return load(zot_home())
+        return load_user_models(zot_home())
     except UserModelsError:
-        return Known()
+        return KnownModels()
 
 
 def _hosts() -> Iterator[Any]:

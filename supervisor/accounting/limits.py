@@ -1,4 +1,4 @@
-"""What an extension uses, at one sample and per second, compared with its limits. Pure."""
+"""The use of an extension, at one sample and per second, compared with its limits. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from wire.manifest import Limits
 
 BREACHES = 3
-"""So many samples in a row must break a limit before the host acts, unless the manifest sets a number."""
+"""Samples in a row that must break a limit before the host acts, unless the manifest sets a number."""
 LOG_MB = 5.0
 """MiB of log files per extension, unless the manifest sets a number."""
 GROSS = 2.0
@@ -24,7 +24,7 @@ MIB = 1024 * 1024
 
 
 class LimitReading(msgspec.Struct, frozen=True):
-    """What one worker's process tree uses at one sample. A rate without an earlier sample is None, and so is a value
+    """The use of one worker's process tree at one sample. A rate without an earlier sample is None, as is each value
     that was not measured."""
 
     rss: int
@@ -102,7 +102,7 @@ def judge(limits: Limits, reading: LimitReading, row: int, *, counts: bool = Tru
 
 
 class TreeUse(msgspec.Struct, frozen=True):
-    """What one worker's process tree uses at one sample, with rates."""
+    """The use of one worker's process tree at one sample, with rates."""
 
     at: float | None = None
     """When the sample was taken, on the loop's clock; None before the first one."""

@@ -88,8 +88,8 @@ class MergedRegistrations:
         return commands[name]
 
     def instructions(self) -> str:
-        """What the extensions that are up want the model to know, each under a line with its name; "" if they say
-        nothing."""
+        """The instructions for the model from all extensions that are up, each under a line with its name; "" without
+        any."""
         return "".join(
             f"\nThe extension {extension.name} says of its tools:\n{extension.instructions.strip()}\n"
             for extension in self._extensions
@@ -164,8 +164,9 @@ class OwnedCommand(msgspec.Struct, frozen=True):
 class Claims:
     """Judges the claims of one host's extensions. `reserved` are the names of its built-in tools.
 
-    Who has a name keeps it. Only if both claim it, the first in guard order has it, whichever says hello first: the
-    other one is given up. What an extension that is being reloaded has is what its new version has.
+    An extension keeps the names that it has. If two claim a name at the same time, the first in guard order gets it,
+    whichever says hello first; the other one is given up. An extension that is being reloaded has the names of its new
+    version.
     """
 
     def __init__(self, extensions: Sequence[Extension], reserved: Collection[str]) -> None:

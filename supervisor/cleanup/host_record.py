@@ -23,8 +23,7 @@ UNFINISHED = re.compile(r"\.(\d{1,10})\.json\.new")
 LONGEST_RECORD = 64 * 1024
 """Bytes."""
 EXPIRY_S = 30 * 86_400.0
-"""Seconds. At this age a record of another machine or container is removed: here nobody can tell whether its host
-lives."""
+"""Seconds. At this age a record of another machine or container is removed: whether its host lives is unknown here."""
 
 
 class PidSpace(NamedTuple):
@@ -93,14 +92,14 @@ class HostRecord(msgspec.Struct, frozen=True):
 
 
 class HostStatus(Enum):
-    """What became of the host of a record."""
+    """The state of the host of a record."""
 
     LIVING = "living"
     DEAD = "dead"
     OF_ANOTHER_BOOT = "of another boot"
     """The host is dead, and so are all processes that it had started."""
     FOREIGN = "foreign"
-    """The host is of another machine or container: here nobody can tell whether it lives."""
+    """The host is of another machine or container: whether it lives is unknown here."""
 
 
 def decide_status(record: HostRecord, ours: PidSpace, *, lives: bool) -> HostStatus:
@@ -153,8 +152,7 @@ class RecordFile:
         return self._is_there()
 
     def _is_there(self) -> bool:
-        """Whether the file is still at its path: nobody has removed it, and no host with the same pid has replaced
-        it."""
+        """Whether the file is still at its path: it was not removed, and no host with the same pid has replaced it."""
         try:
             return os.lstat(self._path).st_ino == self._inode
         except OSError:

@@ -13,4 +13,4 @@ class Keeper(msgspec.Struct, frozen=True):
     """In the environment of every child, in the place of a token of the host's own: that of the other host, a dot, and
     more."""
     task: str = ""
-    """What the host works on, for people."""
+    """The task of the host, for people."""

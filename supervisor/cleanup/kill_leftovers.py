@@ -34,7 +34,7 @@ LIMIT_S = 10.0
 POLL_S = 0.02
 CONFIRM_S = 0.03
 CONFIRMATIONS = 4
-"""So many further reads of the process table must find no process. A single read misses a process that is just being
+"""Further reads of the process table that must find no process. A single read misses a process that is just being
 forked or has not yet called exec."""
 CROWD = 50
 """If more new processes than this appear after the first read, the tree does not end in order: SIGKILL at once."""
@@ -60,8 +60,8 @@ class KillStage(Enum):
 
 
 class LeftoverKiller:
-    """Ends the processes that bear a host's marks. `step` returns a number of seconds: call it again after so many
-    seconds, until it returns None."""
+    """Ends the processes that bear a host's marks. `step` returns the seconds after which to call it again, and None at
+    the end."""
 
     def __init__(
         self, marks: HostMarks, clock: Callable[[], float], *, spared: Iterable[int] = (), term_s: float = TERM_S

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 READ = 65536
 PAUSE_MS = 100
-"""After a line has come, the reaper waits so many milliseconds, then reads all that has come. If each line woke it,
-each start of a process would make the host wait 0.2 ms for a processor."""
+"""Milliseconds that the reaper waits after a line, before it reads all that has come. If each line woke it, each start
+of a process would make the host wait 0.2 ms for a processor."""
 
 
 class HostFacts:

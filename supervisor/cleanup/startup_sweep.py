@@ -84,7 +84,7 @@ class StartupSweep:
         return not self._hosts
 
     def start(self) -> None:
-        """Reads the records, which takes well under 1 ms if there are none. The loop does the rest."""
+        """Reads the records, which takes well under 1 ms without any. The loop does the rest."""
         for path, pid in record_paths(self._folder):
             file = open_record(path)
             if file is None:

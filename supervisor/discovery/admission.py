@@ -90,7 +90,7 @@ class Admission:
         return replace(found, seal=seal)
 
     def knows(self, folder: Path) -> bool:
-        """Whether the user has ever trusted what is in a folder. True if nobody can tell."""
+        """Whether the user has ever trusted the content of a folder. True if that is unknown."""
         from supervisor.discovery.trust_store import TrustError, key_of
 
         try:

@@ -32,7 +32,7 @@ DISABLED = SkipReason("disabled", SkipCause.DISABLED)
 PROJECT_FILE = ".mcp.json"
 """The MCP servers of a project, in its folder."""
 USER_FILE = "mcp.json"
-"""Those of the user, in `$ZOT_HOME`."""
+"""The MCP servers of the user, in `$ZOT_HOME`."""
 
 
 class Discovery(msgspec.Struct, frozen=True):
@@ -63,7 +63,7 @@ class McpFiles(msgspec.Struct, frozen=True):
     named: tuple[str, ...] = ()
     """The files of `--mcp-config`."""
     only_named: bool = False
-    """Those files alone count."""
+    """Whether only these files count."""
 
 
 def discover(
@@ -274,8 +274,8 @@ def _are_listed(parent: Path, folders: list[tuple[Path, Scope]]) -> bool:
 
 
 def copilot_folders_in(parent: Path, skipped: list[SkippedExtension]) -> list[Path]:
-    """Returns the Copilot extensions in a folder of such, sorted by name: the folders with an `extension.mjs`, or at
-    least with a manifest. What else is there is no extension."""
+    """Returns the Copilot extensions in `parent`, sorted by name: the folders with an `extension.mjs`, or at least with
+    a manifest. All else there is no extension."""
     if not os.path.lexists(parent):
         return []
     return [

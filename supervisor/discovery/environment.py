@@ -144,8 +144,8 @@ def given_secrets(manifest: Manifest, config: Config, environ: Mapping[str, str]
 
 
 def withheld_secrets(manifest: Manifest, config: Config, environ: Mapping[str, str]) -> list[str]:
-    """Returns the secrets of `environ` that an extension does not get, and that it could be granted, sorted. Under the
-    policy `minimal` returns none: there an extension gets no variable that nobody named."""
+    """Returns the secrets of `environ` that an extension does not get, and that it could be granted, sorted. Returns
+    none under the policy `minimal`, where an extension gets only variables that are named."""
     if policy_of(manifest, config) == "minimal":
         return []
     return sorted(

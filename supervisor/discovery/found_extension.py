@@ -1,4 +1,4 @@
-"""What discovery finds: extensions that can be started, with where they are from."""
+"""Extensions that discovery finds and that can be started, with their origin."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
     @property
     def kind(self) -> ExtensionKind:
-        """A program of another kind may speak the protocol of Copilot extensions: it is none."""
+        """The kind by origin, not by protocol: other programs may speak the protocol of Copilot extensions."""
         if self.mcp_file is not None:
             return ExtensionKind.MCP
         return (
@@ -106,13 +106,13 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
     @property
     def names(self) -> frozenset[str]:
-        """What people may call it: its name, and that of an MCP server as it is written in its file."""
+        """The names that people may use: its name, and the name of an MCP server as its file has it."""
         return frozenset((self.manifest.name, *(() if self.mcp_entry is None else (self.mcp_entry.key,))))
 
     @property
     def place(self) -> Path:
-        """What it is known by in records: its folder; of an MCP server the path of its file with its name behind it,
-        where no file can be."""
+        """Its key in records: its folder; for an MCP server its file's path with its name behind it, where no file can
+        be."""
         return self.folder if self.mcp_file is None else self.mcp_file / self.manifest.name
 
     @property
@@ -227,7 +227,7 @@ def unread_kind(place: Path, mcp_file: Path | None = None) -> ExtensionKind:
 
 
 def on_path(program: str) -> str | None:
-    """The absolute path of a program; None if there is none.
+    """The absolute path of a program; None if it is not found.
 
     Entries that are no absolute paths (`.`, `node_modules/.bin`, an empty one) are passed over: they mean the folder in
     which somebody works, and a project could put its own program in the place of the user's.

@@ -1,4 +1,4 @@
-"""What discovery finds and does not start: why, and the lines about it for people."""
+"""Extensions that discovery finds and does not start: why, and the lines about them for people."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAMED = 5
-"""A line about several extensions names so many."""
+"""Maximum number of extensions named in a line about several."""
 
 
 class SkipCause(Enum):
-    """What keeps an extension from being started."""
+    """The cause that keeps an extension from being started."""
 
     UNUSABLE = "unusable"
     """It cannot be read, or not be used as it is."""
@@ -42,10 +42,10 @@ class SkipReason(msgspec.Struct, frozen=True):
     """Why an extension is not started."""
 
     what: str
-    """What is the matter; of one that needs trust why it is not trusted, in a few words."""
+    """The fault; for an extension that needs trust why it is not trusted, in a few words."""
     cause: SkipCause = SkipCause.UNUSABLE
     advice: str = ""
-    """What to do; "" if `what` says it, or nobody knows."""
+    """The way out; "" if `what` says it, or it is unknown."""
     of_several: str = ""
     """`what`, said of several extensions; "" if that is the same."""
 
@@ -91,7 +91,7 @@ class SkippedExtension(msgspec.Struct, frozen=True):
     it; `reason` names the file."""
     is_of_others: bool = False
     """Whether it is a Copilot extension in a folder of the user's that was never trusted: it is there for other
-    programs, and nobody counts on it as a guard here."""
+    programs, and does not count as a guard here."""
 
     @property
     def reason(self) -> str:
@@ -136,7 +136,7 @@ class SkippedExtension(msgspec.Struct, frozen=True):
 
 def lines_of(skipped: Iterable[SkippedExtension]) -> list[str]:
     """The notices for the user about all that must be told. Copilot extensions with the same fault share one: a folder
-    of the Copilot CLI may have many that nobody wants here."""
+    of the Copilot CLI may have many that are unwanted here."""
     alike: dict[object, list[SkippedExtension]] = {}
     for each in skipped:
         if each.is_error:

@@ -29,14 +29,14 @@ NAME = "withheld.json"
 SET_FOR_ZOT = frozenset({"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", CUSTOM_HEADERS})
 """Are set for zot itself, on almost every machine: that an extension does not get them is no news."""
 EXTENSIONS_KEPT = 500
-"""The file remembers so many extensions: those that were told of last."""
+"""Maximum number of extensions in the file: those that were told of last."""
 VARIABLES_KEPT = 500
-"""The file remembers so many variables of one extension."""
+"""Maximum number of variables of one extension in the file."""
 NAMED = 5
-"""The line names so many extensions and variables; the others are counted."""
+"""Maximum number of extensions, and of variables, named in the line; the others are counted."""
 
 GROUPS = 3
-"""Extensions that did not get the same variables are a group; the line has so many groups."""
+"""Maximum number of groups in the line. Extensions that did not get the same variables are a group."""
 
 Told = dict[str, list[str]]
 """The names of the variables that were told, by extension."""
@@ -93,7 +93,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _merge(told: Told, new: Told) -> Told:
-    """What the file remembers now: extensions that were told of last come last, and stay longest."""
+    """The next content of the file: extensions that were told of last come last, and stay longest."""
     merged = {name: variables for name, variables in told.items() if name not in new}
     for name, variables in new.items():
         merged[name] = [*told.get(name, ()), *variables][-VARIABLES_KEPT:]

@@ -1,5 +1,5 @@
-"""What a host hands down to its extensions: what they share, and the functions by which they report to it. And what a
-version of an extension reports to that."""
+"""The context that a host gives its extensions: shared data, and the functions by which they report to the host; and
+the functions by which a generation reports to its extension."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ class RestartGate:
 
 
 class HostContext(msgspec.Struct):
-    """What all extensions of a host share."""
+    """The data and functions that all extensions of a host share."""
 
     loop: Loop
     info: HostInfo
-    """What extensions are told about the host when they start."""
+    """Facts about the host that extensions get when they start."""
     logs: Path
     """The folder of their logs."""
     shared_table: SharedProcessTable
     tracker: ProcessTracker | None = None
     limits: Limits | None = None
-    """The host's default limits. Those of a manifest override them."""
+    """The host's default limits. A manifest's limits override them."""
     is_strict: bool = False
     """Whether a missing verdict of any guard means deny."""
     lets_asked_pass: bool = False

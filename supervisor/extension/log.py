@@ -1,6 +1,6 @@
 """The log file of one extension: its stderr, its `log` frames, and lines of the host, which begin with `[zot]`.
 
-What the extension says cannot look like a line of the host: its `[zot]` becomes `[zot)`, wherever it stands, and a line
+A line of the extension cannot look like a line of the host: its `[zot]` becomes `[zot)`, wherever it stands, and a line
 of the host begins on a line of its own. Beside the log lies a file with the time and the level of each line, see
 `wire.log_times`.
 """
@@ -177,7 +177,7 @@ class ExtensionLog:
                 self.close()
 
     def _make_room(self, length: int) -> int:
-        """Rotates the log if so many bytes do not fit. Returns the position at which the next byte will be written."""
+        """Rotates the log if `length` bytes do not fit. Returns the position at which the next byte will be written."""
         rotations = 0
         while self._fd >= 0:
             position = os.lseek(self._fd, 0, os.SEEK_END)

@@ -61,9 +61,9 @@ class CheckupResult:
     """The protocol with its version, as the dialect says it."""
     tools: tuple[str, ...] = ()
     instructions: str = ""
-    """What it wants the model to know, for the system prompt."""
+    """Its instructions to the model, for the system prompt."""
     definition_tokens: int = 0
-    """About so many tokens the model is sent for its tools."""
+    """Estimated tokens of its tools' definitions in each request to the model."""
     commands: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     intercepts: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """Rewrites a script with what an extension says now. Pure.
 
 Lines that are still right stay as they are, byte for byte: so do the lines of the host, notes and empty lines. Of a
-line that is not right any more only those members change that differ: `${any}` and left out members stay.
+line that is no longer right only the members change that differ: `${any}` and left out members stay.
 """
 
 from __future__ import annotations

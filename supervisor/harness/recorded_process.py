@@ -303,7 +303,7 @@ def decode_line(line: Line | Oversize, messages: Sequence[Message], now: float) 
 
 
 def object_in(line: Line) -> dict[str, Any] | None:
-    """The JSON object that a line is; None if it is none, as in other dialects."""
+    """The JSON object in a line; None if it is something else, as in other dialects."""
     try:
         value = msgspec.json.decode(bytes(line).decode("utf-8", "replace"))
     except UNREADABLE:

@@ -314,7 +314,7 @@ def _has_answer(process: RecordedProcess, since: int, answer: ExpectedAnswer) ->
 
 
 def exit_fault(process: RecordedProcess, expected: int = 0) -> str:
-    """Returns the fault in the end of the process; empty if there is none."""
+    """Returns the fault in the end of the process; empty without a fault."""
     status = process.exit
     if status is None:
         return "it could not be ended"

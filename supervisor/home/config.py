@@ -56,7 +56,7 @@ class Config(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def remark(self) -> str:
-        """One line that names the fields that nothing reads, with the file; empty if there are none."""
+        """One line that names the fields that nothing reads, with the file; empty without such fields."""
         text: str = self.__dict__.get("remark_text", "")
         return text
 
@@ -68,7 +68,7 @@ ZOTS = split_words(
     "respect_gitignore show_instructions_at_startup tui_input_style tui_status_position "
     "tui_working_position insecure http_proxy last_changelog_shown"
 )
-"""The fields of zot. Those that are no fields of `Config` have no meaning here."""
+"""The fields of zot. Fields that are missing in `Config` have no meaning here."""
 _OTHER_WORDS = {
     "allow_asked": "allowask askallowed allowasking",
     "limits": "limit resourcelimits extensionlimits",

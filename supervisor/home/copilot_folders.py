@@ -1,7 +1,7 @@
 """The folders in which extensions for the Copilot CLI are looked for. Each subfolder with an `extension.mjs` is one.
 
-Those of a project lie in `.github/extensions` below the root of its repository, or in its own folder if it is in no
-repository. Those of the user lie in `$ZOT_HOME/copilot-extensions`, and where the Copilot CLI has them:
+Extensions of a project lie in `.github/extensions` below the root of its repository, or in its own folder if it is in
+no repository. Extensions of the user lie in `$ZOT_HOME/copilot-extensions`, and where the Copilot CLI has them:
 `$COPILOT_HOME/extensions`, by default `~/.copilot/extensions`.
 """
 

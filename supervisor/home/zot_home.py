@@ -34,8 +34,8 @@ def private_folder(path: Path) -> Path:
 
 
 def open_home_warning(home: Path) -> str:
-    """What to tell the user if others may put extensions into `$ZOT_HOME`, which zot would run as the user; else "".
-    zot makes it for the user only, but leaves the modes of a folder that is there: it may be shared on purpose."""
+    """A warning if others may put extensions into `$ZOT_HOME`, which zot would run as the user; else "". zot makes it
+    for the user only, but leaves the modes of a folder that is there: it may be shared on purpose."""
     shared = []
     for folder in (home, home / "extensions"):
         try:

@@ -103,7 +103,7 @@ class InstalledExtension:
 
     @property
     def kind(self) -> ExtensionKind:
-        """What it is; if it cannot be read, by where it lies."""
+        """The kind of the extension; if it cannot be read, by where it lies."""
         return unread_kind(self.folder, self.mcp_file) if self.found is None else self.found.kind
 
     @property
@@ -195,7 +195,7 @@ def _is_same(folder: Path, other: Path) -> bool:
 
 def extension_named(name: str, candidates: Sequence[InstalledExtension]) -> InstalledExtension:
     """Returns the extension with this name in its manifest, else the extension in the folder of this name. Raises
-    `MisuseError` if there is none, or more than one."""
+    `MisuseError` if no extension, or more than one, has it."""
     matching = [
         extension for extension in candidates if extension.manifest is not None and extension.manifest.name == name
     ]

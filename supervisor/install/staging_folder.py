@@ -2,7 +2,7 @@
 
 `.NAME.RANDOM.new` holds an extension that is being made, and `.NAME.RANDOM.gone` one that is being deleted.
 `.NAME.RANDOM.old` holds one that is being replaced, if the kernel cannot swap two folders. The extension is in a
-subfolder, so nobody takes a staging folder for an extension. The process that made the folder holds a lock on it
+subfolder, so a staging folder is never taken for an extension. The process that made the folder holds a lock on it
 (`flock`; the kernel releases the lock when the process ends). A staging folder without a lock was left by a killed
 process.
 """

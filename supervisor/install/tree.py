@@ -27,7 +27,7 @@ DEEPEST = 64
 LONGEST_PATH = 1024
 """Bytes of a path, from the root, that is installed."""
 KEPT_MODE = 0o755
-"""The bits of a mode that are installed: nobody but the owner may write, and no program runs as somebody else."""
+"""The bits of a mode that are installed: only the owner may write, and no program runs as another user."""
 PIECE = 1 << 20
 """Bytes of one read."""
 

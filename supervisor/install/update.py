@@ -34,7 +34,7 @@ FILES_NAMED = 5
 
 
 class UpdateAction(Enum):
-    """What the update does. The values are shown to users."""
+    """The actions of an update. The values are shown to users."""
 
     NOTHING = "up to date"
     REPLACE = "updated"
@@ -113,7 +113,7 @@ def update(
     warnings += stage.warnings
     placed = look_at(extension.folder, extension.scope)
     if extension.needs_trust and was_trusted and (trouble := trust(placed, folders.home)):
-        warnings.append(f"it is not trusted any more, and will not be started: {trouble}")
+        warnings.append(f"it is no longer trusted, and will not be started: {trouble}")
     if placed.found is not None:
         warnings += details.start_warnings(placed.found, folders.home)
     return Update(action, extension, placed, is_changed, tuple(warnings))
@@ -148,7 +148,7 @@ def _source_of(extension: InstalledExtension, record: InstallRecord) -> Source:
     folder = Path(record.source)
     if not folder.is_dir():
         raise InstallError(
-            f"{extension.name!r}: its source {folder} is not there any more; install it from where it is now:"
+            f"{extension.name!r}: its source {folder} is gone; install it from where it is now:"
             f" zot ext install --force {'--project ' if extension.scope is Scope.PROJECT else ''}PATH"
         )
     manifest_of(folder, shlex.quote(str(folder)))

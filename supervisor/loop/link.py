@@ -21,7 +21,7 @@ refused."""
 
 
 class LinkOutput(Protocol):
-    """What carries the frames to the program, between its other lines."""
+    """The carrier of frames to the program, between its other lines."""
 
     @property
     def is_open(self) -> bool: ...
@@ -44,7 +44,7 @@ class Link:
     """Both directions of one extension. A worker sends frames by it, and sets the three callbacks."""
 
     name = "the lines for it"
-    """What the program reads, for messages."""
+    """The name of the program's input, for messages."""
 
     def __init__(self, name: str, output: LinkOutput) -> None:
         self._name = name
@@ -116,4 +116,4 @@ class Link:
 
 
 def _ignore(_: object) -> None:
-    """Nobody listens, or no more."""
+    """Replaces callbacks before the start and after the end."""

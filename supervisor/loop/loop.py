@@ -64,7 +64,7 @@ Clock = Callable[[], float]
 
 
 def stop_signals() -> list[signal.Signals]:
-    """Those of `STOP_SIGNALS` that this process heeds: one that is ignored now, as under nohup, stays ignored."""
+    """The `STOP_SIGNALS` that this process heeds: a signal that is ignored now, as under nohup, stays ignored."""
     return [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
 
 
@@ -172,7 +172,7 @@ class Loop:
             self._cancelled = 0
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
-        """Calls `callback` in the first pass after so many seconds."""
+        """Calls `callback` in the first pass after `seconds`."""
         return self.call_at(self.clock() + seconds, callback)
 
     @contextmanager

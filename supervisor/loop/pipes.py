@@ -147,7 +147,7 @@ class PipeWriter:
     """Writes to a descriptor, with an outbox of `limit` bytes. Never blocks."""
 
     name = "its stdin"
-    """What the reader calls it, for messages."""
+    """The pipe's name on the reader's side, for messages."""
 
     def __init__(self, loop: Loop, fd: int, limit: int) -> None:
         self._loop = loop

@@ -50,14 +50,14 @@ class ServingPhase(Enum):
 
 
 class ClientInput(Protocol):
-    """What reads the lines of the client, and passes them to the server."""
+    """The reader of the client's lines, which passes them to the server."""
 
     def pause(self) -> None: ...
     def resume(self) -> None: ...
 
 
 class ClientOutput(Protocol):
-    """What carries lines to the client, without waiting."""
+    """The writer of lines to the client, which does not wait."""
 
     stuck_since: float | None
     """While bytes wait: when the client last took some, on the loop's clock."""
@@ -68,7 +68,7 @@ class ClientOutput(Protocol):
 
     @property
     def is_full(self) -> bool:
-        """So much waits that no more should be asked of the client."""
+        """Whether enough lines wait that the client's input should pause."""
 
     def write(self, data: bytes) -> None: ...
 

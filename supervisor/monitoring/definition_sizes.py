@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NAME = "definitions.json"
 EXTENSIONS_KEPT = 500
-"""The file remembers so many extensions: those whose figures changed last."""
+"""Maximum number of extensions in the file: those whose figures changed last."""
 
 
 class DefinitionSize(msgspec.Struct, frozen=True):
@@ -32,7 +32,7 @@ class DefinitionSize(msgspec.Struct, frozen=True):
 
     tools: int
     tokens: int
-    """About so many tokens of each request to the model."""
+    """Estimated tokens of each request to the model."""
 
 
 class _Entry(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ def key_of(name: str, place: Path) -> tuple[str, str]:
 
 
 def read_sizes(home: Path) -> Sizes:
-    """What is remembered; empty if the file is missing or damaged."""
+    """The sizes in the file; empty if it is missing or damaged."""
     try:
         kept = msgspec.json.decode(read_file(home / NAME), type=_File).extensions
     except (OSError, *UNREADABLE):

@@ -66,7 +66,7 @@ class RotatedFile:
             self._size += os.write(self._fd, b"\n")
 
     def is_full(self, more: int) -> bool:
-        """Whether so many bytes more belong into a new part."""
+        """Whether `more` bytes belong into a new part."""
         return self._is_regular and self._size > 0 and self._size + more > PART_BYTES
 
     def rotate(self) -> None:

@@ -26,7 +26,7 @@ def definition_bytes(name: str, description: str, schema: Mapping[str, Any]) -> 
 
 
 def tokens_of(size: int) -> int:
-    """About the tokens of so many bytes, rounded up."""
+    """The estimated tokens of `size` bytes, rounded up."""
     return -(-size // BYTES_PER_TOKEN)
 
 
@@ -35,7 +35,7 @@ def text_bytes(text: str) -> int:
 
 
 def size_warning(tools: int, tokens: int) -> str:
-    """What to tell the user of an extension whose definitions are too large; "" if they are not."""
+    """The line for the user of an extension whose definitions are too large; "" if they are not."""
     if tokens <= LARGE:
         return ""
     return (

@@ -297,7 +297,7 @@ def shorten(message: str) -> str:
 
 
 def invalid_args(faults: Iterable[tuple[Iterable[str | int], str]]) -> str:
-    """The faults of some arguments, each with its path, in one line; "" if there are none."""
+    """The faults of some arguments, each with its path, in one line; "" without faults."""
     told = [f"{shorten(''.join(f'/{step}' for step in path)) or '/'}: {shorten(message)}" for path, message in faults]
     return "invalid args: " + "; ".join(told) if told else ""
 
@@ -353,10 +353,10 @@ def _unique(pairs: list[tuple[str, object]]) -> None:
 
 
 def fault_at_once(schema: dict[str, Any], parts: int, args: bytes) -> str | None:
-    """Returns the faults of the arguments, each with its path; "" if there are none. `parts` are the `plain_parts` of
-    the schema. None if this is not plainly cheap: then a checker process (`checkers`) must check them. Extensions write
-    the schemas, all others wait while the loop runs a check, and a schema of a few hundred bytes can ask for millions
-    of steps."""
+    """Returns the faults of the arguments, each with its path; "" without faults. `parts` are the `plain_parts` of the
+    schema. None if this is not plainly cheap: then a checker process (`checkers`) must check them. Extensions write the
+    schemas, all others wait while the loop runs a check, and a schema of a few hundred bytes can ask for millions of
+    steps."""
     if not parts or len(args) > BYTES_LIMIT:
         return None
     try:

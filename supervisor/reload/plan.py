@@ -97,7 +97,8 @@ def plan_one(known: KnownExtension, read: Manifest | FoundExtension | ManifestEr
 
 def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tuple[str, Plan]]:
     """The plans by name: first for the extensions that the host has, then for new ones. An extension that cannot be
-    read is kept. An extension that is disabled or missing is stopped. Those of the embedding program are left alone."""
+    read is kept. An extension that is disabled or missing is stopped. Extensions of the embedding program are left
+    alone."""
     known = list(known)
     taken = {extension.found.manifest.name for extension in known if extension.found.link is not None}
     known = [extension for extension in known if extension.found.link is None]

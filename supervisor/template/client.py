@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from supervisor.process.child import Child, ExitStatus
 
 DEATHS = 3
-"""After so many deaths in a row, without a fork in between, no further template is started."""
+"""Deaths in a row, without a fork in between, after which no further template is started."""
 
 
 class Template:
@@ -41,7 +41,7 @@ class Template:
         self._last_id = 0
         self._deaths = 0
         self._refusal = ""
-        """Why no template is started any more."""
+        """Why no further template is started; "" if one may be."""
 
     @property
     def child(self) -> Child | None:
@@ -85,8 +85,8 @@ class Template:
         the descriptors 3, 4, … of the fork. Descriptors stay the caller's, who may close them at once. `on_mute` is
         called if standard output ends before the fork.
 
-        Raises `SpawnError` if no descriptors are left, if the request is not possible, or if the template cannot be
-        started any more. What fails later goes to `on_failed`.
+        Raises `SpawnError` if no descriptors are left, if the request is not possible, or if no further template is
+        started. Later failures go to `on_failed`.
         """
         if self._refusal:
             raise SpawnError(self._refusal)

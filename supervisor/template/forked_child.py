@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 NO_PID = 1 << 30
 """The pid of a fork that is not known yet: larger than any."""
 UNKNOWN_CODE = 255
-"""The exit status of a fork if nobody can tell: its template was killed just when it had collected the fork, or this
+"""The exit status of a fork if it is unknown: its template was killed just when it had collected the fork, or this
 process is no subreaper, and the kernel is older than Linux 6.15."""
 PIDFD_SIGNAL_PROCESS_GROUP = 1 << 2
 """Since Linux 6.9. The kernel then finds the group by the descriptor: it cannot be another one."""
@@ -98,7 +98,7 @@ class ForkedChild:
             else:
                 child_err = _track(opened, os.dup(child_out if stderr is None else stderr))
             self.fds = [child_in, child_out, child_err, *(_track(opened, os.dup(fd)) for fd in links)]
-            """What the fork gets, until it is sent."""
+            """The fork's descriptors, until they are sent."""
         except OSError:
             for fd in opened:
                 os.close(fd)
@@ -158,7 +158,7 @@ class ForkedChild:
                 pass
 
     def has_ended(self) -> bool:
-        """Whether the process has ended, also if nobody has reported that yet."""
+        """Whether the process has ended, also if that is not yet reported."""
         if self._pidfd < 0:
             return False
         poll = select.poll()

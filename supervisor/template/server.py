@@ -226,7 +226,7 @@ class _Server:
         except Exception as error:
             self._reply(_failed(request.id, error))
             os._exit(NOT_ENTERED)
-        self._sock.detach()  # its number belongs to nobody from now on
+        self._sock.detach()  # its number is free from now on
         highest = max(sock, *fds, *self._forks) + len(fds) + 2  # the copies took the lowest numbers that were free
         os.closerange(len(fds), highest)
 
@@ -266,7 +266,7 @@ class _Server:
         os._exit(0)
 
     def _await_forks(self, seconds: float) -> None:
-        """Returns when all forks have ended, or after so many seconds."""
+        """Returns when all forks have ended, or after `seconds`."""
         deadline = time.monotonic() + seconds
         while self._forks and (left_s := deadline - time.monotonic()) > 0:
             for pidfd, _ in self._poll.poll(left_s * 1000):

@@ -7,7 +7,6 @@ import re
 
 import pytest
 
-from tests.support.extension_folder import EXAMPLES
 from tests.support.hosting import hosting
 from tests.support.project_extension import put
 from tests.support.replay_script import Script
@@ -76,14 +75,3 @@ def test_a_run_says_once_what_was_withheld(zot):
     assert line.startswith("zot: secrets stay here, said once: recorder did not get GITHUB_TOKEN. ")
     assert warnings_of_a_run(zot) == []
     assert warnings_of_a_run(zot, env={"HF_TOKEN": "v-2"}) == [line.replace("GITHUB_TOKEN", "HF_TOKEN")]
-
-
-def test_a_command_that_needs_no_key_does_not_speak_of_the_one_of_zot(zot):
-    zot.env["ANTHROPIC_API_KEY"] = "v-1"
-    outcome = zot.run("-p", "-e", EXAMPLES / "todo", "/todo buy milk")
-    assert (outcome.status, outcome.stderr) == (0, "")
-
-
-def test_a_run_without_extensions_says_nothing_of_secrets(zot):
-    assert warnings_of_a_run(zot, env={"GITHUB_TOKEN": "v-1"}) == []
-    assert not (zot.home / "withheld.json").exists()

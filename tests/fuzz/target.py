@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -10,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
     from pathlib import Path
+
+    Opener = Callable[[Path], AbstractContextManager[Callable[[bytes], None]]]
+    """Gives the function that takes an input; its folder is empty, and removed after the run."""
 
 CPU_CONSTANT_S = 0.2
 """Seconds of processor time that any input may take."""
@@ -25,7 +30,7 @@ class Target(NamedTuple):
 
     name: str
     seeds: Callable[[], list[bytes]]
-    open: Callable[[Path], AbstractContextManager[Callable[[bytes], None]]]
+    open: Opener
     in_suite: int
     """Inputs in the suite: about a tenth of a second of processor time, and some more than the seeds."""
     share: float = 1.0
@@ -61,6 +66,26 @@ class Figures(msgspec.Struct, frozen=True):
     cpu_s: float
     growth: int
     """Bytes."""
+
+
+def without_folder(take: Callable[[bytes], None]) -> Opener:
+    """The `open` of a target whose function needs no folder and nothing to be closed."""
+    return lambda _folder: nullcontext(take)
+
+
+def with_file(name: str) -> Callable[[Callable[[Path], None]], Opener]:
+    """Makes the `open` of a target of a function that reads a file with this name, whose content is the input."""
+
+    def opened_by(read: Callable[[Path], None], folder: Path) -> AbstractContextManager[Callable[[bytes], None]]:
+        file = folder / name
+
+        def take(data: bytes) -> None:
+            file.write_bytes(data)
+            read(file)
+
+        return nullcontext(take)
+
+    return lambda read: partial(opened_by, read)
 
 
 def cpu_limit_s(size: int) -> float:

@@ -5,7 +5,6 @@ stderr goes to a file, and the deadlines are short, so every fault shows within 
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from dataclasses import dataclass
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from agent.configure import prepare
 from agent.headless import Headless
-from agent.model.provider import Stream
 from agent.options import RunRequest
 from tests.support.extension_folder import extension, folder
 from tests.support.host import source
 from tests.support.patience import PATIENCE_S
+from tests.support.scripted_model import ScriptedModel, says
 from wire import events
 
 if TYPE_CHECKING:
@@ -40,62 +39,6 @@ SOON = {"backoff_s": [0.1, 0.1]}
 HEALTHY = "echo"
 Call = tuple[str, dict[str, Any]]
 ECHO: Call = ("echo", {"text": "still here"})
-
-
-class ScriptedProvider:
-    """Each turn calls the next batch of tools; when there are no more, it answers. Before that come `failures`: the
-    last lines of requests that fail, each after the text "half"."""
-
-    name = "scripted"
-    is_ready = True
-    error = None
-
-    def __init__(self, batches: Sequence[Sequence[Call]], failures: Sequence[dict[str, Any]] = ()) -> None:
-        self._batches = list(batches)
-        self._failures = list(failures)
-        self._failed = 0
-        self.requests: list[dict[str, Any]] = []
-        self.may_answer: Callable[[int], bool] = lambda _turn: True
-        """Whether the model may end this turn; it is asked again after every pass of the loop."""
-
-    def start(self) -> None:
-        pass
-
-    def request(self, params: dict[str, Any]) -> Stream:
-        self.requests.append(json.loads(json.dumps(params)))
-        if self._failures:
-            self._failed += 1
-            return Stream([{"type": "text_delta", "delta": "half"}, self._failures.pop(0)])
-        turn = len(self.requests) - self._failed
-        usage = {"input": 1, "output": 1, "cache_read": 0, "cache_write": 0}
-        calls = self._batches[turn - 1] if turn <= len(self._batches) else ()
-        content: list[dict[str, Any]] = [
-            {"type": "tool_call", "id": f"t{turn}.{number}", "name": name, "args": json.dumps(args)}
-            for number, (name, args) in enumerate(calls)
-        ] or [{"type": "text", "text": "all done"}]
-        reason = "tool_use" if calls else "end_turn"
-        return _Held(
-            lambda: self.may_answer(turn),
-            [{"type": "final", "content": content, "stop_reason": reason, "usage": usage}],
-        )
-
-    def cancel(self) -> None:
-        pass
-
-    def warm_up(self) -> None:
-        pass
-
-    def stoppables(self) -> Sequence[Any]:
-        return ()
-
-
-class _Held(Stream):
-    def __init__(self, may_answer: Callable[[], bool], lines: Sequence[dict[str, Any]]) -> None:
-        super().__init__(lines)
-        self._may_answer = may_answer
-
-    def has_line(self) -> bool:
-        return super().has_line() and self._may_answer()
 
 
 @dataclass
@@ -156,8 +99,9 @@ def observe(
     end_within_s: float | None = None,
     **asked: Any,
 ) -> Observed:
-    """Runs a prompt with the bad extensions beside the healthy one. `hold` gives conditions by turn: the model says
-    nothing in that turn before its condition holds."""
+    """Runs a prompt with the bad extensions beside the healthy one. Each turn calls the next batch of tools; when there
+    are no more, the model answers. Before that come `failures`: the last lines of requests that fail, each after the
+    text "half". `hold` gives conditions by turn: the model says nothing in that turn before its condition holds."""
     healthy = extension(place, "echo", name=HEALTHY)
     folders = [healthy, *bad] if healthy_first else [*bad, healthy]
     project = place / "project"
@@ -172,25 +116,28 @@ def observe(
             **{"timeout": PATIENCE_S, **asked},
         )
     )
-    provider = ScriptedProvider(batches, failures)
+    calls = [[(f"t{turn}.{number}", *call) for number, call in enumerate(made)] for turn, made in enumerate(batches, 1)]
+    failed = [[{"type": "text_delta", "delta": "half"}, failure] for failure in failures]
+    model = ScriptedModel(*failed, *(says("", *made) for made in calls), otherwise=says("all done"))
     records: list[events.Record] = []
     with open(place / "stderr", "w+b") as stderr:
         started = time.monotonic()
         run = Headless(
             prepared.options,
             version="test",
-            make_provider=lambda _loop: provider,
+            make_provider=lambda _loop: model,
             readers=(records.append,),
             stderr=stderr.fileno(),
             end_within_s=end_within_s,
         )
         if hold:
-            provider.may_answer = lambda turn: turn not in hold or hold[turn](run._host.engine.supervisor)
+            is_held = {turn + len(failed): condition for turn, condition in hold.items()}
+            model.may_reply = lambda asked: asked not in is_held or is_held[asked](run._host.engine.supervisor)
         result = run.run("go")
         seconds = time.monotonic() - started
         stderr.seek(0)
         lines = stderr.read().decode().splitlines()
-    return Observed(records, result, lines, provider.requests, seconds)
+    return Observed(records, result, lines, model.asked, seconds)
 
 
 GUARD = """

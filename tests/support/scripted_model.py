@@ -6,6 +6,7 @@ thread, a worker and its SDK, and a test of turns needs none of them.
 
 from __future__ import annotations
 
+import copy
 import json
 
 from agent.model.provider import Stream
@@ -18,14 +19,18 @@ BEGUN = [{"type": "message_start", "usage": {}}, {"type": "text_delta", "delta":
 
 
 class ScriptedModel:
-    """Answers with prepared replies and remembers what it was asked. A reply that is a function is called then."""
+    """Answers with prepared replies, then with `otherwise`, and remembers what it was asked. A reply that is a function
+    is called then."""
 
     name = "scripted"
     error = None
     is_ready = True
 
-    def __init__(self, *replies):
+    def __init__(self, *replies, otherwise=None):
         self.replies = list(replies)
+        self.otherwise = otherwise
+        self.may_reply = lambda _number: True
+        """Whether the reply to this request, counted from 1, may be read; asked again after every pass of the loop."""
         self.asked = []
         self.cancelled = 0
 
@@ -33,9 +38,10 @@ class ScriptedModel:
         pass
 
     def request(self, params):
-        self.asked.append(params)
-        reply = self.replies.pop(0)
-        return Stream(reply() if callable(reply) else reply)
+        self.asked.append(copy.deepcopy(params))
+        reply = self.otherwise if self.otherwise and not self.replies else self.replies.pop(0)
+        number = len(self.asked)
+        return _Held(lambda: self.may_reply(number), reply() if callable(reply) else reply)
 
     def cancel(self):
         self.cancelled += 1
@@ -45,6 +51,15 @@ class ScriptedModel:
 
     def stoppables(self):
         return ()
+
+
+class _Held(Stream):
+    def __init__(self, may_reply, lines):
+        super().__init__(lines)
+        self._may_reply = may_reply
+
+    def has_line(self):
+        return super().has_line() and self._may_reply()
 
 
 def says(text, *calls, stop=None):

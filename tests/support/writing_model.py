@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from agent.abort import Abort
-from agent.engine.engine import Engine
-from agent.options import Options
-from agent.output.event_writer import EventWriter
-from agent.output.stderr_notices import StderrNotices
 from agent.transcript import text_of
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.trust_store import TrustStore
-from supervisor.loop.loop import Loop
 from tests.support.host import PRELUDE
-from tests.support.scripted_model import ScriptedModel, says
+from tests.support.scripted_engine import engine_of
+from tests.support.scripted_model import says
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
+
+    from agent.engine.engine import Engine
 
 SERVES = """
 open(os.path.join({marks!r}, {name!r} + "-" + {version!r}), "w").close()
@@ -70,33 +67,9 @@ class Project:
     def ran(self) -> set[str]:
         return {path.name for path in self.marks.iterdir()}
 
-    @contextmanager
-    def engine(self, *replies: Any, **options: Any) -> Iterator[Engine]:
-        loop = Loop()
-        event_writer = EventWriter(loop, Abort(), self.records.append)
-        with open(os.devnull, "wb") as nowhere:
-            notices = StderrNotices(loop, event_writer, stderr=nowhere.fileno())
-            made = Engine(
-                loop,
-                Options(
-                    cwd=str(self.cwd), home=self.home, model="m", reply_tokens=100, system="s",
-                    **{"copilot": True, **options},
-                ),
-                version="1",
-                provider=ScriptedModel(*replies),
-                event_writer=event_writer,
-                notices=notices,
-                on_show=event_writer.post_shown,
-                owns_process=False,
-            )  # fmt: skip
-            try:
-                assert made.start(Abort()) is None
-                yield made
-            finally:
-                made.stop(at_once=False)
-                made.close()
-                notices.close()
-                loop.close()
+    def engine(self, *replies: Any, **options: Any) -> AbstractContextManager[Engine]:
+        given = {"copilot": True, **options}
+        return engine_of(*replies, cwd=self.cwd, home=self.home, records=self.records, **given)
 
     def results(self, *steps: Any, **options: Any) -> list[str]:
         """Runs one prompt whose turns make these calls; returns their results. A step is a tool with its arguments, or

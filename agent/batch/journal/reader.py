@@ -14,7 +14,7 @@ import msgspec
 
 from agent.batch.journal.errors import DamagedError, JournalError, NewerError
 from agent.batch.journal.glance import GlancedLine, glance_decoder
-from agent.batch.journal.own_files import LINE_LIMIT, open_own
+from agent.batch.journal.rundir_files import LINE_LIMIT, open_rundir_file
 from agent.batch.journal.state import BatchState
 from supervisor.home.safe_files import sync, sync_folder, write_all
 from wire.batch.journal_lines import JournalLineError, UnknownLineError, decode_with
@@ -141,7 +141,7 @@ def read_journal(path: Path, fd: int | None = None) -> JournalContents:
     """Folds the lines of a journal, without the texts. `fd` is an open descriptor of it, if there is one. A torn tail
     is left as it is: the writer may be at work. Raises `JournalError`, `FolderError`."""
     try:
-        own = open_own(path) if fd is None else fd
+        own = open_rundir_file(path) if fd is None else fd
         try:
             reader = JournalReader[GlancedLine](path, own, glance_decoder)
             state = BatchState()
@@ -172,12 +172,12 @@ class TornMarker(msgspec.Struct, frozen=True):
     reason: str
 
 
-def cut_aside(journal: Path, fd: int, torn: TornTail, now: float) -> Path:
+def move_torn_tail(journal: Path, fd: int, torn: TornTail, now: float) -> Path:
     """Appends the tail to `journal.torn` beside the journal, and cuts it off once it is safe there. Returns the path.
     Raises `FolderError`, `OSError`; the journal is then as it was."""
     path = journal.with_suffix(".torn")
     marker = TornMarker(t=now, line=torn.line, offset=torn.offset, size=torn.size, reason=torn.reason)
-    aside = open_own(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    aside = open_rundir_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     try:
         write_all(aside, msgspec.json.encode(marker) + b"\n")
         position = torn.offset

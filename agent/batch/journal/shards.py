@@ -17,8 +17,8 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.batch.journal.errors import FolderError, JournalError
-from agent.batch.journal.own_files import open_own
 from agent.batch.journal.reader import JournalReader, read_journal
+from agent.batch.journal.rundir_files import open_rundir_file
 from agent.batch.reserve import Spent, rule_in
 from supervisor.home.safe_files import replacement
 from wire.batch.journal_lines import AnyLine, Finished, JournalLineError, Line, UnknownLineError, decode_with
@@ -253,7 +253,7 @@ def write_results(folder: RunFolder, state: BatchState | None = None) -> int:
 
 def _open(folder: RunFolder) -> IO[bytes]:
     try:
-        return open(open_own(folder.journal), "rb", buffering=0)
+        return open(open_rundir_file(folder.journal), "rb", buffering=0)
     except OSError as error:
         raise JournalError(f"{folder.journal}: cannot be read: {error.strerror}") from None
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agent.batch.journal.errors import JournalError
 from agent.batch.journal.lock import Lock
-from agent.batch.journal.own_files import open_own
-from agent.batch.journal.reader import TornTail, cut_aside, read_journal
+from agent.batch.journal.reader import TornTail, move_torn_tail, read_journal
+from agent.batch.journal.rundir_files import open_rundir_file
 from supervisor.home.safe_files import make_folder, sync, sync_folder, write_all
 from wire.batch.journal_lines import (
     AnyLine,
@@ -111,7 +111,7 @@ class Journal:
         try:
             make_folder(folder, 0o700)
             is_new = not path.exists()
-            fd = open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            fd = open_rundir_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         except OSError as error:
             where = error.filename or path
             raise JournalError(f"{where}: cannot be opened for writing: {error.strerror}") from None
@@ -212,7 +212,7 @@ class Journal:
         if self._lock.file is not None:
             self.notices.append(NO_LOCKS_NOTE.format(self._lock.file))
         if (torn := contents.torn) is not None:
-            aside = cut_aside(self.path, self._fd, torn, self._clock())
+            aside = move_torn_tail(self.path, self._fd, torn, self._clock())
             self.torn = torn
             self.notices.append(
                 f"{self.path}: {torn.size} bytes at the end, from line {torn.line} on, are no whole lines "

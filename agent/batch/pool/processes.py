@@ -173,7 +173,7 @@ class Processes:
         self._template_pid = 0
         self._start_program = program_starter(loop)
         self._token_before = os.environ.get(TOKEN)
-        self._by_program = by_program(loop, env, cwd, run_program or PROGRAM)
+        self._by_program = program_launcher(loop, env, cwd, run_program or PROGRAM)
         self._cwd = cwd
         self._forks = self.template is not None
         """Whether the template can be started."""
@@ -288,7 +288,7 @@ class Processes:
             os.environ[TOKEN] = self._token_before
 
 
-def by_program(loop: Loop, env: Mapping[str, str], cwd: str, program: Path = PROGRAM) -> Launch:
+def program_launcher(loop: Loop, env: Mapping[str, str], cwd: str, program: Path = PROGRAM) -> Launch:
     """Starts `program` with the number of the link as its argument."""
 
     def launch(

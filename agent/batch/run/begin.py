@@ -1,4 +1,4 @@
-"""Makes the request for a run of a task, from the flags of the batch and the task. Pure, but for `with_files`, which
+"""Makes the request for a run of a task, from the flags of the batch and the task. Pure, but for `attach_files`, which
 reads the files that go with the prompt."""
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def set_environment(environ: MutableMapping[str, str], task: Task) -> None:
 # --- files --------------------------------------------------------------------------------------------------
 
 
-def with_files(request: RunRequest, task: Task) -> tuple[RunRequest, str]:
+def attach_files(request: RunRequest, task: Task) -> tuple[RunRequest, str]:
     """The request with the images of the task, and the prompt with its files of text in front. Raises `UsageError`."""
     images, texts = [], []
     for path in task.files:
@@ -116,14 +116,14 @@ def with_files(request: RunRequest, task: Task) -> tuple[RunRequest, str]:
             ) from None
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
             raise UsageError(f"files: {printable(path)}: cannot be read: {_reason(error)}") from None
-    return replace(request, images=(*request.images, *images)), prompt_with(texts, task.prompt)
+    return replace(request, images=(*request.images, *images)), prompt_with_files(texts, task.prompt)
 
 
 def _reason(error: OSError | ValueError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def prompt_with(texts: Iterable[tuple[str, str]], prompt: str) -> str:
+def prompt_with_files(texts: Iterable[tuple[str, str]], prompt: str) -> str:
     """The prompt with files, each a path and its text, in front. Raises `UsageError` if they are too long together."""
     texts = list(texts)
     size = sum(len(text.encode()) for _, text in texts)

@@ -29,7 +29,7 @@ class LinkError(Exception):
     """The batch has said something that no batch says, or nothing at all; the text says what."""
 
 
-class Link:
+class BatchLink:
     """Owns the descriptor `fd`. First `begin`; then `attach` to each loop in turn, with `detach` before the next one;
     `close` at the end. Lines that come while no loop has the link wait."""
 

@@ -10,7 +10,7 @@ from agent.model import catalogue
 from agent.model.access import AccessError, find_access
 from agent.providers.auth_file import AuthFileError, Stored, read_stored
 from agent.providers.choice import REPLAY, ChoiceError, choose
-from agent.providers.user_models import UserModelsError, load
+from agent.providers.user_models import UserModelsError, load_user_models
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 
@@ -51,7 +51,7 @@ class ModelCheck:
         if is_replayed and (model is None or not budget):
             return ""
         try:
-            known = load(self._home)
+            known = load_user_models(self._home)
             if is_replayed:
                 info = next((info for info in known.models if info.id == model), None)
             else:
@@ -68,7 +68,7 @@ class ModelCheck:
         return ""
 
 
-Server = tuple[str | None, str | None, str | None]
+ServerCheck = tuple[str | None, str | None, str | None]
 """Provider, model and address, as the task or the flags say."""
 
 
@@ -79,7 +79,7 @@ class CredentialCheck:
     def __init__(self, request: BatchRequest) -> None:
         self._run = request.run
         self._home = request.run.home or zot_home()
-        self._seen: set[Server] = set()
+        self._seen: set[ServerCheck] = set()
 
     def fault(self, task: Task) -> str:
         """What is missing; "" if nothing is, or if it was told before."""
@@ -102,7 +102,7 @@ class CredentialCheck:
             return str(error)
 
     def _missing(self, provider: str | None, model: str | None, base_url: str | None) -> str:
-        known = load(self._home)
+        known = load_user_models(self._home)
         choice = choose(provider, model, load_config(self._home), known).named(known)
         preset = choice.provider
         sends = preset.name not in known.without_credential

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agent.batch.workspace.tree import Entry, Skipped, Tree
+    from agent.batch.workspace.tree import Skipped, Tree, TreeEntry
 
 FREE_KEPT = 256 * 1024 * 1024
 """Bytes of the disk that a copy leaves free."""
@@ -54,7 +54,7 @@ def copy_tree(tree: Tree, source: str, target: str) -> Skipped:
     return skipped
 
 
-def _finish_folders(target: str, folders: Iterable[Entry]) -> None:
+def _finish_folders(target: str, folders: Iterable[TreeEntry]) -> None:
     """Modes and times, the inner folders first: a folder may be one that nothing can be put into."""
     for folder in folders:
         here = os.path.join(target, folder.path)
@@ -63,7 +63,7 @@ def _finish_folders(target: str, folders: Iterable[Entry]) -> None:
             _keep_times(here, folder)
 
 
-def _keep_times(path: str, entry: Entry) -> None:
+def _keep_times(path: str, entry: TreeEntry) -> None:
     os.utime(path, ns=(entry.mtime_ns, entry.mtime_ns), follow_symlinks=False)
 
 
@@ -76,7 +76,7 @@ class _Files:
         self._can_clone = sys.platform == "linux"
         self._has_space = False
 
-    def copy(self, there: str, here: str, entry: Entry) -> None:
+    def copy(self, there: str, here: str, entry: TreeEntry) -> None:
         source = os.open(there, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         try:
             if not stat.S_ISREG(os.fstat(source).st_mode):

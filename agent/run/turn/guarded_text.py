@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
 
 
-class Said(msgspec.Struct, frozen=True):
+class GuardedText(msgspec.Struct, frozen=True):
     """What readers may see of a text."""
 
     text: str = ""
@@ -23,14 +23,14 @@ class Said(msgspec.Struct, frozen=True):
     """Why a guard withheld it; None if none did."""
 
 
-def text_after_guards(text: str, supervisor: Supervisor, abort: Abort) -> Said:
+def guard_text(text: str, supervisor: Supervisor, abort: Abort) -> GuardedText:
     """What the guards let through. After an abort they are not asked, so a text that one wants to see is withheld."""
     if not text or not supervisor.may_guard("assistant_message"):
-        return Said(text)
+        return GuardedText(text)
     if abort.requested:
-        return Said(blocked=abort.reason)
+        return GuardedText(blocked=abort.reason)
     judgement = supervisor.intercept(frames.Event("assistant_message", text=text))
     if judgement.is_blocked:
-        return Said(blocked=judgement.reason)
+        return GuardedText(blocked=judgement.reason)
     visible = text if judgement.text is None else judgement.text
-    return Said(visible, is_rewritten=visible != text)
+    return GuardedText(visible, is_rewritten=visible != text)

@@ -49,7 +49,7 @@ def advice(name: str) -> str:
     return f"a person has to look at it, and run in a terminal: zot ext trust {quote(name)}"
 
 
-def made(name: str, program: str, tool: str) -> str:
+def scaffold_report(name: str, program: str, tool: str) -> str:
     """After a scaffold."""
     return (
         f"made {program}, a skeleton with the tool {tool}. Edit it, then call extensions_reload. It does not run before"
@@ -57,7 +57,7 @@ def made(name: str, program: str, tool: str) -> str:
     )
 
 
-def listed(rows: Sequence[Row]) -> str:
+def list_report(rows: Sequence[Row]) -> str:
     if not rows:
         return "there are no Copilot extensions; extensions_manage with operation scaffold makes one"
     lines = [f"{counted(len(rows), 'Copilot extension')}:"]
@@ -70,7 +70,7 @@ def listed(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def inspected(row: Row) -> str:
+def inspection_report(row: Row) -> str:
     lines = [
         f"{one_line(row.name, NAME)} ({row.scope})",
         f"state: {one_line(row.state, REASON)}",
@@ -90,7 +90,7 @@ def inspected(row: Row) -> str:
     return "\n".join(lines)
 
 
-def reloaded(
+def reload_report(
     outcomes: Sequence[ReloadOutcome],
     up: Collection[str],
     new_tools: Mapping[str, Sequence[str]],

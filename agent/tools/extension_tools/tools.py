@@ -167,7 +167,7 @@ class ExtensionTools:
             if extension.name == name and extension.manifest.dialect != self._dialect:
                 raise ScaffoldError(f"an extension of another kind is called {name!r}; choose another name")
         program = scaffold(name, request.location, self._project, self._home)
-        return report.made(name, str(program), f"{tool_prefix(name)}_greet")
+        return report.scaffold_report(name, str(program), f"{tool_prefix(name)}_greet")
 
     def _look(self, request: ListAll | Inspect, done: Done) -> None:
         def looked(discovery: Discovery | None) -> None:
@@ -176,11 +176,11 @@ class ExtensionTools:
                 return
             rows = rows_of(self._supervisor, self._dialect, self._parents, discovery)
             if isinstance(request, ListAll):
-                done(report.listed(rows), False)
+                done(report.list_report(rows), False)
                 return
             mine = [row for row in rows if row.name == request.name]
             if mine:
-                done("\n\n".join(map(report.inspected, mine)), False)
+                done("\n\n".join(map(report.inspection_report, mine)), False)
             else:
                 known = sorted({row.name for row in rows})
                 done(f"{EXTENSIONS_MANAGE.name}: {no_such('extension', request.name[:80], known)}", True)
@@ -199,6 +199,6 @@ class ExtensionTools:
                 if name not in before:
                     new.setdefault(owned.owner.name, []).append(name)
             up = {each.name for each in self._supervisor.extensions if each.is_up}
-            done(report.reloaded(outcomes, up, new, waiting), False)
+            done(report.reload_report(outcomes, up, new, waiting), False)
 
         self._reloader.begin_dialect(self._dialect, self._parents, ended)

@@ -109,10 +109,10 @@ def _require(batch: RunFolder, task: str) -> None:
 
 def attempts_in(run: Path) -> list[int]:
     """The attempts that have files in the folder of a task. Raises `FolderError`, `OSError`."""
-    from agent.batch.journal.own_files import IN_RUNS, own_names
+    from agent.batch.journal.rundir_files import IN_RUNS, rundir_names
 
     try:
-        names = own_names(run, own=IN_RUNS - 1)
+        names = rundir_names(run, depth=IN_RUNS - 1)
     except FileNotFoundError:
         return []
     numbers = (name.removesuffix(EVENTS) for name in names if name.endswith(EVENTS))
@@ -128,10 +128,10 @@ def _note_other_attempts(batch: RunFolder, task: str, number: int, *, is_chosen:
 def lines_of(path: Path, is_over: Callable[[], bool]) -> Iterator[bytes]:
     """The lines of a file of a run, each with its LF if it has one; one that is too long comes in pieces. At its end
     they go on until `is_over`. Raises `FolderError`, `OSError`."""
-    from agent.batch.journal.own_files import IN_RUNS, open_own
+    from agent.batch.journal.rundir_files import IN_RUNS, open_rundir_file
 
     rest = b""
-    with open(open_own(path, own=IN_RUNS), "rb") as file:
+    with open(open_rundir_file(path, depth=IN_RUNS), "rb") as file:
         while True:
             was_over = is_over()  # before the read, so that the last bytes are read, too
             while data := file.read(BLOCK):

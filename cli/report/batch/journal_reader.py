@@ -10,8 +10,8 @@ import msgspec
 
 from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.glance import FinishedGlance, OutcomeGlance
-from agent.batch.journal.own_files import open_own
 from agent.batch.journal.reader import JournalReader
+from agent.batch.journal.rundir_files import open_rundir_file
 from agent.batch.journal.shards import BatchResults, Shard, definitions
 from agent.batch.journal.state import BatchState
 from cli.number_format import plural
@@ -159,7 +159,7 @@ class _JournalFold:
             self.version = batch.version
         shard = Shard(folder, BatchState(), self._listed(folder))
         try:
-            fd = open_own(folder.journal)
+            fd = open_rundir_file(folder.journal)
         except FileNotFoundError:
             torn = None
         else:
@@ -247,7 +247,7 @@ class _JournalFold:
 def outcome_at(journal: Path, offset: int) -> Outcome | None:
     """The whole outcome of an attempt; None if the journal can no longer be read there, or has impossible numbers."""
     try:
-        with open(open_own(journal), "rb") as file:
+        with open(open_rundir_file(journal), "rb") as file:
             file.seek(offset)
             line: Finished = decode_with(_finished, file.readline().removesuffix(b"\n"))
     except (OSError, FolderError, JournalLineError, UnknownLineError):

@@ -20,7 +20,7 @@ from cli.report.page.top import top
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
-    from agent.sessions.export.conversation import Entry
+    from agent.sessions.export.conversation import ConversationEntry
     from cli.report.batch.conversation import AttemptConversation
     from cli.report.batch.figures import TaskFigures
     from wire.batch.outcome import CommandEnd, Outcome
@@ -156,7 +156,7 @@ def _steps(conversation: AttemptConversation, prompt: str, room: int) -> str:
     return "".join(_entry(entry, parts) for entry in shorten(entries, room))
 
 
-def _entry(entry: Entry, parts: HtmlParts) -> str:
+def _entry(entry: ConversationEntry, parts: HtmlParts) -> str:
     title = "user" if entry.role == "user" else f"turn {entry.number}" if entry.number else ""
     head = f"<h3>{title}</h3>" if title else ""
     shown = "".join(parts.part(entry.role, part) for part in entry.parts)

@@ -61,7 +61,7 @@ def hash_content(folder: Path, manifest: Manifest | None = None, allowance: Allo
 def hash_steps(
     folder: Path, manifest: Manifest | None = None, allowance: Allowance | None = None, beside: Iterable[str] = ()
 ) -> Steps[Content]:
-    """`hash_content` in steps. What is read is taken from the allowance. Covers also what is `beside` the folder: paths
+    """`hash_content` in steps. Each read is taken from the allowance. Covers also the paths `beside` the folder,
     relative to it."""
     walk = _Walk(folder, allowance or Allowance(), manifest)
     yield from walk.all()

@@ -42,7 +42,7 @@ def prepare(found: FoundExtension, workspace: Path, home: Path | None) -> tuple[
 
 
 def sdk_of(found: FoundExtension, home: Path) -> Sdk | None:
-    """The SDK that a Copilot extension gets; None if there is none. `home` is `$ZOT_HOME`."""
+    """The SDK that a Copilot extension gets; None without one. `home` is `$ZOT_HOME`."""
     return _search(found.folder, found.scope, home).sdk
 
 

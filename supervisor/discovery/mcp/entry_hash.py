@@ -5,9 +5,9 @@ if it leads to one that lies in the project, as it is, behind a `=`, or as a par
 signs of a shell; the paths start in `cwd`, and in each folder that another word names. A text behind `sh -c` is divided
 as a shell does it; if it cannot be read for sure, every file of the project counts that can be executed or is a script.
 A word also names what Python and Node find under it without the ending: `server` and `app.server` name `server.py` and
-`app/server.py`. Of a folder count the files that a launcher would run, and of the one in which `npm`, `make` and others
-start those that they read there.
-What these files load, and what a launcher downloads, is not covered.
+`app/server.py`. Of a folder it covers the files that a launcher would run; of the folder in which `npm`, `make` and
+others start, the files that they read there. It does not cover files that these files load or that a launcher
+downloads.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ RUN_IN_FOLDERS = (
     "deno.json", "deno.jsonc", "GNUmakefile", "makefile", "Makefile", "justfile", "Justfile", ".justfile", "Dockerfile",
     "compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml",
 )  # fmt: skip
-"""What launchers that are given a folder run or read there."""
+"""Files that launchers run or read in a folder that they are given."""
 LAUNCHERS = {
     "package.json": {"npm", "pnpm", "yarn", "bun"},
     "deno": {"deno"},
@@ -49,7 +49,7 @@ LAUNCHERS = {
 }
 """Programs that read one of `RUN_IN_FOLDERS` in the folder in which they start, by a part of its name."""
 ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts")
-"""What a word that names a program may leave out."""
+"""Endings that a word that names a program may leave out."""
 SCRIPTS = (
     *ENDINGS, ".sh", ".bash", ".zsh", ".ksh", ".fish", ".rb", ".pl", ".php", ".lua", ".tcl", ".awk", ".jar", ".mts",
     ".cts", ".tsx", ".jsx", ".wasm",

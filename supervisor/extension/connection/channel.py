@@ -84,7 +84,7 @@ class Channel:
             Remarked: self._on_remarked,
             Unusable: on_unusable,
         }
-        """What is done with each kind of message. The worker adds its own handlers."""
+        """The handler of each kind of message. The worker adds its own handlers."""
         self._loop = loop
         self._account = account
         self._complaints = complaints

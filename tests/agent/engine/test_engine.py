@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from contextlib import contextmanager
 
 import pytest
 
 from agent.abort import Abort
-from agent.engine.engine import Engine
-from agent.options import Options
-from agent.output.event_writer import EventWriter
-from agent.output.stderr_notices import StderrNotices
-from agent.run.steering import SteerRefusedError
+from agent.run.steer_queue import SteerRefusedError
 from agent.sessions.file import SessionBusyError, SessionFile
 from agent.sessions.load import SessionError, load
 from agent.sessions.rows import Meta
 from agent.skills.skill import Skill
 from agent.transcript import Message, Text, ToolCall
-from supervisor.loop.loop import Loop
 from tests.support.extension_folder import folder
-from tests.support.scripted_model import ScriptedModel, says
+from tests.support.scripted_engine import engine_of
+from tests.support.scripted_model import says
 from wire import events
 from wire.exit_codes import Status
 
@@ -45,32 +40,12 @@ for line in sys.stdin:
 def engine(tmp_path):
     @contextmanager
     def make(*replies, **options):
-        loop, records = Loop(), []
-        event_writer = EventWriter(loop, Abort(), records.append)
-        with open(os.devnull, "wb") as nowhere:
-            notices = StderrNotices(loop, event_writer, stderr=nowhere.fileno())
-            made = Engine(
-                loop,
-                Options(
-                    cwd=str(tmp_path), home=tmp_path / "home", model="m", reply_tokens=100, system="s", discover=False,
-                    **options,
-                ),
-                version="1",
-                provider=ScriptedModel(*replies),
-                event_writer=event_writer,
-                notices=notices,
-                on_show=event_writer.post_shown,
-                owns_process=False,
-            )  # fmt: skip
+        records = []
+        with engine_of(
+            *replies, cwd=tmp_path, home=tmp_path / "home", records=records, discover=False, **options
+        ) as made:
             made.records = records
-            try:
-                assert made.start(Abort()) is None
-                yield made
-            finally:
-                made.stop(at_once=False)
-                made.close()
-                notices.close()
-                loop.close()
+            yield made
 
     return make
 

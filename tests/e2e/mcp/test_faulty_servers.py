@@ -54,7 +54,7 @@ EXPECTED = {
     "not-utf8": Seen(2),
     "huge-line": Seen(3),
     "endless-line": gone("said no hello within 4 s"),
-    "closes-stdout": gone("closed its stdout and can say nothing any more"),
+    "closes-stdout": gone("closed its stdout and can say nothing more"),
     "dies-at-import": gone("No module named 'mcp_of_last_year'"),
     "usage": gone('(exit 2): "usage: missing argument: directory"'),
     "old-version": gone("it speaks version '1999-01-01' of MCP; zot speaks 2024-11-05", WorkerState.FAILED),

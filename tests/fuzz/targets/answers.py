@@ -11,7 +11,7 @@ import msgspec
 from agent.answers.checked_text import repair_request
 from agent.answers.schema import AnswerSchema, AnswerSchemaError
 from tests.fuzz import seeds
-from tests.fuzz.target import Target
+from tests.fuzz.target import Target, with_file
 from wire import events
 
 if TYPE_CHECKING:
@@ -39,21 +39,15 @@ ANSWERS = (
 )
 
 
-@contextmanager
-def schemas(folder: Path) -> Iterator[Callable[[bytes], None]]:
+@with_file("schema.json")
+def schemas(file: Path) -> None:
     """A file is a schema that texts are held against, or is refused."""
-    path = folder / "schema.json"
-
-    def take(data: bytes) -> None:
-        path.write_bytes(data)
-        try:
-            schema = AnswerSchema(str(path))
-        except AnswerSchemaError:
-            return
-        for text in ANSWERS:
-            schema.check(text)
-
-    yield take
+    try:
+        schema = AnswerSchema(str(file))
+    except AnswerSchemaError:
+        return
+    for text in ANSWERS:
+        schema.check(text)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from cli.report.batch.page import render
 from cli.report.batch.tables import Links
 from cli.report.batch.task_page import TaskPage, render_task
 from cli.report.input.recorded_run import InputError
-from tests.fuzz.target import Target
+from tests.fuzz.target import Target, with_file
 from tests.fuzz.targets.batches import sealed, some_journals
 from tests.support.batch_written import asked, called, said
 from wire import events
@@ -65,19 +65,13 @@ def some_streams() -> list[bytes]:
     return [b"".join(lines), b"".join(lines[:3])[:-9]]
 
 
-@contextmanager
-def conversations(folder: Path) -> Iterator[Callable[[bytes], None]]:
+@with_file("events")
+def conversations(file: Path) -> None:
     """Whatever the events are, the task has a page."""
-    file = folder / "events"
-
-    def take(data: bytes) -> None:
-        file.write_bytes(data)
-        shown = [(1, read_conversation(file))]
-        page = render_task(TaskPage(task=TaskFigures("a"), prompt="p", conversations=shown, back="b", batch="f"))
-        assert "<script" not in page
-        page.encode()
-
-    yield take
+    shown = [(1, read_conversation(file))]
+    page = render_task(TaskPage(task=TaskFigures("a"), prompt="p", conversations=shown, back="b", batch="f"))
+    assert "<script" not in page
+    page.encode()
 
 
 TARGETS = (

@@ -12,7 +12,7 @@ from supervisor.control.requests import ControlRequests
 from supervisor.control.session import ControlSession
 from tests.fuzz import seeds
 from tests.fuzz.stage import Stage, pretended_children
-from tests.fuzz.target import Target
+from tests.fuzz.target import Target, without_folder
 from tests.fuzz.targets.frames import GREETING, PANEL
 from tests.support.control_peer import extension_stats, host_stats
 from wire import control, frames
@@ -140,18 +140,14 @@ def _all_of(ours: socket.socket) -> bytes:
     return got
 
 
-@contextmanager
-def replies(_folder: Path) -> Iterator[Callable[[bytes], None]]:
+@without_folder
+def replies(data: bytes) -> None:
     """`zot ext` and `zot top` read replies: a line is a reply, or a `ControlError`."""
-
-    def take(data: bytes) -> None:
-        for line in data.split(b"\n"):
-            try:
-                control.decode_reply(line)
-            except control.ControlError:
-                pass
-
-    yield take
+    for line in data.split(b"\n"):
+        try:
+            control.decode_reply(line)
+        except control.ControlError:
+            pass
 
 
 TARGETS = (

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import Any
 
 from msgspec import Raw
 
-from tests.fuzz.target import Target
+from tests.fuzz.target import Target, without_folder
 from tests.support.copilot_talk import Talk, dumped, tool
 from wire import frames
 from wire.dialects.base import UnsendableError
 from wire.framing.content_length import add_header
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 CHUNK = 64 * 1024
 CALLS = "session.tools.handlePendingToolCall"
@@ -57,29 +53,25 @@ def answer(number: int, result: object) -> bytes:
     return add_header(dumped({"jsonrpc": "2.0", "id": number, "result": result}))
 
 
-@contextmanager
-def output(_folder: Path) -> Iterator[Callable[[bytes], None]]:
+@without_folder
+def output(data: bytes) -> None:
     """All output is taken. What the host sends in return is whole messages."""
-
-    def take(data: bytes) -> None:
-        talk = Talk()
-        join, _, rest = data.partition(b"\0")
-        talk.hear(join)
-        session = talk.session
-        if session.spoken and not session.trouble:
-            talk.keep(session.ping("p1"))
-            for number, event in enumerate(EVENTS):
-                talk.keep(session.ask(f"h{number}", event))
-                talk.keep(session.tell(event))
-            with suppress(UnsendableError):  # it has taken the command back
-                talk.keep(session.invoke("k1", "go", "now"))
-            if session.claimed == ("t",):
-                talk.call("c1")
-        for at in range(0, len(rest), CHUNK):
-            talk.hear(rest[at : at + CHUNK])
-        talk.splitter.finish()
-
-    yield take
+    talk = Talk()
+    join, _, rest = data.partition(b"\0")
+    talk.hear(join)
+    session = talk.session
+    if session.spoken and not session.trouble:
+        talk.keep(session.ping("p1"))
+        for number, event in enumerate(EVENTS):
+            talk.keep(session.ask(f"h{number}", event))
+            talk.keep(session.tell(event))
+        with suppress(UnsendableError):  # it has taken the command back
+            talk.keep(session.invoke("k1", "go", "now"))
+        if session.claimed == ("t",):
+            talk.call("c1")
+    for at in range(0, len(rest), CHUNK):
+        talk.hear(rest[at : at + CHUNK])
+    talk.splitter.finish()
 
 
 def some_output() -> list[bytes]:

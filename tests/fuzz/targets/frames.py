@@ -10,7 +10,7 @@ from zlib import crc32
 from agent.tools.extension_result import extension_result
 from tests.fuzz import seeds
 from tests.fuzz.stage import Stage, pieces, pretended_children
-from tests.fuzz.target import Target
+from tests.fuzz.target import Target, without_folder
 from tests.support.dialect_session import session_of
 from wire import events, frames
 from wire.dialects.long_lines import decode_long, describe_oversize
@@ -134,15 +134,11 @@ def as_lines(_folder: Path) -> Iterator[Callable[[bytes], None]]:
     yield take
 
 
-@contextmanager
-def from_hosts(_folder: Path) -> Iterator[Callable[[bytes], None]]:
+@without_folder
+def from_hosts(data: bytes) -> None:
     """`decode_from_host` never raises."""
-
-    def take(data: bytes) -> None:
-        for line in data.split(b"\n"):
-            frames.decode_from_host(line)
-
-    yield take
+    for line in data.split(b"\n"):
+        frames.decode_from_host(line)
 
 
 TARGETS = (

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.tools.extension_result import parts_of
 from supervisor.registry.registration import RegistrationError, judge_tool
 from tests.fuzz import seeds
-from tests.fuzz.target import Target
+from tests.fuzz.target import Target, without_folder
 from wire import frames
 from wire.dialects.base import UnsendableError
 from wire.dialects.mcp import prompts, results, tools
 from wire.lenient_json import UNREADABLE, read
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 PUBLISHED = Path(__file__).parents[2] / "wire" / "dialects" / "mcp" / "published"
 OPTIONS = {"include_tools": ["*"], "exclude_tools": ["x*y"]}
@@ -59,55 +55,43 @@ def value_of(data: bytes) -> Any:
         return None
 
 
-@contextmanager
-def lists(_folder: Path) -> Iterator[Callable[[bytes], None]]:
+@without_folder
+def lists(data: bytes) -> None:
     """A tool is offered, or left out with a reason."""
-
-    def take(data: bytes) -> None:
-        value = value_of(data)
-        listed = value if isinstance(value, list) else [value]
-        found = tools.registrations("fuzz", listed, OPTIONS)
-        for name, (raw, frame) in found.tools.items():
-            assert name == frame.name == tools.public_name("fuzz", raw)
-            try:
-                judge_tool(frame)
-            except RegistrationError:
-                pass
-        assert all(warning.text.isprintable() for warning in found.warnings)
-
-    yield take
-
-
-@contextmanager
-def answers(_folder: Path) -> Iterator[Callable[[bytes], None]]:
-    """A result of a tool is for the model, or fails its call; so does one of a prompt its command."""
-
-    def take(data: bytes) -> None:
-        value = value_of(data)
-        results.next_round(value)
-        results.error_result("1", value)
-        prompts.response("1", value)
-        result = results.tool_result("1", value)
-        if isinstance(result, frames.ToolResult):
-            parts_of(result.content or (), "fuzz/tool")
-
-    yield take
-
-
-@contextmanager
-def commands(_folder: Path) -> Iterator[Callable[[bytes], None]]:
-    """A prompt is a command, or left out; its arguments are read, or refused."""
-
-    def take(data: bytes) -> None:
-        prompt, _, text = data.partition(SPLIT)
-        value = value_of(prompt)
-        prompts.registration("fuzz", value)
+    value = value_of(data)
+    listed = value if isinstance(value, list) else [value]
+    found = tools.registrations("fuzz", listed, OPTIONS)
+    for name, (raw, frame) in found.tools.items():
+        assert name == frame.name == tools.public_name("fuzz", raw)
         try:
-            prompts.arguments(value, text.decode("utf-8", "replace"))
-        except UnsendableError:
+            judge_tool(frame)
+        except RegistrationError:
             pass
+    assert all(warning.text.isprintable() for warning in found.warnings)
 
-    yield take
+
+@without_folder
+def answers(data: bytes) -> None:
+    """A result of a tool is for the model, or fails its call; so does one of a prompt its command."""
+    value = value_of(data)
+    results.next_round(value)
+    results.error_result("1", value)
+    prompts.response("1", value)
+    result = results.tool_result("1", value)
+    if isinstance(result, frames.ToolResult):
+        parts_of(result.content or (), "fuzz/tool")
+
+
+@without_folder
+def commands(data: bytes) -> None:
+    """A prompt is a command, or left out; its arguments are read, or refused."""
+    prompt, _, text = data.partition(SPLIT)
+    value = value_of(prompt)
+    prompts.registration("fuzz", value)
+    try:
+        prompts.arguments(value, text.decode("utf-8", "replace"))
+    except UnsendableError:
+        pass
 
 
 def some_lists() -> list[bytes]:

@@ -14,7 +14,7 @@ from cli.report.input.source import read_recording
 from cli.report.run.page import render
 from cli.run.prompt import PromptError, StdinKind, StdinUse, join, plan_prompt
 from cli.run.stdin import StdinReader
-from tests.fuzz.target import Target
+from tests.fuzz.target import Target, with_file
 from tests.support.recorded_events import RESULT, RUN
 from tests.support.recorded_stats import hostile_lines, recorded
 from wire import stats
@@ -64,24 +64,18 @@ def reports(folder: Path) -> Iterator[Callable[[bytes], None]]:
     yield take
 
 
-@contextmanager
-def prompts(folder: Path) -> Iterator[Callable[[bytes], None]]:
+@with_file("stdin")
+def prompts(file: Path) -> None:
     """What is piped to a run becomes a prompt that JSON can hold."""
-    file = folder / "stdin"
-
-    def take(data: bytes) -> None:
-        file.write_bytes(data)
-        fd = os.open(file, os.O_RDONLY)
-        try:
-            piped = StdinReader(None, fd=fd).read(StdinUse.WANTED) or b""
-            text = join(plan_prompt((), StdinKind.STREAM, no_stdin=False), piped.decode("utf-8", "replace"))
-            valid_text(text).encode()
-        except PromptError:
-            pass
-        finally:
-            os.close(fd)
-
-    yield take
+    fd = os.open(file, os.O_RDONLY)
+    try:
+        piped = StdinReader(None, fd=fd).read(StdinUse.WANTED) or b""
+        text = join(plan_prompt((), StdinKind.STREAM, no_stdin=False), piped.decode("utf-8", "replace"))
+        valid_text(text).encode()
+    except PromptError:
+        pass
+    finally:
+        os.close(fd)
 
 
 TARGETS = (

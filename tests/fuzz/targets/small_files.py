@@ -27,7 +27,7 @@ from supervisor.install.record import InstallRecord
 from supervisor.monitoring.definition_sizes import read_sizes
 from tests.fuzz import seeds
 from tests.fuzz.prompt import without_fsync
-from tests.fuzz.target import Target
+from tests.fuzz.target import Target, with_file, without_folder
 from wire.manifest import Manifest, ManifestError, parse_manifest
 from wire.settings.json_edit import switch_server
 from wire.settings.manifest_faults import all_faults
@@ -53,20 +53,16 @@ A_SIZE = {"extensions": [{"name": "x", "place": "/x", "tools": 2, "tokens": 700}
 DURATIONS = (b"30", b"1.5", b"500ms", b"90s", b"5m", b"2h", b"1h30m", b"1d", b"1d2h3m4s5ms", b".5", b"1e3")
 
 
-@contextmanager
-def manifests(_folder: Path) -> Iterator[Callable[[bytes], None]]:
+@without_folder
+def manifests(data: bytes) -> None:
     """A manifest is read or refused; the doctor finds faults in those that are refused, and in no other."""
-
-    def take(data: bytes) -> None:
-        try:
-            manifest = parse_manifest(data)
-        except ManifestError:
-            assert all_faults(data), "the doctor finds the fault for which it is refused"
-        else:
-            assert not all_faults(data), "no fault in what is not refused"
-            assert manifest.remark is not None
-
-    yield take
+    try:
+        manifest = parse_manifest(data)
+    except ManifestError:
+        assert all_faults(data), "the doctor finds the fault for which it is refused"
+    else:
+        assert not all_faults(data), "no fault in what is not refused"
+        assert manifest.remark is not None
 
 
 @contextmanager
@@ -95,23 +91,17 @@ def mcp_files(folder: Path) -> Iterator[Callable[[bytes], None]]:
     yield take
 
 
-@contextmanager
-def settings(folder: Path) -> Iterator[Callable[[bytes], None]]:
+@with_file("config.json")
+def settings(file: Path) -> None:
     """`config.json`, as each run reads it."""
-    file = folder / "config.json"
-
-    def take(data: bytes) -> None:
-        file.write_bytes(data)
-        try:
-            load_config(folder)
-        except ConfigError:
-            return
-        try:
-            prepare(RunRequest(cwd=str(folder), home=folder, base_url="http://127.0.0.1:9"))
-        except UsageError:
-            pass
-
-    yield take
+    try:
+        load_config(file.parent)
+    except ConfigError:
+        return
+    try:
+        prepare(RunRequest(cwd=str(file.parent), home=file.parent, base_url="http://127.0.0.1:9"))
+    except UsageError:
+        pass
 
 
 @contextmanager
@@ -167,16 +157,10 @@ def withheld(folder: Path) -> Iterator[Callable[[bytes], None]]:
         yield take
 
 
-@contextmanager
-def definitions(folder: Path) -> Iterator[Callable[[bytes], None]]:
+@with_file("definitions.json")
+def definitions(file: Path) -> None:
     """`definitions.json`: damage costs the figures of a list."""
-    file = folder / "definitions.json"
-
-    def take(data: bytes) -> None:
-        file.write_bytes(data)
-        read_sizes(folder)
-
-    yield take
+    read_sizes(file.parent)
 
 
 @contextmanager
@@ -201,17 +185,11 @@ def some_records() -> list[bytes]:
     return [msgspec.json.encode(record), *seeds.manifests()[:3]]
 
 
-@contextmanager
-def host_records(folder: Path) -> Iterator[Callable[[bytes], None]]:
+@with_file("4711.json")
+def host_records(file: Path) -> None:
     """The record of a host, as the next host finds it."""
-    path = folder / "4711.json"
-
-    def take(data: bytes) -> None:
-        path.write_bytes(data)
-        if (opened := open_record(path)) is not None:
-            opened.close()
-
-    yield take
+    if (opened := open_record(file)) is not None:
+        opened.close()
 
 
 @contextmanager
@@ -236,17 +214,13 @@ def some_scripts() -> list[bytes]:
     return [about, *dict.fromkeys(lines), *(whole for whole in seeds.conversations() if len(whole) < 3000)]
 
 
-@contextmanager
-def durations(_folder: Path) -> Iterator[Callable[[bytes], None]]:
+@without_folder
+def durations(data: bytes) -> None:
     """`--timeout`, as it comes from the command line."""
-
-    def take(data: bytes) -> None:
-        try:
-            assert 0 < limit_from(os.fsdecode(data)) < float("inf")
-        except ValueError:
-            pass
-
-    yield take
+    try:
+        assert 0 < limit_from(os.fsdecode(data)) < float("inf")
+    except ValueError:
+        pass
 
 
 TARGETS = (

@@ -11,7 +11,7 @@ from supervisor.registry.plain_schema import fault_at_once, unfit_reason
 from supervisor.registry.registration import RegistrationError, judge_tool
 from tests.fuzz import seeds
 from tests.fuzz.stage import Stage, pretended_children
-from tests.fuzz.target import Target
+from tests.fuzz.target import Target, without_folder
 from tests.fuzz.targets.frames import GREETING
 from wire import frames
 
@@ -106,21 +106,17 @@ def read_by_builtins(data: bytes) -> None:
             pass
 
 
-@contextmanager
-def schemas(_folder: Path) -> Iterator[Callable[[bytes], None]]:
+@without_folder
+def schemas(data: bytes) -> None:
     """A schema is refused, or the host checks arguments against it, if it is plain. A process checks all others, with a
     limit of its own."""
-
-    def take(data: bytes) -> None:
-        schema, _, args = data.partition(SPLIT)
-        try:
-            tool = judge_tool(frames.RegisterTool("t", schema=frames.Raw(schema)))
-        except RegistrationError:
-            return
-        if unfit_reason(args) is None:
-            fault_at_once(tool.schema, tool.plain_parts, args)
-
-    yield take
+    schema, _, args = data.partition(SPLIT)
+    try:
+        tool = judge_tool(frames.RegisterTool("t", schema=frames.Raw(schema)))
+    except RegistrationError:
+        return
+    if unfit_reason(args) is None:
+        fault_at_once(tool.schema, tool.plain_parts, args)
 
 
 def some_schemas() -> list[bytes]:

@@ -48,7 +48,7 @@ def test_a_repository(tmp_path, text, url, ref):
         ("", "the source is empty"),
         ("a\0b", "the source is empty"),
         ("ext::sh -c id", "no such folder"),
-        ("ftp://example.org/x", "ftp:// is none of https"),
+        ("ftp://example.org/x", "ftp:// is not one of https"),
         ("https://example.org/x@", "cannot be a branch, tag or commit"),
         ("https://example.org/x@-oops", "'-oops' cannot be a branch"),
         ("https://example.org/x.git@--upload-pack=id", "cannot be a branch"),

@@ -172,8 +172,8 @@ def test_one_with_an_absolute_link_runs_once(tmp_path: Path, trusted: bool):
     place.start()
     assert started(place).change == ""
     assert started(place).lasting_change == (
-        f"it is not started again in a run with --copilot: {folder / 'extension.mjs'} is an absolute link, and nobody"
-        " has seen what it leads to; put the file itself in its place"
+        f"it is not started again in a run with --copilot: {folder / 'extension.mjs'} is an absolute link, and its"
+        " target was not checked; put the file itself in its place"
     )
 
 

@@ -22,6 +22,7 @@ from tests.support.messages_server import (
     text_reply,
     token_bucket,
 )
+from tests.support.scripted_model import ScriptedModel
 
 DATE = "Sun, 06 Nov 2026 08:49:37 GMT"
 INPUT = {
@@ -122,17 +123,10 @@ def test_limits_are_in_no_cassette():
         def add(self, _params, reply):
             self.reply = reply
 
-    class Provider:
-        name = "p"
-
-        def request(self, _params):
-            from agent.model.provider import Stream
-
-            start = {"type": "message_start", "id": "1", "usage": {}, "limits": {}}
-            return Stream([start, {"type": "error", "id": "1", "kind": "x", "message": "y", "limits": {}}])
-
+    start = {"type": "message_start", "id": "1", "usage": {}, "limits": {}}
+    end = {"type": "error", "id": "1", "kind": "x", "message": "y", "limits": {}}
     recorder = Recorder()
-    stream = RecordingProvider(Provider(), recorder).request({})
+    stream = RecordingProvider(ScriptedModel([start, end]), recorder).request({})
     while stream.has_line():
         stream.take()
     assert recorder.reply == [

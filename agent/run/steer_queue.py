@@ -22,7 +22,7 @@ class SteerTooLateError(SteerRefusedError):
     """The prompt makes no request any more."""
 
 
-class Steering:
+class SteerQueue:
     """First in, first out, for one prompt. Once it is closed it takes nothing, and what waits is dropped."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from agent.sessions.load import SessionError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from agent.sessions.load import Loaded
+    from agent.sessions.load import LoadedSession
 
 REPLAYS = ("replay", "none")
 """What a file has as its provider if no provider was asked."""
@@ -23,11 +23,11 @@ ANTHROPIC = "anthropic"
 """The provider whose models cassettes have."""
 
 
-class Opened(msgspec.Struct, frozen=True):
+class OpenedSession(msgspec.Struct, frozen=True):
     """A session that was read, and the file that its next messages go to."""
 
     file: SessionFile
-    loaded: Loaded
+    loaded: LoadedSession
 
     def remarks(self, cwd: str) -> tuple[str, ...]:
         """Lines for the user: what could not be read, what was repaired, and whether another folder than `cwd` is the
@@ -76,17 +76,17 @@ class Opened(msgspec.Struct, frozen=True):
         )
 
 
-def open_session(path: Path, *, home: Path, cwd: str, fork: bool) -> Opened:
+def open_session(path: Path, *, home: Path, cwd: str, fork: bool) -> OpenedSession:
     """Opens a session, or with `fork` begins a copy of it. Raises `SessionError`, and `SessionBusyError` if another run
     goes on with it."""
     if not fork:
-        return Opened(*SessionFile.reopen(path))
+        return OpenedSession(*SessionFile.reopen(path))
     from agent.sessions.fork import fork_to_go_on  # most runs copy nothing
 
-    return Opened(*fork_to_go_on(path, home, cwd=cwd))
+    return OpenedSession(*fork_to_go_on(path, home, cwd=cwd))
 
 
-class Asked(msgspec.Struct, frozen=True):
+class SessionChoice(msgspec.Struct, frozen=True):
     """The flags that say which session a run goes on with."""
 
     continue_last: bool
@@ -110,7 +110,7 @@ class Asked(msgspec.Struct, frozen=True):
             raise SessionError("--no-session excludes --continue, --resume and --session, whose file the run writes to")
         return any(asked)
 
-    def open(self, home: Path, cwd: str) -> Opened | None:
+    def open(self, home: Path, cwd: str) -> OpenedSession | None:
         """The session that the run goes on with, if it goes on with one. Raises `SessionError`."""
         if not self.check():
             return None

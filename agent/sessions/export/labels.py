@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agent.sessions.reading.history import Compacted, History
+    from agent.sessions.reading.history import History, SessionSummary
     from agent.sessions.store import SessionInfo
     from agent.transcript import Image
     from wire.events import Totals
@@ -92,7 +92,7 @@ def image_text(image: Image) -> str:
     return f"image, {visible(image.mime_type)[:80]}, {size_text(image_bytes(image))}"
 
 
-def compaction_text(compacted: Compacted) -> str:
+def compaction_text(compacted: SessionSummary) -> str:
     count = len(compacted.messages)
     return (
         f"Compacted: from here on the model sees {count} message{'' if count == 1 else 's'} in place of the "
