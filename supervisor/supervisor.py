@@ -58,7 +58,7 @@ class Supervisor:
     """Owns the extensions of one host.
 
     `on_notice` gets the notices about extensions, `on_note` the notes that extensions send, `on_show` notes and panels
-    as records of the event stream. `on_host_call` answers what an extension wants from its host; by default that is
+    as records of the event stream. `on_host_call` answers a call of an extension to its host; by default that is
     refused. All are called from within the loop and must not wait.
 
     With `owns_process` every descendant of this process counts as started by an extension: daemons that left their
@@ -278,7 +278,7 @@ class Supervisor:
 
     def round_trip(self, extensions: Iterable[Extension], done: Callable[[], None], within_s: float) -> None:
         """Pings the lead, which gets the events, of each extension that can be pinged. `done` is called once, in a
-        later pass: when what they had written before is handled, or after `within_s` seconds."""
+        later pass: when all that they had written before is handled, or after `within_s` seconds."""
         asked = [lead for lead in {each.lead for each in extensions} if lead.state.is_up and lead.can_ping]
         RoundTrip(self.loop, [lead.channel.round_trips for lead in asked], done, within_s)
 

@@ -64,8 +64,7 @@ def breaches(limits: Limits, reading: LimitReading) -> Iterator[Breach]:
 
 
 def limits_used(limits: Limits, readings: Iterable[LimitReading]) -> Iterator[tuple[str, float, float | None]]:
-    """Name and value of each limit on use that is set, with the largest use among the workers; None for a use that was
-    not measured."""
+    """Name and value of each set limit on use, with the largest use of a worker; None for one that was not measured."""
     readings = list(readings)
     measured: dict[str, list[float | None]] = {
         "rss_mb": [reading.rss / MIB for reading in readings],
@@ -140,8 +139,7 @@ SHORTEST_S = 0.05
 
 
 def add_rates(before: TreeUse, now: TreeUse) -> TreeUse:
-    """Returns the later sample, completed with its rates. The `cpu_s` of a tree falls if a part of the tree ends
-    unseen."""
+    """Returns the later sample, completed with its rates. The `cpu_s` of a tree falls if a part of it ends unseen."""
     assert now.at is not None
     spent = before.spent_s + max(0.0, now.cpu_s - before.cpu_s)
     here = (now.at, spent, now.frames_in)

@@ -38,7 +38,7 @@ class Guards:
         self.on_start_over: list[Callable[[], None]] = []
         """Called when the start of an extension may be over."""
         self.is_complete = False
-        """Whether the host knows what every extension guards. A plain attribute, since every verdict reads it."""
+        """Whether the host knows the guards of every extension. A plain attribute, since every verdict reads it."""
 
     def forget(self) -> None:
         """Called when a subscription has changed, or the list or order of the extensions."""

@@ -46,8 +46,7 @@ class MergedRegistrations:
             callback()
 
     def tools(self) -> Mapping[str, OwnedTool]:
-        """The tools of the extensions that are up. Tools that are registered later appear in the result of the next
-        call."""
+        """The tools of the extensions that are up. Tools that are registered later appear in the next result."""
         if self._current is None:
             self._merge()
             self._current = {
@@ -88,8 +87,7 @@ class MergedRegistrations:
         return commands[name]
 
     def instructions(self) -> str:
-        """The instructions for the model from all extensions that are up, each under a line with its name; "" without
-        any."""
+        """The instructions of all extensions that are up to the model, each under a line with its name; "" without."""
         return "".join(
             f"\nThe extension {extension.name} says of its tools:\n{extension.instructions.strip()}\n"
             for extension in self._extensions
@@ -174,8 +172,8 @@ class Claims:
         self._reserved = frozenset(reserved)
 
     def judge(self, extension: Extension, found: FoundExtension, claimed: Collection[str]) -> str:
-        """Returns why this version of the extension cannot have what it claims; "" if it can. Then those that have to
-        yield are given up."""
+        """Returns why this version of the extension cannot have what it claims; "" if it can. Then the losers are given
+        up."""
         if not claimed:
             return ""
         if builtin := self._reserved.intersection(claimed):

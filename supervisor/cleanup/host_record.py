@@ -1,4 +1,4 @@
-"""Each host keeps a record while it runs. The record tells the next host what a killed host has left."""
+"""Each host keeps a record while it runs. The record names the leftovers of a killed host to the next host."""
 
 from __future__ import annotations
 
@@ -83,8 +83,7 @@ class HostRecord(msgspec.Struct, frozen=True):
         return path
 
     def remove(self, folder: Path) -> None:
-        """Removes the record at the orderly end of the host. Does nothing if the file is missing or belongs to another
-        host."""
+        """Removes the record at the orderly end of the host. Does nothing if the file is missing or another host's."""
         if (file := open_record(self.path(folder))) is not None:
             if file.record == self:
                 file.remove()

@@ -98,8 +98,7 @@ class StartupSweep:
             self._timer = self._loop.call_later(0, self._step)
 
     def close(self) -> None:
-        """Kills the remaining processes now, at the end of this host. A record whose processes still live stays for the
-        next start."""
+        """Kills the remaining processes now, at the end of this host. A record whose processes still live stays."""
         if self._timer is not None:
             self._timer.cancel()
         for host in self._hosts:
@@ -173,8 +172,7 @@ class _DeadHost:
 
 
 def _remove_socket(folder: Path, pid: int) -> None:
-    """Removes the socket of a dead host, unless a process has its pid: that may be a host with a socket of this
-    name."""
+    """Removes the socket of a dead host, unless a process has its pid: it may be a host with this socket."""
     if not runtime_dir.is_alive(pid):
         unlink(runtime_dir.socket_of(folder, pid))
 

@@ -25,15 +25,14 @@ if TYPE_CHECKING:
 
 
 class Consent(msgspec.Struct, frozen=True):
-    """The project extensions that the user has allowed for one run. The extensions with a trust record are not among
-    them."""
+    """The project extensions that the user has allowed for one run. Extensions with a trust record are not included."""
 
     whole_project: bool = False
     """`--trust-project`: all project extensions run in this run; nothing is recorded."""
     folders: frozenset[Path] = frozenset()
     """The extensions in these folders, and the MCP servers of these places, run in this run."""
     copy: ProjectCopy | None = None
-    """The project's folder is a copy: what equals what is trusted in the original runs."""
+    """The project's folder is a copy: an extension runs if it equals a trusted one of the original."""
 
 
 class Admission:

@@ -1,4 +1,4 @@
-"""Makes the data folder of an extension. The folder is apart from the program and holds state that must outlive the
+"""Makes the data folder of an extension. The folder is apart from the program and holds state that outlives the
 process.
 
 The folder is `$ZOT_HOME/data/NAME`. For an extension of a project it is `$ZOT_HOME/data/NAME-DIGITS`, with 8 digits of

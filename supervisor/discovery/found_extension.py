@@ -46,7 +46,7 @@ class Scope(IntEnum):
 
 
 class ProjectCopy(msgspec.Struct, frozen=True):
-    """A copy of a project's folder, which is judged by what is trusted in the original. Both are resolved paths."""
+    """A copy of a project's folder, which is judged by the trust records of the original. Both are resolved paths."""
 
     folder: str
     original: str
@@ -72,8 +72,7 @@ class FoundExtension(msgspec.Struct, frozen=True):
     seal: Seal | None = None
     """The files as they were hashed; None if the extension needs no trust."""
     link: Link | None = None
-    """The connection to an extension of the scope PROGRAM; None in the other scopes. `folder` is then that of the
-    host."""
+    """The connection to an extension of the scope PROGRAM; None in the other scopes. `folder` is then the host's."""
 
     options: Mapping[str, Any] = {}
     """Settings that only its dialect knows."""
@@ -85,11 +84,11 @@ class FoundExtension(msgspec.Struct, frozen=True):
     workspace: Path | None = None
     """With `mcp_file`: the project's folder."""
     command: tuple[str, ...] = ()
-    """The program and its arguments, if they are not those of the manifest. A Copilot extension is started by a program
-    of zot's. With `mcp_file` they are expanded; then all that is shown has those of the manifest, since an expanded
-    word may be a secret."""
+    """The program and its arguments, if they differ from the manifest's. A Copilot extension is started by a program of
+    zot's. With `mcp_file` they are expanded; then people are shown the manifest's words, since an expanded word may be
+    a secret."""
     set_env: Mapping[str, str] = {}
-    """Variables that it gets besides those of the host's environment, expanded."""
+    """Variables that it gets besides the host's environment, expanded."""
     runs_in: Path | None = None
     """The folder in which its process runs; None if that is `folder`."""
 
@@ -111,8 +110,7 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> Path:
-        """Its key in records: its folder; for an MCP server its file's path with its name behind it, where no file can
-        be."""
+        """Its key in records: its folder; for an MCP server its file's path and its name, where no file can be."""
         return self.folder if self.mcp_file is None else self.mcp_file / self.manifest.name
 
     @property
@@ -200,8 +198,7 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
     @property
     def is_of_a_project(self) -> bool:
-        """Whether the extension lies in a project's `.zot/extensions` or `.github/extensions`, even if it was named
-        with `--ext`."""
+        """Whether it lies in a project's `.zot/extensions` or `.github/extensions`, even if named by `--ext`."""
         if self.scope is not Scope.EXPLICIT or not self.kind.has_folder:
             return self.scope is Scope.PROJECT
         parent = self.folder.absolute().parent
@@ -220,7 +217,7 @@ class FoundExtension(msgspec.Struct, frozen=True):
 
 
 def unread_kind(place: Path, mcp_file: Path | None = None) -> ExtensionKind:
-    """The kind of what cannot be read, in a folder or at a place in a file of MCP servers: by where it lies."""
+    """The kind of an unreadable extension, in a folder or at a place in a file of MCP servers: by where it lies."""
     if mcp_file is not None:
         return ExtensionKind.MCP_FILE if place == mcp_file else ExtensionKind.MCP
     return ExtensionKind.COPILOT if is_for_copilot(place.parent) else ExtensionKind.OWN

@@ -13,8 +13,7 @@ NODE = "node"
 
 
 class ExtensionKind(msgspec.Struct, frozen=True, kw_only=True):
-    """The kind of a found, skipped or installed extension, apart from its protocol. There are four; compare with
-    `is`."""
+    """The kind of a found, skipped or installed extension, apart from its protocol. Compare the four with `is`."""
 
     OWN: ClassVar[ExtensionKind]
     """A folder with a manifest that says how it is started."""
@@ -48,7 +47,7 @@ class ExtensionKind(msgspec.Struct, frozen=True, kw_only=True):
     """Whether variables in its command line and its environment are filled in. They may be secrets, and have defaults.
     """
     described_in: str = "manifest"
-    """The word for what describes it."""
+    """The word for its description."""
     fields_advice: str = "correct or remove it: zot ext schema manifest has all fields"
     """Advice about an unknown field there."""
     dialect: str = ""

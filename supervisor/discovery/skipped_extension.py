@@ -35,7 +35,7 @@ class SkipCause(Enum):
     NEVER_SEEN = "never seen"
     """It needs trust, and the user has said nothing of it."""
     UNTRUSTED = "untrusted"
-    """It needs trust, and is not what the user has trusted, or that cannot be told."""
+    """It needs trust, and differs from the content that the user has trusted, or that is unknown."""
 
 
 class SkipReason(msgspec.Struct, frozen=True):
@@ -84,8 +84,7 @@ class SkippedExtension(msgspec.Struct, frozen=True):
     is_named: bool = False
     """Whether the folder was named with `--ext`."""
     may_be_needed: bool = False
-    """Whether its manifest, which is faulty, may be that of a required extension or of a guard whose failure means
-    deny."""
+    """Whether its faulty manifest may be that of a required extension or of a guard whose failure means deny."""
     mcp_file: Path | None = None
     """The file of MCP servers that this is about. `folder` is then that file, or its path with the server's name behind
     it; `reason` names the file."""
@@ -125,8 +124,8 @@ class SkippedExtension(msgspec.Struct, frozen=True):
 
     @property
     def _state(self) -> object:
-        """Equal for those that share a line: Copilot extensions that wait for trust, or cannot be started, for the same
-        reason; and what is broken among those of other programs, whatever the faults are."""
+        """Equal for extensions that share a line: Copilot extensions that wait for trust, or cannot be started, for the
+        same reason; and what is broken among those of other programs, whatever the faults are."""
         if self.kind is ExtensionKind.COPILOT and self.untrusted is not None:
             return self.untrusted.scope, self.why.what
         if self.kind is ExtensionKind.COPILOT and (self.is_of_others or self.why.cause is SkipCause.LACKING):

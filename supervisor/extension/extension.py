@@ -202,8 +202,7 @@ class Extension:
         self.was_ready = False
 
     def leave(self, reason: str) -> None:
-        """The embedding program ends its extension: it offers and guards nothing more, and requests fail with the
-        reason."""
+        """The program ends its extension: it offers and guards nothing more; requests fail with the reason."""
         if (link := self.found.link) is not None:
             link.on_lost(reason)
         self.handover.rest(reason)

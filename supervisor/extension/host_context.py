@@ -65,7 +65,7 @@ class HostContext(msgspec.Struct):
     is_strict: bool = False
     """Whether a missing verdict of any guard means deny."""
     lets_asked_pass: bool = False
-    """Whether what a guard wants a person to decide is allowed."""
+    """Whether an event is allowed if a guard wants a person to decide."""
     restarts: RestartGate = msgspec.field(default_factory=RestartGate)
 
     def set_model(self, model: str) -> None:
@@ -86,8 +86,7 @@ def _none_adopted(_table: ProcessTable, _start: str) -> Iterable[int]:
 
 
 class EventSink(msgspec.Struct, frozen=True):
-    """The reports of one extension. All are called from within the loop and must not wait. The defaults do nothing, or
-    refuse."""
+    """The reports of one extension. They run within the loop and must not wait. Defaults do nothing, or refuse."""
 
     changed: Callable[[], None] = _ignore
     """The tools, commands, subscriptions or state of the extension changed."""

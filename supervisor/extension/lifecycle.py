@@ -1,4 +1,4 @@
-"""The states of a worker and those of a generation: for each an enum and a table of transitions. Pure."""
+"""The states of a worker and of a generation: for each an enum and a table of transitions. Pure."""
 
 from __future__ import annotations
 

@@ -101,8 +101,7 @@ def examine(
     on_done: Callable[[CheckupResult], None] | None = None,
 ) -> list[CheckupResult]:
     """Checks all extensions, `at_once` at a time, and returns the results in the given order. Calls `on_done` for each
-    extension when its checkup is over. An extension that hangs does not delay the others. Raises
-    `HarnessInterruptedError`."""
+    extension when its checkup is over. A hanging extension does not delay others. Raises `HarnessInterruptedError`."""
     results = [CheckupResult(extension, missing_env=_missing_env(extension)) for extension in found]
     waiting = deque(results)
     running: list[_Checkup] = []

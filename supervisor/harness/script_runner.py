@@ -64,7 +64,7 @@ def collect(
     harness: Harness, found: FoundExtension, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S
 ) -> ScriptResult:
     """Says the host's lines of the script, and waits after each for the answers. The result has them in `answers`, and
-    a failure if the extension crashed or said what no host takes."""
+    a failure if the extension crashed or sent a line that no host takes."""
     return _ScriptRun(harness, found, script, cwd, wait_s).run(_Mode.COLLECT)
 
 

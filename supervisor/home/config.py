@@ -38,7 +38,7 @@ class Config(msgspec.Struct, frozen=True, dict=True):
     """The percent of the model's window at which a conversation is compacted before its next request; 0: only after a
     request that was too long. `--auto-compact` and `--no-auto-compact` count more. Default: 85."""
     allow_asked: bool = False
-    """Whether what a guard wants a person to decide is allowed, as with `--allow-asked`. Default: it is refused."""
+    """Whether an event is allowed if a guard wants a person to decide, as with `--allow-asked`. Default: no."""
     copilot: bool = False
     """Whether runs offer the tools of `--copilot`; those with `--tools`, `--no-tools`, `--no-ext` or `--replay` do not.
     Default: no run does."""

@@ -22,8 +22,8 @@ def zot_home() -> Path:
 
 
 def private_folder(path: Path) -> Path:
-    """Makes a folder, and those above it that are missing, for the user only (0700), whatever the umask. Returns the
-    path. Leaves the modes of folders that exist. Raises `OSError`."""
+    """Makes a folder, and missing folders above it, for the user only (0700), whatever the umask. Returns the path.
+    Leaves the modes of folders that exist. Raises `OSError`."""
     for folder in (*reversed(path.parents), path):
         if not folder.is_dir():
             try:

@@ -1,4 +1,4 @@
-"""Installs the Copilot SDK into `$ZOT_HOME`, in one step: until it is whole, what was there stays."""
+"""Installs the Copilot SDK into `$ZOT_HOME`, in one step: until it is whole, the old one stays."""
 
 from __future__ import annotations
 

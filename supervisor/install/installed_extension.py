@@ -135,9 +135,9 @@ def look_at(folder: Path, scope: Scope) -> InstalledExtension:
 def installed_extensions(
     folders: ExtensionFolders, scopes: Iterable[Scope] = BOTH, tell: Callable[[str], None] = lambda _line: None
 ) -> list[InstalledExtension]:
-    """Returns all extensions of these scopes: those of the project first, each scope sorted by folder, then its Copilot
-    extensions, then the MCP servers of its file. First cleans up after killed commands; `tell` gets a line for what
-    cannot be deleted. Raises `OSError` for a folder that cannot be read."""
+    """Returns all extensions of these scopes: the project's first, each scope sorted by folder, then its Copilot
+    extensions, then the MCP servers of its file. First cleans up after killed commands; `tell` gets a line for each
+    path that cannot be deleted. Raises `OSError` for a folder that cannot be read."""
     found = []
     wanted = tuple(scopes)
     seen = set()

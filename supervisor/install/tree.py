@@ -81,7 +81,7 @@ def entries(
 
 
 def is_of_program(entry: TreeEntry, manifest: Manifest | None) -> bool:
-    """Whether an entry is a file or a link, and not what the manifest calls data."""
+    """Whether an entry is a file or a link, and no data by the manifest."""
     return entry.is_link or (entry.is_file and not (manifest is not None and manifest.is_data(entry.path)))
 
 
@@ -194,7 +194,7 @@ def _state(path: Path) -> bytes:
 
 
 def remove_left_out(root: Path) -> None:
-    """Deletes what is not installed (`LEFT_OUT`) from a tree that `check` has passed. Raises `OSError`."""
+    """Deletes files that are not installed (`LEFT_OUT`) from a tree that `check` has passed. Raises `OSError`."""
     pending = [root]
     while pending:
         with os.scandir(pending.pop()) as found:

@@ -48,7 +48,7 @@ class Update:
     before: InstalledExtension
     now: InstalledExtension
     has_local_changes: bool
-    """Whether somebody had changed the installed files before the update, which removes such changes."""
+    """Whether the installed files had local changes, which the update has removed."""
     warnings: tuple[str, ...] = ()
 
 
@@ -60,7 +60,7 @@ def decide(record: InstallRecord, fetched: Fetched, *, has_local_changes: bool, 
 
 
 def new_environment_parts(old: Manifest, new: Manifest, config: Config) -> tuple[str, ...]:
-    """Returns the parts of the environment that the new version asks for and the old one does not. Includes those that
+    """Returns the parts of the environment that the new version asks for and the old one does not. Includes parts that
     the new version gets anyway, since the config may change. Pure."""
     named = [name for name in new.env if name not in old.env]
     return tuple(dict.fromkeys([*named, *widens(old, new, config, {})]))

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from wire.framing import Oversize
 
 LINK_LIMIT = 48 * 1024 * 1024
-"""Bytes that may wait for a program that does not read, its other lines included. Beyond them every further frame is
-refused."""
+"""Bytes that may wait for a program that does not read, with its other lines. Beyond them each frame is refused."""
 
 
 class LinkOutput(Protocol):

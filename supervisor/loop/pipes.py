@@ -26,7 +26,7 @@ frame, or eight thousand empty lines."""
 SMALLEST_READ = 512
 """Bytes."""
 LAST_DIGEST_S = 50e-3
-"""Seconds of processor time for what a writer has left in the pipe when it exits."""
+"""Seconds of processor time for reading the rest in a pipe whose writer has exited."""
 LAST_READ = 16 * 1024
 """Bytes of it that are read at once."""
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", None)

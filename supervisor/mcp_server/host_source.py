@@ -54,7 +54,7 @@ class HostSource(StartingSource):
         )
 
     def start(self) -> None:
-        """Asks what the host offers, and to be told of changes, notes and notices."""
+        """Asks for the host's offer, and for changes, notes and notices from now on."""
         self._begin_to_wait()
         self._ask(lambda id_: control.Watch(id_, notices=True, shown=True, registrations=True), lambda _reply: None)
         self._ask_offer()

@@ -1,4 +1,4 @@
-"""Serves one MCP client on the loop: carries out the actions of the session, and bounds what waits for the client."""
+"""Serves one MCP client on the loop: carries out the session's actions, and bounds the output that waits for it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NOT_READING = "the client does not read: more than {} MiB wait for it"
 class ServingPhase(Enum):
     SERVING = "serving"
     DRAINING = "draining"
-    """The client has closed its side: what is under way is still answered."""
+    """The client has closed its side: calls under way are still answered."""
     ENDED = "ended"
 
 
@@ -250,7 +250,7 @@ class McpServer:
             self._on_end(reason, is_fault)
 
     def end(self, reason: str) -> None:
-        """Answers what is under way, and takes no more lines. A second call does nothing."""
+        """Answers calls under way, and takes no more lines. A second call does nothing."""
         if self.phase is ServingPhase.ENDED:
             return
         for action in self._session.end(valid_text(reason)):

@@ -52,7 +52,7 @@ Sizes = dict[tuple[str, str], DefinitionSize]
 
 
 def key_of(name: str, place: Path) -> tuple[str, str]:
-    """The key of an extension: `place` is that of `Found`. Two of one name in two projects are two. Links are
+    """The key of an extension: `place` is a `FoundExtension`'s. Two projects' extensions of one name are two. Links are
     followed."""
     return name, os.path.realpath(place)
 
@@ -67,7 +67,7 @@ def read_sizes(home: Path) -> Sizes:
 
 
 def sizes_keeper(home: Path, extensions: Sequence[Extension]) -> Callable[[], None]:
-    """Returns what is to be called after each sample to keep the file up to date. It reads and writes the file only
+    """Returns a function to call after each sample, which keeps the file up to date. It reads and writes the file only
     when the definitions of an extension that has been ready are not what they were."""
     last: dict[str, DefinitionSize] = {}
 
@@ -91,7 +91,7 @@ def _size(extension: Extension) -> DefinitionSize:
 
 
 def _merge(home: Path, sizes: Sizes) -> None:
-    """Writes what differs from the file. A loss of the file costs no more than figures in a list."""
+    """Writes sizes that differ from the file. A loss of the file costs no more than figures in a list."""
     known = read_sizes(home)
     changed = {key: size for key, size in sizes.items() if known.get(key) != size}
     if not changed:

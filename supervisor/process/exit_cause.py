@@ -54,8 +54,7 @@ class StderrTail:
         return found[::-1]
 
     def last_line(self) -> str:
-        """The last line that is not empty, printable and at most `LINE_SHOWN` characters long; empty if there is
-        none."""
+        """The last line that is not empty, printable and at most `LINE_SHOWN` characters long; empty without one."""
         return "".join(self.shown(1))
 
 

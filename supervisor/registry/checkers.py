@@ -232,7 +232,7 @@ class Checkers:
                 idle.begin(check)
 
     def _next_of(self, extension: str) -> _Check | None:
-        """The next check of this extension that is still wanted; the extension is then the last of those that wait."""
+        """The next check of this extension that is still wanted; the extension is then the last one that waits."""
         queue = self._waiting.pop(extension)
         while queue:
             check = queue.popleft()
@@ -251,7 +251,7 @@ class Checkers:
             self._cannot_start(str(error))
 
     def _cannot_start(self, reason: str) -> None:
-        """Fails what waits, unless another checker can serve it. The next check tries again to start one."""
+        """Fails waiting checks, unless another checker can serve them. The next check tries again to start one."""
         if not any(checker.phase in (_Phase.IDLE, _Phase.CHECKING) for checker in self._checkers):
             waiting, self._waiting = self._waiting, {}
             for check in (check for queue in waiting.values() for check in queue):

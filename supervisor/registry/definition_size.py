@@ -1,7 +1,7 @@
 """About how many tokens the model is sent for the definition of a tool: its name, its description and its schema.
 
-Only a provider can count tokens. This is an estimate by size, the same for all: what the requests to the model are
-compacted by, and what users are told of an extension.
+Only a provider can count tokens. This is an estimate by size, the same for all: the measure by which requests to the
+model are compacted, and which users see.
 """
 
 from __future__ import annotations

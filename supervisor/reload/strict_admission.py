@@ -34,11 +34,11 @@ class StrictAdmission:
         self.dialect = dialect
         self._store = TrustStore(home, copy=copy)
         self._consented: dict[tuple[str, str], str] = {}
-        """By the key of the place and the name: the hash of what the user has let run in this host, not on record."""
+        """By the key of the place and the name: the hash of content that the user lets run in this host only."""
 
     def first(self, discovery: Discovery) -> Steps[Discovery]:
         """The extensions that the start of the host has found and admitted. Remembers the content of those that run by
-        consent. One of which not all can be read starts all the same, but not again, and later versions need a record.
+        consent. An extension that cannot be read in full starts once only, and its later versions need a record.
         """
         found = []
         for each in discovery.found:

@@ -30,8 +30,7 @@ class Template:
 
     def __init__(self, loop: Loop, argv: Sequence[str], *, env: Mapping[str, str], cwd: str = "/") -> None:
         """`argv` starts the program, which gets the number of its socket as a further argument and ends in
-        `server.serve`. `env` is also what /proc shows for all forks: it needs the token by which leftovers are
-        found."""
+        `server.serve`. `env` is also what /proc shows for all forks: it needs the token that marks leftovers."""
         self._loop = loop
         self._argv = list(argv)
         self._env = dict(env)
@@ -49,8 +48,7 @@ class Template:
         return None if self._connection is None else self._connection.child
 
     def start(self) -> None:
-        """Starts the process, so that it is ready when the first request comes. If that fails, the first request says
-        why."""
+        """Starts the process, so that it is ready for the first request. If that fails, the first request says why."""
         if self._connection is None and not self._refusal:
             try:
                 self._connection = TemplateConnection(
@@ -108,7 +106,7 @@ class Template:
         return fork
 
     def _pump(self) -> None:
-        """Sends what can be sent."""
+        """Sends the requests that can be sent now."""
         if self._outbox and self._connection is None:
             self.start()
         connection = self._connection

@@ -69,8 +69,7 @@ class ForkedChild:
         links: Sequence[int],
         outbox_limit: int = OUTBOX_LIMIT,
     ) -> None:
-        """Called by a `Template`, whose `fork` has the meaning of the arguments. Raises OSError if no descriptors are
-        left."""
+        """Called by a `Template`, whose `fork` has the meaning of the arguments. Raises OSError without descriptors."""
         self._loop = loop
         self._on_exit = on_exit
         self._on_failed = on_failed
@@ -186,8 +185,7 @@ class ForkedChild:
         return max(0, memory.anonymous(self.pid) - self.shared_with_template())
 
     def shared_with_template(self) -> int:
-        """Bytes that the fork had in common with its template at the start, and may overwrite. 0 before it has
-        begun."""
+        """Bytes that the fork had in common with its template at the start, and may overwrite. 0 before it began."""
         return 0 if self._template is None else self._template.anonymous
 
     def peak_rss(self) -> int:
@@ -198,7 +196,7 @@ class ForkedChild:
     # --- what the connection to the template tells -----------------------------------------------------------
 
     def asked(self, take_replies: Callable[[], None]) -> None:
-        """The request is sent. `take_replies` reads what the template has said."""
+        """The request is sent. `take_replies` reads the template's replies."""
         self.state = ForkState.ASKED
         self._take_replies = take_replies
         self._close_fds()

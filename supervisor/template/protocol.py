@@ -38,7 +38,7 @@ class Fork(msgspec.Struct, array_like=True, frozen=True, tag=0):
     """The argument of the function."""
     cwd: bytes
     env: bytes | None
-    """The whole environment as the kernel keeps it: `NAME=value`, each followed by a zero byte. None: the
+    """The whole environment as the kernel keeps it: `NAME=value`, each with a zero byte behind. None: the
     template's."""
     umask: int | None
     """None: the template's."""
@@ -61,7 +61,7 @@ class Ready(msgspec.Struct, array_like=True, frozen=True, tag=0):
 
 class Started(msgspec.Struct, array_like=True, frozen=True, tag=1):
     """The fork exists and leads a session of its own, or is detached. Comes from the fork itself, with its pidfd,
-    before it does anything: what was never announced has never run."""
+    before it does anything: a fork that was never announced has never run."""
 
     id: int
     pid: int

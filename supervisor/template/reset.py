@@ -40,8 +40,8 @@ class Inherited(NamedTuple):
     mask: frozenset[int]
     """Blocked signals."""
     handlers: dict[int, Any]
-    """The signals that do not do what they do in a new interpreter, and what they do there. Signals that are ignored
-    stay so, as in a program that is started."""
+    """The signals whose action differs from a new interpreter's, with that interpreter's action. Signals that are
+    ignored stay so, as in a program that is started."""
     blocked: frozenset[int]
     """The signals to block over a fork: each could run a handler of the template's."""
     env: dict[bytes, bytes]
@@ -115,7 +115,7 @@ def _kind(fd: int) -> tuple[int, int] | None:
 
 def reopen_streams(kinds: Sequence[tuple[int, int] | None]) -> None:
     """Opens new standard streams on 0, 1 and 2, with the encodings that the interpreter has chosen at its start. Keeps
-    the template's streams, which are empty, where the descriptor is of the same kind as before: a new one takes 0.14
+    the template's streams, which are empty, where the descriptor's kind is the same as before: a new one takes 0.14
     ms."""
     for fd, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if kinds[fd] is not None and kinds[fd] == _kind(fd):
@@ -161,7 +161,7 @@ def _status(value: object) -> int:
 
 
 def _flush() -> bool:
-    """Flushes what the function has written. Returns False if that fails."""
+    """Flushes the output of the function. Returns False if that fails."""
     is_flushed = True
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -248,8 +248,8 @@ class _Server:
         self._reply(Ended(request, pid, status, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024))
 
     def _end(self) -> NoReturn:
-        """Ends all forks with their groups, then what they have left, which becomes orphans of this process. Forks are
-        not collected: until this process has ended a group's number is not reused."""
+        """Ends all forks with their groups, then their leftover processes, which become orphans of this process. Forks
+        are not collected: until this process has ended a group's number is not reused."""
         self._poll.unregister(self._sock.fileno())
         groups = [pid for _, pid in self._forks.values()]
         _signal_groups(groups, signal.SIGTERM)

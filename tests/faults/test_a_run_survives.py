@@ -34,7 +34,7 @@ SAYS = {
     "stderr_flood": "",
     "deaf": "no verdict",
 }
-"""What the lines on stderr about a child hold; empty: there is no line."""
+"""Words of the lines on stderr about a child; empty: there is no line."""
 LATE = {"silent": ["hello"], "never_answers": ["intercept"], "chatty_never_ready": ["ready"], "deaf": ["intercept"]}
 """The deadlines that it lets pass."""
 ENDED = {"silent", "exits_before_hello", "first_frame_not_hello", "dies_in_call", "never_answers"}

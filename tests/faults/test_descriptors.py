@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="counts descript
 
 
 def crowd(parent: Path, count: int = MANY) -> list[Path]:
-    """So many small extensions, that are given up after the second start in vain."""
+    """Makes `count` small extensions that are given up after the second failed start."""
     return [
         extension(parent, "echo.sh", f"e{number}", name=f"e{number}", restart={"backoff_s": [0.05, 0.05], "max": 2})
         for number in range(count)

@@ -1,4 +1,4 @@
-"""What serves imports nothing any more: an import opens files, and there may be no descriptor or no package by then."""
+"""A process that serves imports nothing: an import opens files, and by then there may be no descriptor or package."""
 
 from __future__ import annotations
 

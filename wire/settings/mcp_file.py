@@ -328,7 +328,7 @@ def _clash(entry: McpEntry, other: McpEntry) -> str:
     if entry.key == other.key:
         return f"the name {entry.key!r} is there twice, in mcpServers and in servers; the first counts"
     same = f"the name {entry.name!r} is that of {short_name(other.key)!r} too"
-    return f"{same}; the first counts, call one of them otherwise"
+    return f"{same}; the first counts; rename the other"
 
 
 def _repeated(text: bytes) -> dict[Steps, frozenset[str]]:

@@ -118,8 +118,7 @@ _OF_FILE = Vocabulary(
 
 
 def parse(text: bytes) -> tuple[ModelsFile, str]:
-    """Returns the content of a file, and a line that names its unknown fields; "" without any. Raises `ModelsFileError`
-    with the first fault."""
+    """Returns the content of a file, and a line that names its unknown fields, or "". Raises `ModelsFileError`."""
     try:
         value = msgspec.json.decode(text)
     except UNREADABLE as error:
@@ -176,7 +175,7 @@ class _Reader:
         provider: UserProvider = self._converted({**fields, "models": []}, UserProvider, path)
         if provider.api and provider.api.strip().lower() not in MESSAGES | OTHERS:
             known = ", ".join(sorted(MESSAGES | OTHERS))
-            raise _FaultyFieldError(f"{path}.api", f"{provider.api[:40]!r} is none of {known}")
+            raise _FaultyFieldError(f"{path}.api", f"{provider.api[:40]!r} is not one of {known}")
         if provider.auth.strip().lower() not in ("", "none"):
             raise _FaultyFieldError(f"{path}.auth", f"{provider.auth[:40]!r}: must be none, or be left out")
         read = tuple(self._model(each, f"{path}.models[{index}]") for index, each in enumerate(models))

@@ -66,7 +66,8 @@ def copilot_manifest(folder: Path, text: bytes | None, name: str = "") -> Manife
 
 def variables_in(program: bytes) -> tuple[str, ...]:
     """The variables that a program names in `requestedEnvironmentVariables`, if it lists them as words. They are asked
-    for like those in the `env` of a manifest: who trusts it is told, and what it asks for later needs trust again."""
+    for like the variables in the `env` of a manifest: who trusts it is told, and what it asks for later needs trust
+    again."""
     found = (name for listed in _ASKED.findall(program) for name in _NAME.findall(listed))
     return tuple(dict.fromkeys(name.decode() for name in found))
 

@@ -68,9 +68,9 @@ class SdkSearch(msgspec.Struct, frozen=True):
 
 
 def search(extension: Path, project: Path | None, home: Path) -> SdkSearch:
-    """Looks for the SDK in the `node_modules` of the extension's folder; if that is in the project, in those of the
-    folders above up to the project; and in `$ZOT_HOME`. The first that can be used is taken. Starts nothing, and reads
-    one small file in each place."""
+    """Looks for the SDK in the `node_modules` of the extension's folder; if that is in the project, in the
+    `node_modules` of the folders above up to the project; and in `$ZOT_HOME`. The first that can be used is taken.
+    Starts nothing, and reads one small file in each place."""
     unfit: list[str] = []
     for folder, where in _places(extension, project, home):
         path = folder / "node_modules" / PACKAGE

@@ -1,7 +1,7 @@
 """Requests of one worker to its host. Each such call is answered once, at any time, or refused.
 
 Calls are carried out in the order in which they came, as long as they take no more than `SHARE_S` of a pass of the
-loop. The others wait for the next passes: they must not hold up what other extensions say.
+loop. The others wait for the next passes: they must not hold up the messages of other extensions.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class HostCallAnswer:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is still somebody to answer."""
+        """Whether the call can still be answered."""
         return self._calls.is_open(self._key, self)
 
     def give(self, value: Any) -> None:
@@ -121,7 +121,7 @@ class OpenCalls:
             self._go_on()
 
     def _go_on(self) -> None:
-        """Does what waits, in its share of this pass. The rest is done in the next one."""
+        """Carries out waiting actions, in its share of this pass. The rest is done in the next one."""
         self._timer = None
         clock, waiting = self._loop.clock, self._waiting
         if self._pass != self._loop.passes:

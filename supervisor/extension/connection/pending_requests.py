@@ -34,7 +34,7 @@ POSSIBLE_ANSWERS = frozenset({None, "tool_result", "event_intercept_response", "
 
 
 class Complaints(Protocol):
-    """Takes what is wrong with an extension, see `supervisor.extension.notices.Notices`."""
+    """Takes the faults of an extension, see `supervisor.extension.notices.Notices`."""
 
     def warn(self, key: str, message: str) -> None: ...
     def has_warned(self, key: str) -> bool: ...

@@ -127,7 +127,7 @@ def test_what_is_seen_of_each_beside_all_others(tmp_path):
 
 
 def deviation(host: Host, fault: str) -> object:
-    """What is seen of a server and was not expected."""
+    """The state, tools, notices and answer of a server if they are not as expected, else None."""
     expected = EXPECTED[fault]
     names = [name for name, tool in host.supervisor.registrations.tools().items() if tool.owner.name == fault]
     state = host.state(fault)

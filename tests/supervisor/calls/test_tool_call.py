@@ -1,4 +1,4 @@
-"""A call fails as soon as it cannot be answered any more; its caller hears of progress, its extension of the end."""
+"""A call fails as soon as it can no longer be answered; its caller hears of progress, its extension of the end."""
 
 from __future__ import annotations
 

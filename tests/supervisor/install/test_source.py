@@ -1,4 +1,4 @@
-"""What a user may write as the source, and that no credential of it is shown."""
+"""Sources as a user may write them, whose credentials are never shown."""
 
 from __future__ import annotations
 

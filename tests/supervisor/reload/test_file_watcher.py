@@ -47,7 +47,7 @@ class Watched:
         self.loop.run_until(lambda: False, self.now)
 
     def settle(self) -> list[tuple[str, set[str]]]:
-        """The watcher looks until nothing changes any more; returns the changes that it told."""
+        """The watcher looks until no change follows; returns the changes that it told."""
         self.look()
         self.look()
         found, self.changes = self.changes, []

@@ -79,7 +79,7 @@ situations(
             "await joinSession({ hooks: { onPreToolUze: () => {} } });",
             [DONE],
         ),
-        "zot: extension …: it asks for environment variables that it has not: …; …": (
+        "zot: extension …: it asks for environment variables that are missing: …; …": (
             'await joinSession({ requestedEnvironmentVariables: ["JIRA_TOKEN"] });',
             [DONE],
         ),

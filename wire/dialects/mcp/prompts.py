@@ -1,4 +1,4 @@
-"""The prompts of an MCP server as slash commands: their names, their arguments, and the text that they become. Pure."""
+"""The prompts of an MCP server as slash commands: their names, their arguments, and their text. Pure."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from wire.dialects.mcp.tools import NAME_SHOWN, public_name
 from wire.text import noun_for, one_line
 
 ARGUMENTS_LIMIT = 256 * 1024
-"""Characters behind a slash command. Shell words are read one character at a time."""
+"""Maximum number of characters behind a slash command. Shell words are read one character at a time."""
 ROLES = {"user": "User", "assistant": "Assistant"}
 
 
 def registration(server: str, prompt: Any) -> tuple[str, frames.RegisterCommand] | Warned:
-    """One element of a server's list of prompts: the server's own name of it, and the command; or why it is left out.
-    Never raises."""
+    """Returns the server's own name and the command of one prompt, or why it is left out. Never raises."""
     if not isinstance(prompt, dict):
         why = f"it is {kind_of(prompt)}, not an object"
         return Warned(f"prompt {why}", f"a prompt is left out: {why}")
@@ -34,21 +33,21 @@ def registration(server: str, prompt: Any) -> tuple[str, frames.RegisterCommand]
 
 
 def _declared(prompt: Any) -> dict[str, bool]:
-    """The names of a prompt's arguments, in their order, and whether each is required."""
+    """Returns the names of a prompt's arguments in their order, and whether each is required."""
     arguments = objects(prompt.get("arguments")) if isinstance(prompt, dict) else []
     return {name: each.get("required") is True for each in arguments if (name := string(each.get("name")))}
 
 
 def _usage(prompt: Any) -> str:
-    """`PATH [LANGUAGE]` for a prompt with a required and another argument."""
+    """Returns `PATH [LANGUAGE]` for a prompt with a required and an optional argument."""
     shown = [(one_line(name, NAME_SHOWN).upper(), required) for name, required in _declared(prompt).items()]
     return " ".join(name if required else f"[{name}]" for name, required in shown)
 
 
 def arguments(prompt: Any, text: str) -> dict[str, str]:
-    """The arguments of a prompt, as the user wrote them behind the command: shell words, by position or as
-    `name=value`. A word that begins with no declared name stays positional. The only argument of a prompt takes all
-    words. Raises `UnsendableError`, whose text ends in a usage line."""
+    """Returns the arguments of a prompt from the text behind the command: shell words, by position or as `name=value`.
+    A word that does not begin with a declared name is positional. The only argument of a prompt takes all words. Raises
+    `UnsendableError`, whose text ends in a usage line."""
     declared = _declared(prompt)
     if len(text) > ARGUMENTS_LIMIT:
         raise _misused(prompt, f"the arguments have more than {ARGUMENTS_LIMIT:,} characters")
@@ -90,8 +89,8 @@ def _misused(prompt: Any, what: str) -> UnsendableError:
 
 
 def response(call_id: str, result: Any) -> frames.CommandResponse | frames.Malformed:
-    """The `result` of a `prompts/get`: its messages as the text of a prompt. Each has its role before it if they are
-    not all the user's. Never raises."""
+    """Returns the `result` of a `prompts/get` with its messages as the text of a prompt. Each has its role before it,
+    unless all are the user's. Never raises."""
     if not isinstance(result, dict):
         return frames.Malformed(f"the result of {GET_PROMPT} is {kind_of(result)}, not an object", GET_PROMPT, call_id)
     if isinstance(fault := why_unfinished(result, GET_PROMPT, call_id), frames.Malformed):
@@ -112,12 +111,12 @@ def response(call_id: str, result: Any) -> frames.CommandResponse | frames.Malfo
 
 
 def error_response(call_id: str, error: Any) -> frames.CommandResponse:
-    """The `error` of an answer to `prompts/get`. Never raises."""
+    """Returns the `error` of an answer to `prompts/get`. Never raises."""
     return frames.CommandResponse(call_id, error=error_text(error))
 
 
 def _spoken(message: Any) -> tuple[str, str]:
-    """The role and the text of a message. A message without a role is the user's."""
+    """Returns the role and the text of a message. A message without a role is the user's."""
     if not isinstance(message, dict):
         return "user", message if isinstance(message, str) else f"[a message that is {kind_of(message)}, not an object]"
     content = message.get("content")
@@ -127,7 +126,7 @@ def _spoken(message: Any) -> tuple[str, str]:
 
 
 def _words(block: Any) -> str:
-    """A block of a message in words: a prompt holds no images."""
+    """Returns a block of a message as text: a prompt holds no images."""
     if isinstance(block, str):
         return block
     if not isinstance(block, dict) or not isinstance(block.get("type"), str):

@@ -1,4 +1,4 @@
-"""What extensions get and give, with the real SDK: the guide's promises that the SDK alone does not keep."""
+"""Input and output of extensions with the real SDK: the guide's promises that the SDK alone does not keep."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def test_the_host_is_told_of_work_that_handlers_of_events_have_begun(running, ve
     assert host.asked("session.log", message="cleared") == []
     host.tell("assistant.turn_end", {"turnId": "0"})
     host.awaited("session.log", message="promisified")
-    # As without zot, a rejection that nobody takes ends the process.
+    # As without zot, an unhandled rejection ends the process.
     host.tell("session.error", {"errorType": "query", "message": "x"})
     assert host.exited() == 1
     assert "Error: nobody takes it" in host.stderr
