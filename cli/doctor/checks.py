@@ -39,7 +39,7 @@ MIB = 1024 * 1024
 LITTLE_SPACE = 200 * MIB
 NO_SPACE = 10 * MIB
 REAPER_UP_S = 0.05
-"""Seconds. The reaper counts as started after it has run for so long."""
+"""Seconds that the reaper must run to count as started."""
 
 
 def examine() -> list[Check]:

@@ -1,4 +1,4 @@
-"""`zot login` and `zot logout`. No line of them has a part of a key, but for an error of a server that quotes a short
+"""`zot login` and `zot logout`. Their output has no part of a key, except for an error of a server that quotes a short
 one."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agent.providers.user_models import KnownModels
 
 LINE = 1000
-"""Characters of a message."""
+"""Maximum length of a message in characters."""
 
 
 def run_login(name: str, *, model: str | None, base_url: str | None, has_probe: bool) -> int:
@@ -109,7 +109,7 @@ def _key(preset: Preset) -> str:
 
 
 def _try(access: Access, model: str) -> str:
-    """What became of the trial, in words. Raises `UnableError` if the key is not to be stored."""
+    """The result of the trial, in words. Raises `UnableError` if the key is not to be stored."""
     from agent.providers.probe import ProbeOutcome, probe
 
     complain("login", f"asking {access.endpoint.shown} for one token of {model} …")

@@ -58,7 +58,7 @@ def show_skill(name: str, cwd: str | None) -> int:
 
 
 def _find_skills(cwd: str | None, command: str) -> SkillDiscovery | None:
-    """All skills, with a line on stderr for each fault; None if the folder is none."""
+    """All skills, with a line on stderr for each fault; None if `cwd` is no folder."""
     if cwd is not None and not cwd.strip():
         say(f"zot skill {command}: --cwd is empty: give it a value, or leave it out")
         return None

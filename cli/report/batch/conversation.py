@@ -1,4 +1,4 @@
-"""What was said and done in one attempt of a task, from its file of events. All of it is bounded."""
+"""The conversation of one attempt of a task, from its file of events. Its length is bounded."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HEAD_BYTES, TAIL_BYTES = 1 << 20, 3 << 20
-"""Of a long file, what is read from its beginning and from its end: the end tells why a run failed."""
+"""Bytes that are read from the beginning and from the end of a long file: the end tells why a run failed."""
 TEXT_CHARACTERS = 8 * 1024
-"""Of one text; of a longer one the middle is left out."""
+"""Maximum length of one text; the middle of a longer one is left out."""
 PART_CHARACTERS = 200
-"""What a part of a conversation counts beside its texts."""
+"""Characters that a part of a conversation counts beside its texts."""
 HEAD_SHARE = 0.25
-"""Of a conversation that is too long, the part that is kept from its beginning; the rest is kept from its end."""
+"""Share of a shortened conversation that is kept from its beginning; the rest is kept from its end."""
 
 
 class AttemptConversation(msgspec.Struct):
@@ -160,7 +160,7 @@ class _ConversationFold:
 
 
 def _note(record: events.AnyRecord) -> NotePart | None:
-    """What a record says that is not a part of the conversation itself; None for those without interest."""
+    """The note for a record that is no part of the conversation itself; None for records of no interest."""
     match record:
         case events.TurnEnd(stop=stop, error=error) if stop in ("error", "aborted", "length"):
             return NotePart(

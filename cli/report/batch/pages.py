@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cli.report.batch.figures import BatchFigures, TaskFigures
 
 ALL_PAGES_BYTES = 256 << 20
-"""When the pages of tasks have so many bytes, the others are short."""
+"""Size of the pages of tasks in bytes from which further pages are short."""
 SHORT_CHARACTERS = 10_000
 STDERR_BYTES, DIFF_BYTES = 16 * 1024, 128 * 1024
 CONVERSATIONS = 3
@@ -155,7 +155,8 @@ def _replace(path: Path, html: bytes, mode: int) -> None:
 
 
 def _part(path: Path, depth: int, most: int, *, from_end: bool) -> str:
-    """The beginning or the end of a file of the batch; empty if it cannot be read, and the reason if it is none."""
+    """The beginning or the end of a file of the batch; empty if it cannot be read. With the reason if it is no file of
+    the batch."""
     try:
         with open(open_rundir_file(path, depth=depth), "rb") as file:
             size = os.fstat(file.fileno()).st_size

@@ -33,7 +33,7 @@ META_CHARACTERS = 8 * 1024
 
 
 class TaskPage(msgspec.Struct, kw_only=True):
-    """What the page of a task is made of."""
+    """The contents of the page of a task."""
 
     task: TaskFigures
     prompt: str = ""
@@ -45,7 +45,7 @@ class TaskPage(msgspec.Struct, kw_only=True):
     stderr: str = ""
     """The end of what the run of that attempt wrote there."""
     diff: str = ""
-    """What the task has changed, or its beginning."""
+    """The diff of the task's changes, or its beginning."""
     back: str
     """Address of the page of the batch."""
     batch: str
@@ -144,7 +144,7 @@ def _conversation(conversation: AttemptConversation, prompt: str, room: int, *, 
             "version."
         )
     told = "".join(f'<p class="note">{text(note)}</p>' for note in notes)
-    return f'<section id="events"><h2>What happened</h2>{told}{_steps(conversation, prompt, room)}</section>'
+    return f'<section id="events"><h2>Events</h2>{told}{_steps(conversation, prompt, room)}</section>'
 
 
 def _steps(conversation: AttemptConversation, prompt: str, room: int) -> str:

@@ -137,7 +137,7 @@ def test_a_session_that_cannot_be_written_can_be_copied(zot, ask):
     ("flags", "said"),
     [
         (["-c"], "there is no session of"),
-        (["-r"], "--resume without an ID asks on a terminal"),
+        (["-r"], "--resume without an ID needs a terminal"),
         (["-r", "1f3c5a9e"], "--resume: there is no session '1f3c5a9e'"),
         (["--resume=abc"], "--resume: 'abc' is too short: give 4 characters"),
         (["--session", "nowhere.jsonl"], "nowhere.jsonl: there is no such file"),
