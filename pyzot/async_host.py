@@ -6,7 +6,7 @@ asyncio: for programs with asyncio. `python -m wire.rpc.blocking_half` writes `H
 from __future__ import annotations
 
 from .connection import host_requests
-from .connection.async_waits import come, in_thread, next_item
+from .connection.async_waits import next_item, run_in_thread, wait_answer
 from .connection.host_client import ANSWER_S, open_host, survey
 from .errors import ClosedError, HostGoneError, ZotError
 from .host_answers import HostInfo
@@ -54,9 +54,9 @@ class AsyncHost:
     @staticmethod
     async def running() -> list[HostInfo]:
         """Returns all running hosts, the runs of agents included."""
-        found = await in_thread(survey)
+        found = await run_in_thread(survey)
         for client, _ in found:
-            await in_thread(client.close)
+            await run_in_thread(client.close)
         return [info for _, info in found]
 
     @property
@@ -152,7 +152,7 @@ class AsyncHost:
         """Stops the host, and waits until all of it has stopped."""
         await self._ask(host_requests.stop())
         try:
-            await come(self._client.ended, None)
+            await wait_answer(self._client.ended, None)
         except HostGoneError:
             return
 
@@ -162,11 +162,11 @@ class AsyncHost:
         """Closes the connection and cancels open requests; the host runs on."""
         if self._connected is not None:
             self._connected.begin_close()
-            await in_thread(self._connected.close)
+            await run_in_thread(self._connected.close)
 
     async def _connect(self) -> Self:
         if self._connected is None:
-            self._connected = await in_thread(open_host, *self._named)
+            self._connected = await run_in_thread(open_host, *self._named)
         return self
 
     def __await__(self) -> Generator[Any, None, Self]:  # not blocking
@@ -197,7 +197,7 @@ class AsyncHost:
         kind, members, timeout_s, read = request
         pending = self._client.send(kind, on_progress=on_progress, **members)
         try:
-            data = await come(pending, timeout_s)
+            data = await wait_answer(pending, timeout_s)
         except BaseException:
             self._client.cancel(pending)
             raise
@@ -211,7 +211,7 @@ class AsyncWatch:
         self._client = client
         self._stream = stream
         self._answer: PendingAnswer | None = answer
-        # blocking: self._taken()
+        # blocking: self._wait_taken()
 
     @property
     def missed(self) -> int:
@@ -223,17 +223,17 @@ class AsyncWatch:
 
     async def __anext__(self) -> Stats | AnyEvent:
         self._client.check_reader()
-        await self._taken()
+        await self._wait_taken()
         item: Stats | AnyEvent | None = await next_item(self._stream)
         if item is None:
             raise StopAsyncIteration
         return item
 
-    async def _taken(self) -> None:
+    async def _wait_taken(self) -> None:
         """Waits until the host has accepted the watch. Raises `HostRefusedError` if it refuses."""
         if self._answer is not None:
             try:
-                await come(self._answer, ANSWER_S)
+                await wait_answer(self._answer, ANSWER_S)
             except ZotError:
                 self._client.unwatch(self._stream)
                 raise

@@ -9,7 +9,7 @@ import warnings
 
 from .client import Client
 from .connection import requests
-from .connection.async_waits import come, gone, next_item, over, running_loop
+from .connection.async_waits import next_item, running_loop, wait_answer, wait_gone, wait_over
 from .connection.images import all_data
 from .connection.pending_answer import ANSWER_S
 from .connection.prompt_stream import Summary
@@ -104,7 +104,7 @@ class AsyncRuntime:
             on_stderr=on_stderr,
         )  # fmt: skip
         self._is_closed = False
-        # blocking: self._greeted()
+        # blocking: self._wait_greeting()
 
     # --- prompts --------------------------------------------------------------------------------------------
 
@@ -269,27 +269,27 @@ class AsyncRuntime:
             if self._client.own_extensions is not None:
                 self._client.cancel()
                 for closing in self._client.own_extensions.begin_close():
-                    await come(closing, None)
+                    await wait_answer(closing, None)
         finally:
             self._client.begin_close()
-        await gone(self._client.process)
+        await wait_gone(self._client.process)
 
-    async def _greeted(self) -> Self:
+    async def _wait_greeting(self) -> Self:
         try:
-            await come(self._client.greeting, ANSWER_S)
+            await wait_answer(self._client.greeting, ANSWER_S)
             if self._client.own_extensions is not None:
                 begun = self._client.own_extensions.begin(self._client, running_loop())
-                self._client.own_extensions.check(await come(begun, ANSWER_S))
+                self._client.own_extensions.check(await wait_answer(begun, ANSWER_S))
         except BaseException:
             await self.close()
             raise
         return self
 
     def __await__(self) -> Generator[Any, None, Self]:  # not blocking
-        return self._greeted().__await__()
+        return self._wait_greeting().__await__()
 
     async def __aenter__(self) -> Self:
-        return await self._greeted()  # not blocking
+        return await self._wait_greeting()  # not blocking
         # blocking: return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -306,8 +306,8 @@ class AsyncRuntime:
     async def _ask(self, request: Request[T]) -> T:
         _, _, timeout_s, read = request
         for stream in self._client.ending(request):
-            await over(stream)
-        return read(await come(self._client.request(request), timeout_s))
+            await wait_over(stream)
+        return read(await wait_answer(self._client.request(request), timeout_s))
 
 
 class AsyncEventStream:
@@ -317,14 +317,14 @@ class AsyncEventStream:
         self._client = client
         self._stream = stream
         self._answer: PendingAnswer | None = answer
-        # blocking: self._taken()
+        # blocking: self._wait_taken()
 
     def __aiter__(self) -> AsyncIterator[AnyEvent]:
         return self
 
     async def __anext__(self) -> AnyEvent:
         self._client.check_reader("events")
-        await self._taken()
+        await self._wait_taken()
         try:
             event: AnyEvent | None = await next_item(self._stream)
         except BaseException:
@@ -334,11 +334,11 @@ class AsyncEventStream:
             raise StopAsyncIteration
         return event
 
-    async def _taken(self) -> None:
+    async def _wait_taken(self) -> None:
         """Waits until the engine has accepted the prompt. Raises `RefusedError` if it refuses."""
         if self._answer is not None:
             try:
-                await come(self._answer, ANSWER_S)
+                await wait_answer(self._answer, ANSWER_S)
             except BaseException:
                 self._client.abort(self._stream)
                 raise
@@ -355,7 +355,7 @@ class AsyncEventStream:
             self._client.leave(self._stream)
             if not (self._client.process.is_own_thread or self._client.process.is_foreign):
                 self._stream.drop()
-                await over(self._stream)
+                await wait_over(self._stream)
 
     async def __aenter__(self) -> Self:
         return self

@@ -252,9 +252,9 @@ class Client:
     def _finish(self, error: ZotError) -> None:
         """Ends all waits: no more answers and events come. The first error counts."""
         self._end = self._end or error
-        for stream in (*_taken(self._begun), *_taken(self._streams)):
+        for stream in (*_take_all(self._begun), *_take_all(self._streams)):
             stream.fail(self._end)
-        for pending in _taken(self._pending):
+        for pending in _take_all(self._pending):
             pending.give(error=self._end)
 
     # --- the end ----------------------------------------------------------------------------------------------
@@ -280,7 +280,7 @@ def _refusal(text: str, code: str) -> RefusedError:
     return SessionBusyError(text, code) if code == "busy" else RefusedError(text, code)
 
 
-def _taken(waiting: dict[str, T]) -> Iterator[T]:
+def _take_all(waiting: dict[str, T]) -> Iterator[T]:
     """Removes and yields all values of a dict that other threads change."""
     try:
         while True:

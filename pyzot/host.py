@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .connection import host_requests
 from .connection.host_client import ANSWER_S, open_host, survey
-from .connection.waits import come, in_thread, next_item
+from .connection.waits import next_item, run_in_thread, wait_answer
 from .errors import ClosedError, HostGoneError, ZotError
 from .host_answers import HostInfo
 
@@ -47,9 +47,9 @@ class Host:
     @staticmethod
     def running() -> list[HostInfo]:
         """Returns all running hosts, the runs of agents included."""
-        found = in_thread(survey)
+        found = run_in_thread(survey)
         for client, _ in found:
-            in_thread(client.close)
+            run_in_thread(client.close)
         return [info for _, info in found]
 
     @property
@@ -145,7 +145,7 @@ class Host:
         """Stops the host, and waits until all of it has stopped."""
         self._ask(host_requests.stop())
         try:
-            come(self._client.ended, None)
+            wait_answer(self._client.ended, None)
         except HostGoneError:
             return
 
@@ -155,11 +155,11 @@ class Host:
         """Closes the connection and cancels open requests; the host runs on."""
         if self._connected is not None:
             self._connected.begin_close()
-            in_thread(self._connected.close)
+            run_in_thread(self._connected.close)
 
     def _connect(self) -> Self:
         if self._connected is None:
-            self._connected = in_thread(open_host, *self._named)
+            self._connected = run_in_thread(open_host, *self._named)
         return self
 
     def __enter__(self) -> Self:
@@ -186,7 +186,7 @@ class Host:
         kind, members, timeout_s, read = request
         pending = self._client.send(kind, on_progress=on_progress, **members)
         try:
-            data = come(pending, timeout_s)
+            data = wait_answer(pending, timeout_s)
         except BaseException:
             self._client.cancel(pending)
             raise
@@ -200,7 +200,7 @@ class Watch:
         self._client = client
         self._stream = stream
         self._answer: PendingAnswer | None = answer
-        self._taken()
+        self._wait_taken()
 
     @property
     def missed(self) -> int:
@@ -212,17 +212,17 @@ class Watch:
 
     def __next__(self) -> Stats | AnyEvent:
         self._client.check_reader()
-        self._taken()
+        self._wait_taken()
         item: Stats | AnyEvent | None = next_item(self._stream)
         if item is None:
             raise StopIteration
         return item
 
-    def _taken(self) -> None:
+    def _wait_taken(self) -> None:
         """Waits until the host has accepted the watch. Raises `HostRefusedError` if it refuses."""
         if self._answer is not None:
             try:
-                come(self._answer, ANSWER_S)
+                wait_answer(self._answer, ANSWER_S)
             except ZotError:
                 self._client.unwatch(self._stream)
                 raise

@@ -10,7 +10,7 @@ from .connection import requests
 from .connection.images import all_data
 from .connection.pending_answer import ANSWER_S
 from .connection.prompt_stream import Summary
-from .connection.waits import come, gone, next_item, over, running_loop
+from .connection.waits import next_item, running_loop, wait_answer, wait_gone, wait_over
 from .errors import PromptFailed, ProtocolError, RefusedError
 
 TYPE_CHECKING = False
@@ -94,7 +94,7 @@ class Runtime:
             on_stderr=on_stderr,
         )  # fmt: skip
         self._is_closed = False
-        self._greeted()
+        self._wait_greeting()
 
     # --- prompts --------------------------------------------------------------------------------------------
 
@@ -251,17 +251,17 @@ class Runtime:
             if self._client.own_extensions is not None:
                 self._client.cancel()
                 for closing in self._client.own_extensions.begin_close():
-                    come(closing, None)
+                    wait_answer(closing, None)
         finally:
             self._client.begin_close()
-        gone(self._client.process)
+        wait_gone(self._client.process)
 
-    def _greeted(self) -> Self:
+    def _wait_greeting(self) -> Self:
         try:
-            come(self._client.greeting, ANSWER_S)
+            wait_answer(self._client.greeting, ANSWER_S)
             if self._client.own_extensions is not None:
                 begun = self._client.own_extensions.begin(self._client, running_loop())
-                self._client.own_extensions.check(come(begun, ANSWER_S))
+                self._client.own_extensions.check(wait_answer(begun, ANSWER_S))
         except BaseException:
             self.close()
             raise
@@ -284,8 +284,8 @@ class Runtime:
     def _ask(self, request: Request[T]) -> T:
         _, _, timeout_s, read = request
         for stream in self._client.ending(request):
-            over(stream)
-        return read(come(self._client.request(request), timeout_s))
+            wait_over(stream)
+        return read(wait_answer(self._client.request(request), timeout_s))
 
 
 class EventStream:
@@ -295,14 +295,14 @@ class EventStream:
         self._client = client
         self._stream = stream
         self._answer: PendingAnswer | None = answer
-        self._taken()
+        self._wait_taken()
 
     def __iter__(self) -> Iterator[AnyEvent]:
         return self
 
     def __next__(self) -> AnyEvent:
         self._client.check_reader("events")
-        self._taken()
+        self._wait_taken()
         try:
             event: AnyEvent | None = next_item(self._stream)
         except BaseException:
@@ -312,11 +312,11 @@ class EventStream:
             raise StopIteration
         return event
 
-    def _taken(self) -> None:
+    def _wait_taken(self) -> None:
         """Waits until the engine has accepted the prompt. Raises `RefusedError` if it refuses."""
         if self._answer is not None:
             try:
-                come(self._answer, ANSWER_S)
+                wait_answer(self._answer, ANSWER_S)
             except BaseException:
                 self._client.abort(self._stream)
                 raise
@@ -333,7 +333,7 @@ class EventStream:
             self._client.leave(self._stream)
             if not (self._client.process.is_own_thread or self._client.process.is_foreign):
                 self._stream.drop()
-                over(self._stream)
+                wait_over(self._stream)
 
     def __enter__(self) -> Self:
         return self

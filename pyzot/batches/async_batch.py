@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 
-from ..connection.async_waits import come, gone, next_item
+from ..connection.async_waits import next_item, wait_answer, wait_gone
 from .client import BatchClient
 
 TYPE_CHECKING = False
@@ -80,7 +80,7 @@ class AsyncBatch:
         on, `ProtocolError` if the program is not `zot batch`, `ClosedError` after `close`, and `BusyError` in
         `on_event`."""
         self._client.check_reader()
-        await come(self._client.begun, None)
+        await wait_answer(self._client.begun, None)
         for inbox in self._client.inboxes():
             result: TaskResult | None = await next_item(inbox)
             if result is not None:
@@ -98,7 +98,7 @@ class AsyncBatch:
         """Waits for the end. Results that come meanwhile are not kept in memory; a later iteration reads them from the
         folder. Raises the same errors as an iteration."""
         self._client.begin_wait()
-        await come(self._client.process.ended, None)
+        await wait_answer(self._client.process.ended, None)
         return self._client.ended_summary()
 
     def drain(self) -> None:
@@ -127,7 +127,7 @@ class AsyncBatch:
         self._is_closed = True
         self._client.begin_close()
         for process in self._client.processes():
-            await gone(process)
+            await wait_gone(process)
 
     async def __aenter__(self) -> Self:
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warnings
 
-from ..connection.waits import come, gone, next_item
+from ..connection.waits import next_item, wait_answer, wait_gone
 from .client import BatchClient
 
 TYPE_CHECKING = False
@@ -75,7 +75,7 @@ class Batch:
         on, `ProtocolError` if the program is not `zot batch`, `ClosedError` after `close`, and `BusyError` in
         `on_event`."""
         self._client.check_reader()
-        come(self._client.begun, None)
+        wait_answer(self._client.begun, None)
         for inbox in self._client.inboxes():
             result: TaskResult | None = next_item(inbox)
             if result is not None:
@@ -93,7 +93,7 @@ class Batch:
         """Waits for the end. Results that come meanwhile are not kept in memory; a later iteration reads them from the
         folder. Raises the same errors as an iteration."""
         self._client.begin_wait()
-        come(self._client.process.ended, None)
+        wait_answer(self._client.process.ended, None)
         return self._client.ended_summary()
 
     def drain(self) -> None:
@@ -120,7 +120,7 @@ class Batch:
         self._is_closed = True
         self._client.begin_close()
         for process in self._client.processes():
-            gone(process)
+            wait_gone(process)
 
     def __enter__(self) -> Self:
         return self

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-async def come(pending: PendingAnswer, timeout_s: float | None) -> dict[str, Any]:
+async def wait_answer(pending: PendingAnswer, timeout_s: float | None) -> dict[str, Any]:
     """Returns the data of the answer. Raises its error, and `ProtocolError` if it does not come in time."""
     try:
         async with asyncio.timeout(timeout_s):
@@ -39,22 +39,22 @@ async def next_item(inbox: Inbox) -> Any:
             return item  # otherwise another task has taken it
 
 
-async def over(stream: PromptStream) -> None:
+async def wait_over(stream: PromptStream) -> None:
     """Returns when no event of the prompt follows."""
     await _called_back(stream.on_over)
 
 
-async def gone(process: EngineProcess) -> None:
+async def wait_gone(process: EngineProcess) -> None:
     """Ends a process and returns when it is gone; earlier if a callback of the program holds its thread up."""
     process.end()
     try:
-        await come(process.ended, STUCK_S)
+        await wait_answer(process.ended, STUCK_S)
     except ProtocolError:
         pass
     process.close(0.1)  # the thread ends at this moment
 
 
-async def in_thread(function: Callable[..., T], *args: Any) -> T:
+async def run_in_thread(function: Callable[..., T], *args: Any) -> T:
     """Runs a function that blocks, in a thread, and returns its result."""
     return await asyncio.to_thread(function, *args)
 

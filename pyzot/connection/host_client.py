@@ -276,11 +276,11 @@ def open_host(pid: int | None, path: str | os.PathLike[str] | None, timeout_s: f
     if pid is not None and path is not None:
         raise TypeError("give either the pid of a host or the path of its socket")
     if path is not None:
-        return _greeted(HostClient(os.fspath(path), timeout_s), timeout_s)
+        return _wait_greeting(HostClient(os.fspath(path), timeout_s), timeout_s)
     if pid is not None:
         if (found := sockets().get(pid)) is None:
             raise NoHostError(f"there is no host {pid}")
-        return _greeted(HostClient(found, timeout_s), timeout_s)
+        return _wait_greeting(HostClient(found, timeout_s), timeout_s)
     hosts = survey()
     candidates = [host for host in hosts if host[1].kind == "host"] or hosts
     chosen = candidates[0][0] if len(candidates) == 1 else None
@@ -299,7 +299,7 @@ def open_host(pid: int | None, path: str | os.PathLike[str] | None, timeout_s: f
     )
 
 
-def _greeted(client: HostClient, timeout_s: float) -> HostClient:
+def _wait_greeting(client: HostClient, timeout_s: float) -> HostClient:
     try:
         client.info.wait(timeout_s)
     except BaseException:

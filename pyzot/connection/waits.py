@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-def come(pending: PendingAnswer, timeout_s: float | None) -> dict[str, Any]:
+def wait_answer(pending: PendingAnswer, timeout_s: float | None) -> dict[str, Any]:
     """Returns the data of the answer. Raises its error, and `ProtocolError` if it does not come in time."""
     return pending.wait(timeout_s)
 
@@ -26,17 +26,17 @@ def next_item(inbox: Inbox) -> Any:
     return inbox.take()
 
 
-def over(stream: PromptStream) -> None:
+def wait_over(stream: PromptStream) -> None:
     """Returns when no event of the prompt follows."""
     stream.wait_over()
 
 
-def gone(process: EngineProcess) -> None:
+def wait_gone(process: EngineProcess) -> None:
     """Ends a process and returns when it is gone; earlier if a callback of the program holds its thread up."""
     process.close()
 
 
-def in_thread(function: Callable[..., T], *args: Any) -> T:
+def run_in_thread(function: Callable[..., T], *args: Any) -> T:
     """Calls a function that blocks, and returns its result."""
     return function(*args)
 

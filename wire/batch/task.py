@@ -86,7 +86,7 @@ def decode_task(line: bytes) -> Task:
     try:
         task: Task = _decoder.decode(line)
     except msgspec.ValidationError as error:
-        raise TaskError(_explained(str(error))) from None
+        raise TaskError(_explain(str(error))) from None
     except UNREADABLE as error:
         raise TaskError(not_json(line, error)) from None
     _check_id(task.id)
@@ -98,7 +98,7 @@ def task_of(fields: Mapping[str, Any]) -> Task:
     try:
         task = msgspec.convert(fields, Task)
     except msgspec.ValidationError as error:
-        raise TaskError(_explained(str(error))) from None
+        raise TaskError(_explain(str(error))) from None
     _check_id(task.id)
     return task
 
@@ -110,7 +110,7 @@ def not_json(line: bytes, error: Exception) -> str:
 
 
 @lru_cache(256)
-def _explained(said: str) -> str:
+def _explain(said: str) -> str:
     """Cached: explaining a fault takes a thousand times as long as finding it, and each line of a file may have it."""
     return explain(Task, said).replace("expected str of length >= 1", "it is empty")
 

@@ -65,7 +65,7 @@ class Events:
 
     def event(self, event: frames.Event) -> bytes:
         """Returns the bytes for a neutral event; empty for an event that the SDK does not have."""
-        return b"".join(self._tell(kind, data) for kind, data in self._translated(event))
+        return b"".join(self._tell(kind, data) for kind, data in self._translate(event))
 
     def _tell(self, kind: str, data: Data) -> bytes:
         before = self._requests.last_event
@@ -86,7 +86,7 @@ class Events:
 
     # --- translation --------------------------------------------------------------------------------------
 
-    def _translated(self, event: frames.Event) -> Iterable[tuple[str, Data]]:
+    def _translate(self, event: frames.Event) -> Iterable[tuple[str, Data]]:
         translate = _TRANSLATIONS.get(event.event)
         return () if translate is None else translate(self, event)
 
@@ -174,7 +174,7 @@ class Events:
                 "permission.requested",
                 {
                     "requestId": self._requests.next_id(),
-                    "permissionRequest": _shown(asked, event.tool_args),
+                    "permissionRequest": _display_request(asked, event.tool_args),
                     "resolvedByHook": True,
                 },
             )
@@ -243,7 +243,7 @@ def _error(event: frames.Event) -> Data:
     return {"errorType": ERROR_TYPES.get(context, context), "message": message, "stack": f"Error: {message}"}
 
 
-def _shown(request: Data, args: Raw | UnsetType) -> Data:
+def _display_request(request: Data, args: Raw | UnsetType) -> Data:
     """Returns a permission request for display. The event behind it has the whole arguments, so if they are long, the
     texts here are cut, and objects and lists are empty."""
     if args is UNSET or len(args) <= LONG_ARGS:

@@ -174,10 +174,10 @@ def read_join(written: Raw | UnsetType) -> Join:
     tools = _tools(params.tools, remarks)
     commands = _commands(params.commands, remarks)
     if missing:
-        remarks.append(_missing(missing))
+        remarks.append(_warn_of_variables(missing))
     hooks = _hooks(params.hooks, own.get("hooks"))
     if unasked := sorted((hooks or frozenset()) - HOOK_EVENTS.keys()):
-        remarks.append(_never_asked(unasked))
+        remarks.append(_warn_of_hooks(unasked))
     idle = [name for name in WITHOUT_EFFECT if bytes(members.get(name, b"null")).strip() not in _NOTHING]
     if idle:
         named = ", ".join(OPTIONS.get(name, name) for name in idle)
@@ -245,7 +245,7 @@ def _hooks(has_hooks: Any, named: Any) -> frozenset[str] | None:
     return None if has_hooks is True else frozenset()
 
 
-def _never_asked(hooks: Sequence[str]) -> Warned:
+def _warn_of_hooks(hooks: Sequence[str]) -> Warned:
     known = [handler_of(hook) for hook in HOOK_EVENTS]
     shown = [one_line(handler_of(hook), NAME_SHOWN) for hook in hooks]
     misspelt = next((name for name, hook in zip(shown, hooks, strict=True) if hook not in OF_NEWER_SDKS), "")
@@ -253,7 +253,7 @@ def _never_asked(hooks: Sequence[str]) -> Warned:
     return Warned("hooks", f"it has hooks that are never asked here: {join_names(shown)}; {hint}")
 
 
-def _missing(names: Sequence[str]) -> Warned:
+def _warn_of_variables(names: Sequence[str]) -> Warned:
     shown = [one_line(name, NAME_SHOWN) for name in names]
     return Warned(
         "environment",

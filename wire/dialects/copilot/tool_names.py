@@ -54,7 +54,7 @@ def copilot_args(tool: str, args: bytes, cwd: str) -> Any:
     value = _value(args)
     if not isinstance(value, dict):
         return value
-    return _shown(tool, value, cwd)
+    return _show(tool, value, cwd)
 
 
 def restore_args(tool: str, args: bytes, given: Any, cwd: str) -> bytes | None:
@@ -68,7 +68,7 @@ def restore_args(tool: str, args: bytes, given: Any, cwd: str) -> bytes | None:
     original = _value(args)
     if not isinstance(original, dict):
         original = {}
-    shown = _shown(tool, original, cwd)
+    shown = _show(tool, original, cwd)
     if is_same_value(given, shown):
         return None
     kept = {
@@ -84,7 +84,7 @@ def restore_args(tool: str, args: bytes, given: Any, cwd: str) -> bytes | None:
         raise RewriteError(f"modifiedArgs cannot be written as JSON: {error}") from None
 
 
-def _shown(tool: str, args: dict[str, Any], cwd: str) -> dict[str, Any]:
+def _show(tool: str, args: dict[str, Any], cwd: str) -> dict[str, Any]:
     show = _SHOWN.get(tool)
     if show is None:
         return args

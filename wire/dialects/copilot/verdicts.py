@@ -167,7 +167,7 @@ class Verdicts:
         messages: list[Message] = [*output.besides, *self._remarks(hook, output)]
         verdict = output.verdict
         if event.event == "tool_call":
-            judged = self._rewritten(event, verdict)
+            judged = self._rewrite(event, verdict)
             if not output.is_decided and self._asks_about(judged, verdict):
                 if self.has_left:
                     return [*messages, _answer(request.id, no_decision(verdict, HANDLER_GONE))], b""
@@ -179,7 +179,7 @@ class Verdicts:
         self._questions.take(request.id)
         return _unreadable(request, why, said)
 
-    def _rewritten(self, event: frames.Event, verdict: GuardVerdict) -> frames.Event:
+    def _rewrite(self, event: frames.Event, verdict: GuardVerdict) -> frames.Event:
         """Returns the call with the changes of this extension."""
         if verdict.modified_args is None:
             return event

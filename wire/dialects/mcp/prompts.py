@@ -32,7 +32,7 @@ def registration(server: str, prompt: Any) -> tuple[str, frames.RegisterCommand]
     return name, frames.RegisterCommand(public_name(server, name), " ".join(filter(None, (said, words))) or None)
 
 
-def _declared(prompt: Any) -> dict[str, bool]:
+def _argument_names(prompt: Any) -> dict[str, bool]:
     """Returns the names of a prompt's arguments in their order, and whether each is required."""
     arguments = objects(prompt.get("arguments")) if isinstance(prompt, dict) else []
     return {name: each.get("required") is True for each in arguments if (name := string(each.get("name")))}
@@ -40,7 +40,7 @@ def _declared(prompt: Any) -> dict[str, bool]:
 
 def _usage(prompt: Any) -> str:
     """Returns `PATH [LANGUAGE]` for a prompt with a required and an optional argument."""
-    shown = [(one_line(name, NAME_SHOWN).upper(), required) for name, required in _declared(prompt).items()]
+    shown = [(one_line(name, NAME_SHOWN).upper(), required) for name, required in _argument_names(prompt).items()]
     return " ".join(name if required else f"[{name}]" for name, required in shown)
 
 
@@ -48,14 +48,14 @@ def arguments(prompt: Any, text: str) -> dict[str, str]:
     """Returns the arguments of a prompt from the text behind the command: shell words, by position or as `name=value`.
     A word that does not begin with a declared name is positional. The only argument of a prompt takes all words. Raises
     `UnsendableError`, whose text ends in a usage line."""
-    declared = _declared(prompt)
+    declared = _argument_names(prompt)
     if len(text) > ARGUMENTS_LIMIT:
-        raise _misused(prompt, f"the arguments have more than {ARGUMENTS_LIMIT:,} characters")
+        raise _usage_error(prompt, f"the arguments have more than {ARGUMENTS_LIMIT:,} characters")
     try:
         words = shlex.split(text)
     except ValueError as error:
         if len(declared) != 1:
-            raise _misused(prompt, f"the arguments are no shell words: {str(error).lower()}") from None
+            raise _usage_error(prompt, f"the arguments are no shell words: {str(error).lower()}") from None
         words = text.split()  # an apostrophe in a sentence
     given: dict[str, str] = {}
     by_position: list[str] = []
@@ -64,7 +64,7 @@ def arguments(prompt: Any, text: str) -> dict[str, str]:
         if not equals or name not in declared:
             by_position.append(word)
         elif name in given:
-            raise _misused(prompt, f"the argument {name!r} is given twice")
+            raise _usage_error(prompt, f"the argument {name!r} is given twice")
         else:
             given[name] = value
     free = [name for name in declared if name not in given]
@@ -72,17 +72,17 @@ def arguments(prompt: Any, text: str) -> dict[str, str]:
         by_position = [" ".join(by_position)]
     if len(by_position) > len(free):
         word = one_line(by_position[len(free)], NAME_SHOWN)
-        raise _misused(prompt, f"{word!r} is one argument too many" if declared else "it takes no arguments")
+        raise _usage_error(prompt, f"{word!r} is one argument too many" if declared else "it takes no arguments")
     given |= zip(free, by_position, strict=False)
     if missing := [name for name, required in declared.items() if required and name not in given]:
         listed = ", ".join(repr(one_line(name, NAME_SHOWN)) for name in missing)
-        raise _misused(
+        raise _usage_error(
             prompt, f"the {noun_for(len(missing), 'argument')} {listed} {'are' if missing[1:] else 'is'} missing"
         )
     return {name: given[name] for name in declared if name in given}
 
 
-def _misused(prompt: Any, what: str) -> UnsendableError:
+def _usage_error(prompt: Any, what: str) -> UnsendableError:
     name = one_line(string(prompt.get("name")), NAME_SHOWN) if isinstance(prompt, dict) else ""
     usage = f"{name} {_usage(prompt)}".strip()
     return UnsendableError(f"{what}; usage: {usage} (shell words, by position or as name=value)")
@@ -100,7 +100,7 @@ def response(call_id: str, result: Any) -> frames.CommandResponse | frames.Malfo
     messages = result.get("messages")
     if not isinstance(messages, list):
         return frames.Malformed(f"the messages of a prompt are {kind_of(messages)}, not a list", GET_PROMPT, call_id)
-    spoken = [(role, text) for role, text in map(_spoken, messages) if text]
+    spoken = [(role, text) for role, text in map(_role_and_text, messages) if text]
     if not spoken:
         return frames.CommandResponse(call_id, error="the server's prompt has no text")
     if all(role == "user" for role, _ in spoken):
@@ -115,7 +115,7 @@ def error_response(call_id: str, error: Any) -> frames.CommandResponse:
     return frames.CommandResponse(call_id, error=error_text(error))
 
 
-def _spoken(message: Any) -> tuple[str, str]:
+def _role_and_text(message: Any) -> tuple[str, str]:
     """Returns the role and the text of a message. A message without a role is the user's."""
     if not isinstance(message, dict):
         return "user", message if isinstance(message, str) else f"[a message that is {kind_of(message)}, not an object]"

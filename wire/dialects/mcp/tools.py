@@ -49,10 +49,10 @@ def public_name(server: str, tool: str) -> str:
 
 def registration(server: str, tool: Any) -> frames.RegisterTool | Warned:
     """Returns the registration of one element of a server's list of tools, or why it is left out. Never raises."""
-    frame, faults = _judged(server, tool)
+    frame, faults = _read_tool(server, tool)
     if frame is not None:
         return frame
-    return _left_out(server, tool, faults[0])
+    return _leave_out(server, tool, faults[0])
 
 
 def registrations(server: str, tools: Sequence[Any], options: Mapping[str, Any]) -> ToolList:
@@ -70,16 +70,16 @@ def registrations(server: str, tools: Sequence[Any], options: Mapping[str, Any])
             offered[raw] = None
             if not is_wanted(raw):
                 continue
-        frame, faults = _judged(server, tool)
+        frame, faults = _read_tool(server, tool)
         if frame is None:
-            warnings.append(_left_out(server, tool, faults[0]))
+            warnings.append(_leave_out(server, tool, faults[0]))
         elif frame.name in usable:
             first = usable[frame.name][0]
-            why = "the server lists it twice" if first == raw else f"{_shown(first)} has the same name, {frame.name}"
-            warnings.append(_left_out(server, tool, why))
+            why = "the server lists it twice" if first == raw else f"{_quote(first)} has the same name, {frame.name}"
+            warnings.append(_leave_out(server, tool, why))
         else:
             usable[frame.name] = raw, frame
-            warnings += [Warned(f"tool {frame.name}", f"tool {_shown(raw)}: {fault}") for fault in faults]
+            warnings += [Warned(f"tool {frame.name}", f"tool {_quote(raw)}: {fault}") for fault in faults]
     if (more := len(warnings) - WARNINGS_LIMIT) > 0:
         warnings[WARNINGS_LIMIT:] = [Warned("tools", f"{counted(more, 'more fault')} of its tools not named here")]
     warnings += _without_match("include_tools", includes or (), offered)
@@ -87,7 +87,7 @@ def registrations(server: str, tools: Sequence[Any], options: Mapping[str, Any])
     return ToolList(usable, tuple(warnings))
 
 
-def _judged(server: str, tool: Any) -> tuple[frames.RegisterTool | None, list[str]]:
+def _read_tool(server: str, tool: Any) -> tuple[frames.RegisterTool | None, list[str]]:
     """Returns the registration, or None for an unusable tool, and the tool's faults."""
     if not isinstance(tool, dict):
         return None, [f"it is {kind_of(tool)}, not an object"]
@@ -127,14 +127,14 @@ def _description(tool: dict[str, Any], hints: dict[str, Any], faults: list[str])
     return string(said) or string(tool.get("title")) or string(hints.get("title")) or None
 
 
-def _left_out(server: str, tool: Any, why: str) -> Warned:
+def _leave_out(server: str, tool: Any, why: str) -> Warned:
     name = string(tool.get("name")) if isinstance(tool, dict) else ""
     if not name:
         return Warned(f"tool {why}", f"a tool is left out: {why}")
-    return Warned(f"tool {public_name(server, name)}", f"tool {_shown(name)} is left out: {why}")
+    return Warned(f"tool {public_name(server, name)}", f"tool {_quote(name)} is left out: {why}")
 
 
-def _shown(name: str) -> str:
+def _quote(name: str) -> str:
     return repr(one_line(name, NAME_SHOWN))
 
 
@@ -180,7 +180,7 @@ def _without_match(option: str, patterns: Iterable[str], offered: Collection[str
     """Returns warnings about patterns that match no tool: they are misspelt, or the server has changed."""
     has = f"it has {join_names([one_line(name, NAME_SHOWN) for name in offered])}" if offered else "it has no tools"
     return [
-        Warned(f"{option} {pattern}", f"{option} names {_shown(pattern)}, which the server does not have; {has}")
+        Warned(f"{option} {pattern}", f"{option} names {_quote(pattern)}, which the server does not have; {has}")
         for pattern in patterns
         if not any(fits(pattern, name) for name in offered)
     ]
