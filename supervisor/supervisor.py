@@ -261,8 +261,7 @@ class Supervisor:
         return self._verdicts.judge(event) if self.stats_file is None else self._verdicts.judge_and_tell(event)
 
     def begin_intercept(self, event: frames.Event, done: Callable[[Judgement], None]) -> RequestInFlight:
-        """Asks the guards of an event; `done` gets the judgement. Raises `KeyError` for an event that cannot be
-        guarded."""
+        """Asks an event's guards; `done` gets the judgement. Raises `KeyError` for an event that cannot be guarded."""
         return self._verdicts.begin(event, done)
 
     def begin_call(

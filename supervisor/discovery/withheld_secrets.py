@@ -34,10 +34,8 @@ VARIABLES_KEPT = 500
 """Maximum number of variables of one extension in the file."""
 NAMED = 5
 """Maximum number of extensions, and of variables, named in the line; the others are counted."""
-
 GROUPS = 3
 """Maximum number of groups in the line. Extensions that did not get the same variables are a group."""
-
 Told = dict[str, list[str]]
 """The names of the variables that were told, by extension."""
 
@@ -66,14 +64,14 @@ def line(new: Mapping[str, list[str]], home: Path) -> str:
     alike: dict[tuple[str, ...], list[str]] = {}
     for name, variables in new.items():
         alike.setdefault(tuple(variables), []).append(name)
-    said = [f"{_some(names)} did not get {_some(variables)}" for variables, names in list(alike.items())[:GROUPS]]
+    said = [f"{_starts(names)} without {_some(variables)}" for variables, names in list(alike.items())[:GROUPS]]
     if len(alike) > GROUPS:
-        said.append("others did not get other ones")
+        said.append("others without other ones")
     first, variables = next(iter(new.items()))
     wanted = [name for name in variables if name not in HOST_SECRETS] or variables  # rather not a key of the host
     example = msgspec.json.encode({"env_grant": {first: wanted[:1]}}).decode()
     return one_line(
-        f"zot: secrets stay here, said once: {'; '.join(said)}. zot ext info {shlex.quote(first)} tells more;"
+        f"zot: {'; '.join(said)} (secrets by their names; shown once). zot ext info {shlex.quote(first)} tells more;"
         f" to hand one over, put {example} into {home / CONFIG}",
         2000,
     )
@@ -83,6 +81,10 @@ def _grantable(found: FoundExtension, config: Config, environ: Mapping[str, str]
     """The variables to tell of: the extension does not get them, and a manifest or a config can name them."""
     names = withheld_secrets(found.manifest, config, environ)
     return [name for name in names if name not in SET_FOR_ZOT and name.isascii() and name.isidentifier()]
+
+
+def _starts(names: Sequence[str]) -> str:
+    return f"extension {names[0]} starts" if len(names) == 1 else f"extensions {_some(names)} start"
 
 
 def _some(names: Sequence[str]) -> str:

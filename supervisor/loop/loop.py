@@ -342,7 +342,7 @@ def _ignore(_number: int, _frame: object) -> None:
 
 
 class _SignalInbox:
-    """Reads the wake-up pipe: each signal is one byte, its number. Many child exits make one call of `on_child_end`."""
+    """Reads the wake-up pipe: each signal is one byte, its number. Many exits make one call of `on_child_end`."""
 
     def __init__(self, handler: Callable[[signal.Signals], None], on_child_end: Callable[[], None]) -> None:
         self._handler = handler

@@ -69,7 +69,7 @@ class ForkedChild:
         links: Sequence[int],
         outbox_limit: int = OUTBOX_LIMIT,
     ) -> None:
-        """Called by a `Template`, whose `fork` has the meaning of the arguments. Raises OSError without descriptors."""
+        """Called by a `Template`: its `fork` explains the arguments. Raises OSError without descriptors."""
         self._loop = loop
         self._on_exit = on_exit
         self._on_failed = on_failed
