@@ -46,7 +46,7 @@ class Prepared(msgspec.Struct, frozen=True):
     options: Options
     make_provider: Callable[[Loop], Provider | ProviderUnavailable]
     images: tuple[Image, ...] = ()
-    """What goes with the prompt."""
+    """The images of the prompt."""
     session: OpenedSession | None = None
     """The session that the run goes on with. Its lock is held until its file is closed."""
 
@@ -177,7 +177,7 @@ def _reasoning(request: RunRequest, config: Config, model: str) -> tuple[Reasoni
 
 
 def _known_models(home: Path) -> KnownModels | None:
-    """What the user's file has; None if there is no file, which most runs need not import its reader for."""
+    """The content of the user's file. None if there is no file: then its reader is not imported."""
     if not os.path.lexists(home / "models.json"):
         return None
     from agent.providers.user_models import UserModelsError, load_user_models

@@ -341,8 +341,7 @@ class Batch:
         self.loop.call_later(TICK_S, self._tick)
 
     def _heed_deadline(self) -> None:
-        """Once the deadline is over, tells so although nothing could be started now, and stops runs that wait for
-        long."""
+        """Once the deadline is over, says so even if no task could start now, and stops runs that have waited long."""
         limit = self._request.deadline
         if limit is None or self.loop.clock() < self._tally.began + limit or self.controls.is_paused:
             return
@@ -372,7 +371,7 @@ class Batch:
         self._attempts.lose_journal()
 
     def _on_no_room(self, reason: str) -> None:
-        """What runs may end, for it has its files: only what would be begun has no room."""
+        """Starts no more tasks. Running ones may end: they have their files already."""
         if not self.controls.is_draining:
             self.controls.is_draining = True
             self._notice(f"{reason}: no new tasks start; make room, and start the batch again to go on")
@@ -386,7 +385,7 @@ class Batch:
 
 
 def _nobody(_record: records.AnyRecord) -> None:
-    """Nobody is told."""
+    """Drops the record."""
 
 
 def _never() -> bool:

@@ -30,8 +30,7 @@ class LimitStop(NamedTuple):
 
 
 def reached_limit(request: BatchRequest, spent: Spent, failures: int, elapsed_s: float) -> LimitStop | None:
-    """The first limit of the batch that is used up; None if runs may be started. `failures` and `elapsed_s` are of this
-    start of the batch."""
+    """The first limit that is used up; None if runs may start. `failures` and `elapsed_s` count from this start."""
     if request.max_cost_usd is not None and spent.at_most_usd >= request.max_cost_usd:
         limit = f"${dollars(request.max_cost_usd, 2)} (--max-cost-usd)"
         words = f"${dollars(spent.known_usd, 4)} of {limit} is used"
@@ -56,7 +55,7 @@ def reached_limit(request: BatchRequest, spent: Spent, failures: int, elapsed_s:
 def lost_request(model: str, read: Usage | int, max_tokens: int, received: int = 0) -> Lost:
     """One request of unknown cost. `read` has its tokens as the server has counted them, or their number as estimated:
     then each may be written to the provider's cache, which costs most. `received` are the tokens of its reply that have
-    arrived. Without known prices it costs 0: nobody can say how much."""
+    arrived. Without known prices it counts as 0."""
     info = catalogue.find(model)
     if isinstance(read, Usage):
         kinds = [{"input": read.input, "cache_read": read.cache_read, "cache_write": read.cache_write}]

@@ -67,7 +67,7 @@ class BatchLog:
 
 
 class _Sink:
-    """What structlog takes for a logger."""
+    """A logger for structlog, which writes to a `BatchLog`."""
 
     def __init__(self, log: BatchLog) -> None:
         self.info = self.warning = self.error = log.write

@@ -194,7 +194,7 @@ class _Encoder:
         return ["".join(parts) for parts in encoded]
 
     def _found(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """What is to be replaced: start, end and placeholder, in order. A log wins over a directory that it is in."""
+        """The places to replace: start, end and placeholder, in order. A log wins over a directory that it is in."""
         logs = deque(self._logs_in(text)) if self._logs else deque()
         position = 0
         for match in self._pattern.finditer(text):

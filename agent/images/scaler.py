@@ -61,7 +61,7 @@ class Fitted(msgspec.Struct, frozen=True):
     mime_type: str
     data: bytes
     note: str = ""
-    """What was done to it: `scaled from 4032 x 3024 to 2000 x 1500 pixels`."""
+    """The change in words: `scaled from 4032 x 3024 to 2000 x 1500 pixels`."""
 
 
 @cache
@@ -80,8 +80,7 @@ def image_refusal(data: bytes, *, count: int = 1) -> str:
 
 
 def fit(loop: Loop, data: bytes, wait: Wait, *, count: int = 1) -> Fitted:
-    """The image of a prompt with `count` images, scaled if it is too large. Raises `UnfitImageError`, also if `wait`
-    gave up."""
+    """An image of a prompt with `count`, scaled if too large. Raises `UnfitImageError`, also if `wait` gives up."""
     kind = image_type(data)
     if why := image_refusal(data, count=count):
         raise UnfitImageError(why)
@@ -190,7 +189,7 @@ def fit_result(loop: Loop, result: ToolResult, wait: Wait, *, is_error: bool) ->
 
 
 def _fit(loop: Loop, image: Image, wait: Wait, count: int) -> tuple[Image, str]:
-    """The image and what was done to it. What is no image by its first bytes is left as it is: if the model's API
+    """The image and the change in words. Data that is no image by its first bytes stays as it is: if the model's API
     refuses it, it says so."""
     try:
         data = base64.b64decode(image.data, validate=True)

@@ -123,8 +123,7 @@ def _messages(messages: Sequence[Message], side: int) -> list[Json]:
 
 
 def _block_param(block: Block, side: int) -> Json | None:
-    """The block as the API takes it, or None when the API would refuse it. `side` is the most pixels of an image's
-    side."""
+    """The block as the API takes it; None if the API would refuse it. `side`: maximum pixels of an image's side."""
     match block:
         case Text(text):
             return {"type": "text", "text": text} if text else None

@@ -28,7 +28,7 @@ drops new data."""
 
 
 class WaitingBytes(Protocol):
-    """What waits for the reader, as `Outbox` keeps it."""
+    """The bytes that wait for the reader, as `Outbox` keeps them."""
 
     queued: int
 

@@ -29,7 +29,7 @@ def read_key(path: str, *, name: str = "") -> tuple[str, str]:
     """The key in a file, or on stdin if `path` is `-`, without the white space around it; and a warning, "" if there is
     none. `name` is what messages call the file. Raises `KeyFileError`.
 
-    A FIFO that nobody writes to is an error after `WAIT_S`.
+    A FIFO without a writer is an error after `WAIT_S`.
     """
     name = name or display_path(path)
     try:

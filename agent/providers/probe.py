@@ -35,7 +35,7 @@ class ProbeOutcome(Enum):
 class Probe(msgspec.Struct, frozen=True):
     outcome: ProbeOutcome
     said: str
-    """What happened, for a person."""
+    """The result in words, for a person."""
 
 
 def probe(access: Access, model: str, *, timeout_s: float = TIMEOUT_S) -> Probe:
@@ -62,7 +62,7 @@ def probe(access: Access, model: str, *, timeout_s: float = TIMEOUT_S) -> Probe:
 
 
 def judge(line: Mapping[str, Any], model: str, endpoint: str) -> Probe:
-    """What the last line of a reply says of the credential. Pure.
+    """Judges the credential by the last line of a reply. Pure.
 
     Servers look at the credential before the request, so a complaint about the model or about money means that they
     know it. Another HTTP 400 means nothing: a LiteLLM proxy without a database answers so to a wrong key.

@@ -21,7 +21,7 @@ BLOCKS = {
     "assistant": (messages.Text, messages.Thinking, messages.ToolCall),
     "tool": (messages.ToolResult,),
 }
-"""What the messages of each role may hold."""
+"""The blocks that messages of each role may hold."""
 Part = transcript.Text | transcript.Image
 
 

@@ -71,8 +71,7 @@ class ProgramExtensions:
             self._link(told.extension).on_oversize(told.frame)
 
     def lose_all(self, reason: str) -> None:
-        """The client says nothing more: its extensions have ended. What they guarded, they guard as one that has
-        crashed."""
+        """The client says nothing more: its extensions have ended. Their guards count as crashed ones."""
         for name in self._extensions:
             self._link(name).on_lost(reason)
 
@@ -117,7 +116,7 @@ class ProgramExtensions:
     def _why_closed(self, name: str) -> str:
         if name in self._extensions:
             return f"extension: {name!r} has ended: {self._extensions[name].failure}; a hello begins it again"
-        return f"extension: there is none of the name {name[:80]!r} in this program; its first frame must be a hello"
+        return f"extension: this program has none named {name[:80]!r}; its first frame must be a hello"
 
 
 class _FrameOutput:

@@ -37,11 +37,11 @@ class QueuedPrompt(msgspec.Struct, eq=False):
     """The request that it comes from."""
     abort: Abort = msgspec.field(default_factory=Abort)
     sent: SentPrompt | None = None
-    """What an extension has sent, if that is where it comes from."""
+    """The message of the extension that has sent it; None if the client has."""
 
     @property
     def kind(self) -> str:
-        """What it is, for people."""
+        """Its kind in a word, for people."""
         return "prompt" if self.command == "prompt" else "compaction"
 
     @property

@@ -1,4 +1,4 @@
-"""How a handler says that it does not carry out a request."""
+"""The error by which a handler refuses a request."""
 
 from __future__ import annotations
 

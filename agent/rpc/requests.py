@@ -76,7 +76,7 @@ class RequestHandler:
         self._show = show
         self.reloads = Reloads(engine)
         self._schemas: dict[str, dict[str, Any]] = {}
-        """Those that were asked for, by name: the larger ones take 20 ms to make."""
+        """The schemas that were asked for, by name: the larger ones take 20 ms to make."""
         prompts = PromptRequests(engine, queue)
         sessions = SessionRequests(engine, home=home, cwd=cwd, version=version, refuse_if_busy=self._refuse_if_busy)
         panels = engine.supervisor.panels
@@ -112,7 +112,7 @@ class RequestHandler:
             requests.PanelClose: lambda close: panels.close(close.extension, close.panel_id),
             requests.Ext: self._ext,
         }
-        """What each request is carried out by: it returns the data of the response, or `LATER`."""
+        """The handler of each request: it returns the data of the response, or `LATER`."""
 
     def answer(self, request: requests.Request) -> None:
         """Answers a request, or begins a slash command or a reload, whose answer comes later. An `ext` line has no

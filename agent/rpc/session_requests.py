@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 TEXT_LIMIT = 16 * 1024 * 1024
 """Bytes of an exported session that an answer may have."""
-RequestT = TypeVar("RequestT")
+Query = TypeVar("Query")
 Data = TypeVar("Data")
 
 
 def _refusing(
-    query: Callable[[SessionRequests, RequestT], Data],
-) -> Callable[[SessionRequests, RequestT], Data]:
+    query: Callable[[SessionRequests, Query], Data],
+) -> Callable[[SessionRequests, Query], Data]:
     """The query, which raises `RequestRefusedError` for what is wrong with a file."""
 
-    def ask(requests: SessionRequests, request: RequestT) -> Data:
+    def ask(requests: SessionRequests, request: Query) -> Data:
         try:
             return query(requests, request)
         except SessionBusyError as error:

@@ -27,7 +27,7 @@ NAMES = ("AGENTS.md", "CLAUDE.md")
 FILE_LIMIT = 32 * 1024
 """Bytes of one file that are used."""
 LIMIT = 128 * 1024
-"""Bytes of all files together. What is over is cut from the farthest ones: the nearest says most about the work."""
+"""Maximum of all files together in bytes. The farthest ones are cut: the nearest says most about the work."""
 HEADING = "# Instructions from files"
 LEAD = "These files are for every agent that works here. Where two of them differ, the later one holds."
 

@@ -1,4 +1,4 @@
-"""What the prompts of an engine share: the transcript, the use of the model, and the file that keeps both."""
+"""The conversation that prompts of an engine share: transcript, use of the model, and the file that keeps both."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Conversation:
         """Of the whole session, what was before this run included."""
         self.fill = Fill()
         self.name = ""
-        """Of the session; "" if nobody has named it."""
+        """The name of the session; "" if it has none."""
         self._unwritten: Sequence[Message] = ()
         """The last messages so far, if the file has them only with the next one."""
 

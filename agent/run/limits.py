@@ -12,7 +12,7 @@ MORE = "allow more, or ask for less"
 
 
 class Budget(msgspec.Struct, frozen=True):
-    """What all requests to the model may use together. None: no limit."""
+    """The limits of all requests to the model together. None: no limit."""
 
     max_cost_usd: float | None = None
     max_tokens: int | None = None
@@ -20,7 +20,7 @@ class Budget(msgspec.Struct, frozen=True):
 
 
 class ModelUse(msgspec.Struct, frozen=True):
-    """What the requests to one model have used."""
+    """The use of one model."""
 
     requests: int = 0
     used: Totals = cost.NOTHING
@@ -41,7 +41,7 @@ def budget_refusal(spent: Totals, budget: Budget) -> str | None:
     if budget.max_cost_usd is not None:
         limit = f"${dollars(budget.max_cost_usd, 2)} (--max-cost-usd)"
         if spent.cost_usd is None:
-            return f"budget: nobody knows how much of {limit} is used: the price of a model that was asked is not known"
+            return f"budget: the used part of {limit} is not known: the price of a model that was asked is missing"
         if spent.cost_usd >= budget.max_cost_usd:
             return f"budget: ${dollars(spent.cost_usd, 4)} of {limit} is used; {MORE}"
     if budget.max_tokens is not None and total_tokens(spent) >= budget.max_tokens:
@@ -50,7 +50,7 @@ def budget_refusal(spent: Totals, budget: Budget) -> str | None:
 
 
 def dollars(amount: float, places: int) -> str:
-    """The amount with so many decimal places, or with more if it has more, up to nine."""
+    """The amount with at least `places` decimal places, and with at most nine."""
     exact = f"{amount:.9f}".rstrip("0")
     return max(exact, f"{amount:.{places}f}", key=len)
 
@@ -60,13 +60,13 @@ def unpriced_refusal(model: str, budget: Budget) -> str | None:
     if budget.max_cost_usd is None or cost.is_known(model):
         return None
     return (
-        f"--max-cost-usd: the price of the model {model!r} is not known, so nobody can say when the budget is used up:"
+        f"--max-cost-usd: the price of the model {model!r} is not known, so the budget cannot be checked:"
         " write its prices to $ZOT_HOME/models.json, or limit its tokens with --max-tokens"
     )
 
 
 class Spending:
-    """What the requests of this process have used, whichever prompt made them."""
+    """The use of models by all prompts of this process."""
 
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = Budget() if budget is None else budget

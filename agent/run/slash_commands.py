@@ -52,7 +52,7 @@ def parse(prompt: str) -> Invocation | None:
 
 
 class MeanwhileWork(Protocol):
-    """What is carried out while a command goes on: it may wait for the end of a prompt that it has sent."""
+    """The work during a command: the command may wait for the end of a prompt that it has sent."""
 
     @property
     def is_wanted(self) -> bool: ...
@@ -96,7 +96,7 @@ class SlashCommands:
         try:
             answer = self._ask(asked)
         except KeyError:  # a reload has removed the command while the run waited for a slow reader
-            return _error(asked, f"extension {extension} does not have this command any more")
+            return _error(asked, f"extension {extension} no longer has this command")
         if self._abort.is_requested():
             return self._aborted()
         if answer.frame is None:
@@ -153,7 +153,7 @@ class SlashCommands:
 
 def unknown_command(name: str, known: Collection[str], absent: Iterable[tuple[str, str]]) -> str:
     """The error about a command that no extension has registered. `absent` has the name of each extension that does
-    not run, and the end of a sentence that says why: nobody knows which commands it has."""
+    not run, and the end of a sentence that says why: its commands are unknown."""
     slashed = [f"/{command}" for command in known]
     reasons: dict[str, list[str]] = {}
     for extension, why in sorted(absent, key=lambda each: each[0] != name):

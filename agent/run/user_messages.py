@@ -135,8 +135,8 @@ OFF = "the tool read is off in this run"
 
 
 def attachment_blocks(files: Sequence[str], tool_calls: ToolCalls, call_ids: str) -> tuple[Block, ...]:
-    """What stands behind the prompt for these files, each under its name: its text or its image, or why it is not
-    there. `call_ids` is how the ids of the calls begin, which guards see."""
+    """The blocks after the prompt for these files, each under its name: its text or its image, or why it is
+    missing. `call_ids` is how the ids of the calls begin, which guards see."""
     names = [valid_text(name) for name in files]
     if not tool_calls.has_built_in(READ):
         return tuple(Text(f"[file {name}: not read: {OFF}]") for name in names)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent.sessions.load import LoadedSession
 
 REPLAYS = ("replay", "none")
-"""What a file has as its provider if no provider was asked."""
+"""The providers in files of sessions that asked no provider."""
 ANTHROPIC = "anthropic"
 """The provider whose models cassettes have."""
 
@@ -50,8 +50,7 @@ class OpenedSession(msgspec.Struct, frozen=True):
         return found
 
     def provider(self, known: Collection[str]) -> str | None:
-        """The provider of the session's model, which another model is asked of, too; None if there is none among
-        `known`."""
+        """The provider of the session's model, also for another model; None if it is not in `known`."""
         meta = self.loaded.meta
         theirs = ANTHROPIC if meta.provider in ("", *REPLAYS) else meta.provider
         return theirs if meta.model and theirs in known else None
@@ -77,8 +76,7 @@ class OpenedSession(msgspec.Struct, frozen=True):
 
 
 def open_session(path: Path, *, home: Path, cwd: str, fork: bool) -> OpenedSession:
-    """Opens a session, or with `fork` begins a copy of it. Raises `SessionError`, and `SessionBusyError` if another run
-    goes on with it."""
+    """Opens a session, with `fork` a copy of it. Raises `SessionError`, `SessionBusyError` if another run has it."""
     if not fork:
         return OpenedSession(*SessionFile.reopen(path))
     from agent.sessions.fork import fork_to_go_on  # most runs copy nothing

@@ -49,7 +49,7 @@ class FileState(Enum):
     """There is no file yet: the first message makes it."""
     OPEN = "open"
     CLOSED = "closed"
-    """Nothing is written any more: it was closed, or could not be written."""
+    """Nothing more is written: the file was closed, or could not be written."""
 
 
 class SessionFile:
@@ -199,7 +199,7 @@ class SessionFile:
             self.on_error(self.error)
 
     def _before(self) -> bytes:
-        """What has to stand before the next row."""
+        """The bytes that are due before the next row."""
         begin = b"" if self._ends_in_line else b"\n"
         meta = rows.meta_line(self.meta) if self._is_meta_new else b""
         self._ends_in_line, self._is_meta_new = True, False
@@ -245,7 +245,7 @@ class SessionFile:
 
 
 def append_summary(path: Path, text: str) -> None:
-    """Writes a summary into a session that nobody writes to now. Raises `SessionBusyError` and `SessionError`."""
+    """Writes a summary into a session that is not in use. Raises `SessionBusyError` and `SessionError`."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -278,8 +278,8 @@ def write_file(target: Path, pieces: Iterable[bytes]) -> None:
 
 
 def _begun(path: Path) -> tuple[int, Path]:
-    """A new file that has the lock, and its unfinished name. Who looks for what was left behind may have the lock of
-    such a file for a moment: then it is tried with another one. Raises `OSError` and `SessionError`."""
+    """A new file that has the lock, and its unfinished name. A cleanup of leftovers may have the lock of such a
+    file for a moment: then another file is tried. Raises `OSError` and `SessionError`."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     for left in reversed(range(ATTEMPTS)):
         temporary = unfinished_path(path)

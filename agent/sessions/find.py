@@ -48,8 +48,8 @@ def find(home: Path, cwd: str, word: str, *, named: str = "", base: str = "") ->
 
 
 def newest(home: Path, cwd: str) -> Path:
-    """The session of a working folder that was written to last. Those without a message, which a zot may be about to
-    write to, and hidden ones are passed over. Raises `NoSuchSessionError`."""
+    """The session of a working folder that was written to last. Sessions without a message, which a zot may be about
+    to write to, and hidden ones are passed over. Raises `NoSuchSessionError`."""
     for path in session_files(home, cwd):
         rows = head(path)
         is_hidden = any(isinstance(row, Meta) and row.hide_from_sessions for row in rows)

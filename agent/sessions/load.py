@@ -47,7 +47,7 @@ class LoadedSession(msgspec.Struct, frozen=True):
     title: str
     """As the user has named it, else how the first prompt begins; "" without a prompt."""
     name: str
-    """As the user, or an extension, has named it; "" if nobody has."""
+    """The name that the user or an extension has given it; "" if it has none."""
     usage: Totals
     """Of the whole session."""
     repairs: int

@@ -24,7 +24,7 @@ def folder_of(home: Path, cwd: str) -> Path:
 
 
 def unfinished_path(path: Path) -> Path:
-    """A name that nobody else uses for a file while it is made: no session, to readers."""
+    """A unique name for a file while it is made: no session, to readers."""
     return path.with_name(f".{path.name}.{os.urandom(6).hex()}{UNFINISHED}")
 
 

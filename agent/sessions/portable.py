@@ -42,7 +42,7 @@ def export_portable(source: Path, target: Path) -> Path:
 
 
 def portable_text(source: Path) -> bytes:
-    """What `export_portable` would write. Raises `SessionError`."""
+    """The text that `export_portable` writes. Raises `SessionError`."""
     with SessionSource(source) as original:
         _choose(original)
         original.require_session()

@@ -23,7 +23,7 @@ BLOCKS: dict[str, tuple[type, ...]] = {
     "assistant": (Text, Thinking, ToolCall),
     "tool": (ToolResult,),
 }
-"""What the messages of each role may hold."""
+"""The blocks that messages of each role may hold."""
 
 
 def repair_messages(messages: Sequence[Message]) -> tuple[list[Message], int]:
@@ -72,8 +72,7 @@ def _stub(call: str) -> ToolResult:
 
 
 def _fit(message: Message, waiting: Sequence[str]) -> Message | None:
-    """The message with the blocks that it may have; `waiting` are the calls of the message before. None if none is
-    left."""
+    """The message with the blocks that it may have; None if none is left. `waiting`: the calls of the one before."""
     kept: list[Block] = []
     seen: set[str] = set()
     for block in message.content:

@@ -23,9 +23,9 @@ SEVERAL = 2
 
 class RequestTokens(msgspec.Struct, frozen=True):
     tokens: int
-    """Those of a request and its reply, as the provider counted them."""
+    """Tokens of a request and its reply, as the provider counted them."""
     messages: int
-    """The request and its reply are so many messages, the first ones of the conversation."""
+    """The number of messages of the request and its reply, from the first one of the conversation on."""
 
 
 class TokenMeter:
@@ -38,7 +38,7 @@ class TokenMeter:
         self._replies = 0
         """Since the last totals, without the one that these are of."""
         self._reply_at = 0
-        """So many messages there were with the last of these replies."""
+        """The number of messages with the last of these replies."""
         self._after = ""
         """The role of the last message."""
         self._due: int | None = None

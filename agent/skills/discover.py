@@ -32,7 +32,7 @@ class Shadowed(msgspec.Struct, frozen=True):
 
 
 class SkillFault(msgspec.Struct, frozen=True):
-    """What is wrong with a file or folder."""
+    """A fault of a file or folder."""
 
     path: str
     line: int

@@ -24,7 +24,7 @@ class SkillOffer(msgspec.Struct, frozen=True):
 
 
 def offer(*, cwd: str, home: Path, with_users: bool) -> SkillOffer:
-    """Those that come with zot, and `with_users` those of the user and of the project."""
+    """The skills that come with zot, and `with_users` those of the user and of the project."""
     if not with_users:
         return _listed(builtin_skills(), [], cwd)
     from agent.skills.discover import discover  # other runs need not look

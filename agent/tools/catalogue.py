@@ -98,10 +98,10 @@ EXTENSIONS_RELOAD = ToolSpec(
 )
 
 OF_EXTENSIONS = (EXTENSIONS_MANAGE, EXTENSIONS_RELOAD)
-"""Those of `--copilot`."""
+"""The tools of `--copilot`."""
 
 SPECS = (BASH, EDIT, READ, WRITE)
-"""Those that `--tools` chooses from, sorted by name. Where there are skills, `SKILL` is offered, too."""
+"""The tools that `--tools` chooses from, sorted by name. Where there are skills, `SKILL` is offered, too."""
 
 
 def conditional_tools(*, skills: bool, extensions: bool) -> set[str]:

@@ -35,8 +35,7 @@ BUILT_IN = {spec.name: spec for spec in catalogue.SPECS}
 
 
 class Wait(Protocol):
-    """Waits until the predicate holds (True), or until the deadline or an abort (False). The run emits records
-    meanwhile."""
+    """Waits until the predicate holds (True), or the deadline or an abort comes (False). Records are still emitted."""
 
     def __call__(self, predicate: Callable[[], bool], deadline: float) -> bool: ...
 
@@ -110,7 +109,7 @@ class Toolbox:
         return owned is not None and owned.tool.read_only
 
     def begin_prompt(self) -> None:
-        """No skill is active any more."""
+        """Ends the effect of all active skills."""
         self._active_skills = None
 
     def refusal(self, call: ToolCall) -> str:

@@ -30,7 +30,7 @@ UNKNOWN_PID: Callable[[], int | None] = lambda: None  # noqa: E731
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """Who works on a folder without locks."""
+    """The process that works on a folder without locks."""
 
     host: str
     pid: int
@@ -160,8 +160,7 @@ def _take_file(journal: Path) -> Path:
 
 
 def _remove_stale(path: Path, journal: Path) -> None:
-    """Removes the file of a process that is gone. Raises `BusyError` if it is not, and `JournalError` if
-    nobody can tell."""
+    """Removes the file of a process that is gone. Raises `BusyError` if it runs, `JournalError` if that is unknown."""
     owner = _read_owner(path)
     if owner is None or owner.host != socket.gethostname():
         who = f"a process on {owner.host}" if owner else "its writer"

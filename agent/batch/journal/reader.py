@@ -1,7 +1,7 @@
 """Reads a journal line by line, and tells a torn end from damage.
 
 A batch that is killed, or a machine that loses its power, can leave the last commit in pieces: lines that are cut, NUL
-bytes, lines that are missing. All that is the *torn tail*: it was told to nobody, and is cut aside by the next start.
+bytes, missing lines. All that is the *torn tail*: none of it was told, and the next start moves it to `journal.torn`.
 A bad line with lines after it that were written when it was on the disk already is damage: no crash leaves that.
 """
 
@@ -30,7 +30,7 @@ AnyJournalLine = TypeVar("AnyJournalLine")
 
 
 class TornTail(msgspec.Struct, frozen=True):
-    """What a crash has left after the last good line."""
+    """The bytes that a crash has left after the last good line."""
 
     line: int
     """Number of its first line, from 1."""

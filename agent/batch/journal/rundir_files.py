@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LINE_LIMIT = 64 << 20
-"""Bytes. A longer line is none of ours; it is not kept in memory."""
+"""Maximum length of a line in bytes. `zot batch` writes no longer one; it is not kept in memory."""
 SMALL = 16 << 20
-"""Bytes of a file that is read as a whole."""
+"""Maximum size of a file that is read as a whole, in bytes."""
 IN_RUNS, IN_DIFFS = 3, 2
 """`depth` of files in `runs/NAME/`, and in `diffs/`."""
 _OPEN_FILE = os.O_NOFOLLOW | OPEN_SAFELY
@@ -39,8 +39,7 @@ def open_rundir_file(path: Path, flags: int = os.O_RDONLY, *, depth: int = 1) ->
 
 
 def make_rundir_folder(path: Path, *, depth: int = 1) -> None:
-    """Makes a folder in RUNDIR, and those between, if they are missing. Raises `FolderError` for anything else of that
-    name, `OSError`."""
+    """Makes a folder in RUNDIR, and missing ones above it. Raises `FolderError` for anything else there, `OSError`."""
     os.close(_open(path, OPEN_FOLDER | os.O_CREAT, depth))
 
 
@@ -70,8 +69,7 @@ def rundir_names(path: Path, *, depth: int = 1) -> list[str]:
 
 
 def check_rundir_entry(path: Path, *, is_folder: bool) -> None:
-    """Raises `FolderError` for a name directly in RUNDIR that is none of the batch's, `OSError`. A missing one is
-    right."""
+    """Raises `FolderError` for an entry of RUNDIR that is there and not the batch's, `OSError`."""
     try:
         found = os.lstat(path)
     except FileNotFoundError:
@@ -94,7 +92,7 @@ def _open(path: Path, flags: int, depth: int, *, is_emptied: bool = False) -> in
         fd = _open_name(path, names[-1], flags, here, owners)
     finally:
         os.close(here)
-    if is_emptied:  # only now: until it is opened nobody knows whose file it is
+    if is_emptied:  # only now: before the file is open, its owner is unknown
         os.ftruncate(fd, 0)
     return fd
 

@@ -168,8 +168,7 @@ def tasks_to_redo(
 
 
 def cut_off_runs(folder: RunFolder, state: BatchState) -> dict[str, RunFacts]:
-    """The attempts that nobody has seen end, by their tasks, if no batch process works on the folder. Raises
-    `FolderError`."""
+    """The attempts without a recorded end, by task. No batch process may be at work. Raises `FolderError`."""
     return {
         task: facts_of_cut_off(folder.events(task, state.history(task).running), was_paused=task in state.paused)
         for task in state.interrupted()
@@ -201,7 +200,7 @@ def facts_of_cut_off(events: Path, *, was_paused: bool = False) -> RunFacts:
 
 
 def cut_off_outcome(task: str, attempt: int, digest: str, facts: RunFacts) -> Outcome:
-    """The outcome of an attempt that nobody has seen end."""
+    """The outcome of an attempt whose end was not recorded."""
     now = utc_now()
     return Outcome(
         id=task, attempt=attempt, status=TaskStatus.INTERRUPTED, reason=CUT_OFF, digest=digest,

@@ -1,5 +1,4 @@
-"""The requests of runs on their way through the pool, and its model workers: which are leased, which are idle, which
-end."""
+"""The requests of runs on their way through the pool, and its model workers: leased, idle, or ending."""
 
 from __future__ import annotations
 
@@ -49,7 +48,7 @@ class RunCounters(msgspec.Struct):
 
 
 class WorkerConnection(msgspec.Struct, frozen=True):
-    """What a worker is configured with, and which accounts its requests are on."""
+    """The configuration of a model worker, from which the accounts of its requests follow."""
 
     line: Mapping[str, Any]
     """The `configure` line, with what the pool adds."""
@@ -168,7 +167,7 @@ class WorkerState(Enum):
     IDLE = "idle"
     LEASED = "leased"
     ENDING = "ending"
-    """It was told to end, or killed, or has sent what no worker sends. It gets no request any more."""
+    """It was told to end, or killed, or has sent what no worker sends. It gets no more requests."""
 
 
 class _Member:

@@ -89,7 +89,7 @@ class ModelPool:
     # --- for the runs -------------------------------------------------------------------------------------
 
     def request(self, run: str, request: ModelRequest) -> None:
-        """Queues the request of a run. What is wrong with it becomes the `error` line of its reply."""
+        """Queues the request of a run. A fault in it becomes the `error` line of its reply."""
         if run in self._open:
             self._end(self._open[run])
         try:
@@ -307,7 +307,7 @@ class ModelPool:
         self._pump()
 
     def _end(self, lease: Lease) -> None:
-        """The run does not want the reply any more."""
+        """Ends a request whose run no longer wants the reply."""
         self._workers.kill(lease)
         self._close(lease)
         if lease.worker is None or not lease.worker.is_ready:

@@ -29,7 +29,7 @@ UNUSED: dict[str, Any] = {
     "keep_session": False, "continue_last": False, "resume": None, "session": None, "fork": False,
     "stats": None, "metrics": None, "openmetrics": False, "record": None, "watch": False, "timeout": None,
 }  # fmt: skip
-"""What no run of a batch has: the batch itself keeps its time, and its events take the place of a session."""
+"""Fields that no run of a batch has: the batch itself keeps its time, and its events take the place of a session."""
 
 
 _DEFAULTS = asdict(RunRequest())
@@ -45,7 +45,7 @@ def encode_request(request: RunRequest) -> msgspec.Raw:
 
 
 def decode_request(raw: msgspec.Raw) -> RunRequest:
-    """What `encode_request` has made. Raises `msgspec.DecodeError`."""
+    """Reads the output of `encode_request`. Raises `msgspec.DecodeError`."""
     given = msgspec.json.decode(raw, type=dict[str, Any])
     for name, value in given.items():
         if isinstance(value, list):
@@ -58,8 +58,8 @@ def decode_request(raw: msgspec.Raw) -> RunRequest:
 
 
 def run_request(flags: RunRequest, task: Task) -> RunRequest:
-    """The request for this task. What the task says takes the place of what the flags say; a list is not added to
-    another one. Its images are those of `files`."""
+    """The request for this task. Its fields replace those of the flags; lists are not joined. Images come from
+    `files`."""
     said: dict[str, Any] = {
         "cwd": task.cwd,
         "model": task.model,

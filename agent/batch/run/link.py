@@ -180,8 +180,8 @@ class BatchLink:
 
 
 def _nothing() -> None:
-    """Nobody waits for the end."""
+    """Drops the end: no listener is attached."""
 
 
 def _ignore(_: object) -> None:
-    """Nobody has asked the model."""
+    """Drops a line that answers no request."""

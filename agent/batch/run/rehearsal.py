@@ -1,7 +1,7 @@
 """A rehearsal of a run, in the process of the template: one with a model, played by this module, and one from a
 cassette.
 
-What Python and libraries make at the first use is then in the memory that all forks share. Nothing remains of it: no
+Objects that Python and libraries make at the first use are then in the memory that all forks share. Nothing remains: no
 descriptor, no process, no file, no variable.
 """
 

@@ -85,7 +85,7 @@ def filter_tasks(tasks: Sequence[Task], filters: Iterable[Filter]) -> list[Task]
 
 
 def filter_text(value: Any) -> str:
-    """What a filter compares: a text as it is, nothing for a field that is left out, `30` for 30.0, else JSON."""
+    """The text that a filter compares: a text as it is, "" for a missing field, `30` for 30.0, else JSON."""
     if isinstance(value, str):
         return value
     if value is None or value is _ABSENT:
@@ -100,7 +100,7 @@ _SHARD = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """What of the tasks is run. The defaults keep all tasks in their order."""
+    """The choice among the tasks. The defaults keep all tasks in their order."""
 
     slice: tuple[int | None, int | None] | None = None
     """Start and end as in a Python slice, among the tasks that pass the filters."""
@@ -127,8 +127,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shuffle(tasks: Sequence[Task], seed: int) -> list[Task]:
-    """Sorted by a hash of the seed and the id: Python's own shuffle may differ between its versions. What a task comes
-    before does not depend on the other tasks, nor on the order of the file."""
+    """Sorted by a hash of the seed and the id: Python's own shuffle may differ between its versions. Whether a
+    task comes before another one depends on no third task, and not on the order of the file."""
     key = seed.to_bytes(8, "big")
 
     def place(task: Task) -> bytes:

@@ -104,8 +104,7 @@ def workspace_environment(folder: Path) -> dict[str, str]:
 
 
 def _snapshot(tree: Tree, source: str, workspaces: Path) -> tuple[Path, Skipped]:
-    """The snapshot of this state, and what it lacks. Several runs may make it at the same time: the first whole one
-    counts."""
+    """The snapshot of this state, and what it lacks. Of several runs that make it at once, the first to end counts."""
     state = hashlib.sha256(repr((source, tree.entries)).encode()).hexdigest()[:32]
     snapshot = workspaces / SNAPSHOTS / state
     make_rundir_folder(snapshot.parent, depth=2)

@@ -22,7 +22,7 @@ FICLONE = 0x40049409
 CHUNK = 8 * 1024 * 1024
 """Bytes."""
 KEPT_MODE = 0o777
-"""Of the mode: a copy runs with nobody else's rights."""
+"""Bits of the mode that a copy keeps: it never runs with another user's rights."""
 
 
 class SpaceError(OSError):
@@ -30,8 +30,7 @@ class SpaceError(OSError):
 
 
 def copy_tree(tree: Tree, source: str, target: str) -> Skipped:
-    """Copies the entries of `source`, as they were scanned, into the new folder `target`. Returns what was skipped.
-    Raises `OSError`."""
+    """Copies the scanned entries of `source` into the new folder `target`. Returns those skipped. Raises `OSError`."""
     skipped: Skipped = {}
     os.mkdir(target, 0o700)
     files = _Files(target, sum(entry.disk for entry in tree.entries if entry.is_file))
@@ -80,7 +79,7 @@ class _Files:
         source = os.open(there, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         try:
             if not stat.S_ISREG(os.fstat(source).st_mode):
-                raise OSError(errno.ENOENT, "it is no file any more")
+                raise OSError(errno.ENOENT, "it is no longer a file")
             new = os.open(here, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             try:
                 if entry.size and not self._clone(source, new):

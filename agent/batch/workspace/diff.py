@@ -92,8 +92,8 @@ def _notes(left_out: list[str]) -> bytes:
 
 
 def _changes(workspace: TaskWorkspace) -> tuple[list[_Change], Skipped]:
-    """The changes, deletions first: a folder may have taken the place of a file. And what cannot be listed any more:
-    files below it do not count as deleted."""
+    """The changes, deletions first: a folder may have taken the place of a file. And the folders that can no longer be
+    listed: files below them do not count as deleted."""
     before, hidden_before = _files(str(workspace.snapshot))
     after, skipped = _files(str(workspace.path))
     hidden = tuple(f"{path}{os.sep}" for path in skipped)
@@ -148,7 +148,7 @@ RULES = ".gitignore"
 RULES_LIMIT = 1024 * 1024
 """Maximum size of a file of rules in bytes. A larger one does not count."""
 RULES_TOTAL = 16 * 1024 * 1024
-"""Maximum size of all files of rules in bytes. Those beyond it do not count: many may be one by hard links."""
+"""Maximum size of all files of rules in bytes. Further files do not count: many may be one by hard links."""
 INDEX_LIMIT = 64 * 1024 * 1024
 """Maximum size of the index in bytes. A larger one does not count."""
 GIT_S = 60.0

@@ -40,8 +40,8 @@ def git_mode(mode: int) -> int:
 
 
 def file_patch(path: bytes, old: Side | None, new: Side | None) -> bytes:
-    """The change of one file; None is a side without it. Empty if nothing has changed. What was a file and is a link
-    now is deleted and made anew."""
+    """The change of one file; None is a side without it. Empty if nothing has changed. A file that has become a
+    link is deleted and made anew."""
     if old == new:
         return b""
     if old is not None and new is not None and (old.mode == LINK) != (new.mode == LINK):

@@ -1,4 +1,4 @@
-"""What is in a folder, by paths relative to it: files, folders and links, with the facts that tell a change."""
+"""The content of a folder, by paths relative to it: files, folders and links, with the facts that tell a change."""
 
 from __future__ import annotations
 

@@ -221,8 +221,8 @@ BRANCH = "ref: refs/heads/"
 
 
 def git_place(folder: str) -> tuple[str | None, str | None]:
-    """The root of the repository that the folder is in, and the branch; None for what there is not, as the branch while
-    a single commit is checked out."""
+    """The root of the repository that the folder is in, and the branch; None for a missing one, as the branch while a
+    single commit is checked out."""
     root = repository_root(Path(folder))
     if root is None:
         return None, None

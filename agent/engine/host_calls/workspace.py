@@ -1,5 +1,4 @@
-"""The workspace of a session: a folder in which its extensions keep notes and files. Nothing outside of it is read or
-written here."""
+"""The workspace of a session: a folder for notes and files of its extensions. Reads and writes nothing outside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readers may see of a text that the model has written: guards of messages see it before anyone else."""
+"""Asks the guards of messages about a text of the model, before any reader gets it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class GuardedText(msgspec.Struct, frozen=True):
-    """What readers may see of a text."""
+    """A text as readers may see it."""
 
     text: str = ""
     is_rewritten: bool = False
@@ -24,7 +24,7 @@ class GuardedText(msgspec.Struct, frozen=True):
 
 
 def guard_text(text: str, supervisor: Supervisor, abort: Abort) -> GuardedText:
-    """What the guards let through. After an abort they are not asked, so a text that one wants to see is withheld."""
+    """The text that the guards let through. After an abort they are not asked, so a text that one wants is withheld."""
     if not text or not supervisor.may_guard("assistant_message"):
         return GuardedText(text)
     if abort.requested:

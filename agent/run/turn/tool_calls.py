@@ -136,7 +136,7 @@ class ToolCalls:
         return result
 
     def _judge(self, guarded: GuardedCall) -> CallStep:
-        """Asks the guards of this step, and returns the next one. After an abort nobody is asked, and nobody about an
+        """Asks the guards of this step, and returns the next one. After an abort none is asked, and none about an
         error once the prompt is to end."""
         step = guarded.step
         is_unasked = step is CallStep.RECOVERY and self.ended

@@ -119,7 +119,7 @@ class Turns:
         self._supervisor.tell(frames.Event("usage", model=model, tokens=frames.Tokens(**counts)))
 
     def forget_reply(self) -> None:
-        """Takes back the text of the last reply, which is no part of the conversation any more."""
+        """Takes back the text of the last reply, which is no longer a part of the conversation."""
         self.text = self._text_before
 
     def take_back_reply(self) -> None:

@@ -1,5 +1,5 @@
-"""A session as one page for a browser: a single file without a script, which asks nothing from the network. What was
-said is escaped; of its Markdown only what is harmless is carried out."""
+"""A session as one page for a browser: a single file without a script, which asks nothing from the network. Texts
+are escaped; of their Markdown only harmless parts are rendered."""
 
 from __future__ import annotations
 

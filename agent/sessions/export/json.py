@@ -37,7 +37,7 @@ def export_record(history: History) -> sessions.Export:
 
 
 def session_record(info: SessionInfo) -> sessions.Session:
-    """What is known of a session, for a program."""
+    """The facts of a session, for a program."""
     return sessions.Session(**_facts(info), **_file(info))
 
 

@@ -101,7 +101,7 @@ def compaction_text(compacted: SessionSummary) -> str:
 
 
 def fault_text(history: History) -> str:
-    """What is missing from the document; "" if nothing is."""
+    """The parts missing from the document, in words; "" if none is."""
     if not history.fault_count:
         return ""
     first = ", ".join(str(fault.line) for fault in history.faults)

@@ -1,5 +1,5 @@
-"""A session as Markdown. What was said stays Markdown, but no text reaches beyond its own message: an open fence is
-closed, and HTML is shown and not carried out."""
+"""A session as Markdown. Texts stay Markdown, but none reaches beyond its own message: an open fence is closed, and
+HTML is shown and not rendered."""
 
 from __future__ import annotations
 

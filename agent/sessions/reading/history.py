@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SessionSummary(msgspec.Struct, frozen=True):
-    """What took the place of the messages before it."""
+    """A compaction: its summary stands for the messages before it."""
 
     after: int
     """How many messages of the file stand before it."""
@@ -36,7 +36,7 @@ class History(msgspec.Struct, frozen=True):
     """The first lines that were left out."""
     fault_count: int
     summary: str = ""
-    """What a guard has made of the session at its end; the last one counts."""
+    """The summary that a guard has written at the session's end; the last one counts."""
 
     def steps(self) -> Iterator[tuple[int, Message] | SessionSummary]:
         """The messages with their numbers, from 1, and the compactions, in order."""

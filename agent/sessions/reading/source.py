@@ -33,7 +33,7 @@ class SessionSource:
         self._renamed = ""
         self.first_prompt = ""
         self.message_rows = 0
-        """Those that were read so far."""
+        """The number of messages read so far."""
         self.has_messages = False
         """Whether there is a conversation: messages, or those of a compaction."""
         self._has_meta = False

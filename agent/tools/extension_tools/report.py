@@ -1,4 +1,4 @@
-"""What the model is told of extensions: short, exact, and with the next step. Pure."""
+"""Texts for the model about extensions: short, exact, and with the next step. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     tools: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
-    """Those of its tools that are not offered, since another one has the name."""
+    """Its tools that are not offered, since another one has the name."""
     guards: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     restarts: int = 0

@@ -58,7 +58,7 @@ Request = Scaffold | ListAll | Inspect
 
 
 def read(args: arguments.Arguments) -> Request:
-    """What is asked for. Raises `ToolError`."""
+    """The request in the arguments of a call. Raises `ToolError`."""
     operation = _one_of(args, "operation", OPERATIONS)
     if operation == "list":
         return ListAll()
@@ -83,8 +83,7 @@ STOPPING = "the host is stopping"
 
 
 class ExtensionTools:
-    """The two tools of one engine. `project` is the working folder, `home` is `$ZOT_HOME`. `reloader` finds extensions
-    again."""
+    """The two tools of one engine. `project`: the working folder, `home`: `$ZOT_HOME`. `reloader` finds extensions."""
 
     specs = OF_EXTENSIONS
 
@@ -129,7 +128,7 @@ class ExtensionTools:
         self._look(request, done)
 
     def cancel_pending(self, reason: str) -> None:
-        """Ends the calls that have not ended. What a reload has begun goes on."""
+        """Ends the calls that have not ended. A reload that has begun goes on."""
         given_up, self._open = self._open, {}
         for done in given_up.values():
             done(f"aborted: {reason}", True)

@@ -124,7 +124,7 @@ def test_what_is_sent_as_the_run_ends_is_refused_and_the_user_reads_so(each_sdk)
         """,
     )
     outcome = each_sdk.run(DONE).check(Status.OK)
-    why = "the run is ending: it takes no prompts any more"
+    why = "the run is ending: it takes no more prompts"
     assert [each.message for each in outcome.of(Extension) if each.event == "warning"] == [
         f"a prompt that it sends is refused: {why}"
     ]
